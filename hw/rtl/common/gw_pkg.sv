@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Types that the translation blocks exchange. Field widths are those of the widest mode (Sv57); a build for Sv39 or
+// Sv48 ties the upper bits to zero and synthesis removes them. PTE bits, causes and address-space constants are not
+// here but in gw_spec_pkg, which is generated from spec/.
+package gw_pkg;
+
+  // Widths of the widest mode: Sv57 virtual pages, 56-bit physical addresses, 4 KiB frames.
+  localparam int unsigned PageShift = 12;
+  localparam int unsigned VaWidth = 64;
+  localparam int unsigned PaWidth = 56;
+  localparam int unsigned VpnWidth = 45;
+  localparam int unsigned PpnWidth = 44;
+
+  // Upper bounds of what a configuration may ask for; unused bits are constant and vanish in synthesis.
+  localparam int unsigned CtxIdWidth = 8;  // contexts (processes)
+  localparam int unsigned TagWidth = 8;    // requests a channel of a translator has waiting
+  localparam int unsigned SrcWidth = 6;    // translator channels, 2 a port: {port, is_write}
+
+  typedef logic [VpnWidth-1:0] vpn_t;
+  typedef logic [PpnWidth-1:0] ppn_t;
+  typedef logic [CtxIdWidth-1:0] ctx_id_t;
+  typedef logic [TagWidth-1:0] tag_t;
+  typedef logic [SrcWidth-1:0] src_t;
+
+  // log2 of a mapping's size in 4 KiB pages: 0 = 4 KiB, 4 = 64 KiB, 9 = 2 MiB, 18 = 1 GiB; every value between is
+  // legal, so that general NAPOT sizes and coalesced runs need no other type.
+  typedef logic [4:0] page_order_t;
+  localparam page_order_t MaxPageOrder = 5'd18;
+
+  // What a mapping allows. `w` is what a write may do now: it is the PTE's W and D together.
+  typedef struct packed {
+    logic r;
+    logic w;
+  } perm_t;
+
+  // RISC-V IOMMU cause (gw_spec_pkg::Cause*), 12 bits as in its fault record.
+  typedef logic [11:0] cause_t;
+
+  // Translation request. Every accepted request gets exactly one answer with the same {src, tag}; answers of different
+  // tags may come in any order.
+  typedef struct packed {
+    src_t    src;
+    tag_t    tag;
+    ctx_id_t ctx;
+    vpn_t    vpn;
+    logic    write;  // needs W and D; otherwise needs R
+  } xlate_req_t;
+
+  // Translation answer. With `fault` only {src, tag, cause} mean anything.
+  typedef struct packed {
+    src_t        src;
+    tag_t        tag;
+    ppn_t        ppn;        // frame of the 4 KiB page that was asked for, also inside larger pages
+    page_order_t order;      // size of the mapping around it
+    perm_t       perm;
+    logic        cacheable;  // may be kept in a TLB: the walk saw no invalidation since it began
+    logic        fault;
+    cause_t      cause;
+  } xlate_rsp_t;
+
+  // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
+  typedef struct packed {
+    logic [3:0] mode;
+    ppn_t       root;
+  } ctx_t;
+
+  // How a port is bound. PortOff answers every access with an error. PortBare is the privileged pass-through.
+  typedef enum logic [1:0] {
+    PortOff       = 2'd0,
+    PortTranslate = 2'd1,
+    PortBare      = 2'd2
+  } port_mode_e;
+
+  typedef struct packed {
+    port_mode_e mode;
+    ctx_id_t    ctx;
+  } port_cfg_t;
+
+  // One faulted access, as the fault record register shows it.
+  typedef struct packed {
+    cause_t      cause;
+    ctx_id_t     ctx;
+    logic        write;
+    logic [15:0] id;    // AXI ID of the access
+    logic [63:0] addr;  // virtual address of the burst's first byte (the specification's iotval)
+  } fault_t;
+
+  // Event pulses of one translator channel (AR or AW): each bit is high for one cycle an event.
+  typedef struct packed {
+    logic request;  // address accepted from the accelerator
+    logic hit;      // ... and translated by the L1 in that cycle
+    logic miss;     // ... and sent to the next level
+    logic fault;    // answered with an error
+    logic stall;    // an address was offered and not accepted in this cycle
+  } chan_event_t;
+
+  // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included.
+  typedef struct packed {
+    logic        start;         // request accepted
+    logic        done;          // answer taken; `latency` is its walk latency
+    logic [15:0] latency;
+    logic        fault;         // ... and it was a fault
+    logic        merge;         // a step joined a line that was already being fetched
+    logic        line_hit;      // a step was served by a line kept from an earlier fetch
+    logic        cache_hit;     // the walk cache skipped at least one level
+    logic        pte_read;      // 64-byte line read sent to memory
+  } walk_event_t;
+
+endpackage
