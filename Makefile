@@ -1,0 +1,48 @@
+# Godwit: `make demo` runs the main job on real data, `make test` runs everything. `make help` lists the rest.
+# Every target starts from a plain clone: tools/setup.py installs what is missing into .venv and says what it cannot.
+
+PYTHON ?= python3
+VENV   := .venv
+GODWIT := $(VENV)/bin/godwit
+DATA   := build/data/flights.parquet
+
+.PHONY: help demo test lint spec bench setup setup-test format clean
+
+help:
+	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
+	@echo "make test     set up the test tools, then run every test"
+	@echo "make lint     linters of every language"
+	@echo "make bench    every benchmark suite: tables, and plots in build/bench"
+	@echo "make spec     registers, layouts and configurations, generated into build/spec"
+	@echo "make format   rewrite Rust and Python files in their standard format"
+	@echo "make clean    remove build products (.venv and the card cache stay)"
+
+setup:
+	@$(PYTHON) tools/setup.py demo
+
+setup-test:
+	@$(PYTHON) tools/setup.py test
+
+demo: setup
+	@$(GODWIT) data flights --output $(DATA)
+	@$(GODWIT) run split --input $(DATA) --column dep_delay --where '> 15' --output-dir build/demo
+
+test: setup-test
+	@$(VENV)/bin/python tools/test.py
+
+lint: setup-test
+	@$(VENV)/bin/python tools/lint.py
+
+spec: setup
+	@$(VENV)/bin/python -m godwit.spec generate --out build/spec
+
+bench: setup-test
+	@for suite in $$($(GODWIT) bench --list); do $(GODWIT) bench $$suite || exit 1; done
+
+format: setup-test
+	@cargo fmt --all
+	@$(VENV)/bin/ruff format python hw kernels bench tools card core
+	@$(VENV)/bin/ruff check --fix python hw kernels bench tools card core
+
+clean:
+	@rm -rf build target

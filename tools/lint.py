@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linters of every language, each one check."""
+
+from __future__ import annotations
+
+import sys
+
+from run_groups import VENV, Group, run_all
+
+BIN = VENV / "bin"
+PYTHON_DIRS = ["python", "hw", "kernels", "card", "core", "bench", "tools", "examples"]
+
+GROUPS = [
+    Group("ruff", [str(BIN / "ruff"), "check", *PYTHON_DIRS]),
+    Group("ruff format", [str(BIN / "ruff"), "format", "--check", *PYTHON_DIRS]),
+    Group("rustfmt", ["cargo", "fmt", "--all", "--check"]),
+    Group("clippy", ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+    Group("verilator and verible", [str(BIN / "python"), "hw/lint.py"]),
+]
+
+if __name__ == "__main__":
+    sys.exit(run_all(GROUPS))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs named groups of checks one after the other and sums up what passed and failed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many checks of a group passed and failed."""
+
+    passed: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A command and how to count its checks; without a counter the command itself is the one check."""
+
+    name: str
+    command: list[str]
+    count: Callable[[str], Count] | None = None
+
+
+def count_cargo(output: str) -> Count:
+    """Sums libtest's closing lines."""
+    found = re.findall(r"test result: \w+\. (\d+) passed; (\d+) failed", output)
+    return Count(sum(int(p) for p, _ in found), sum(int(f) for _, f in found))
+
+
+def count_junit(report: Path) -> Callable[[str], Count]:
+    """Counter that reads a JUnit report written by pytest."""
+
+    def count(_output: str) -> Count:
+        if not report.exists():
+            return Count(0, 1)
+        suites = ElementTree.parse(report).getroot().iter("testsuite")
+        total = bad = skipped = 0
+        for suite in suites:
+            total += int(suite.get("tests", 0))
+            bad += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped += int(suite.get("skipped", 0))
+        return Count(total - bad - skipped, bad)
+
+    return count
+
+
+def run(group: Group) -> Count:
+    """Runs one group, its output passed on as it comes."""
+    print(f"\n==> {group.name}: {' '.join(group.command)}", flush=True)
+    start = time.monotonic()
+    env = dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=f"{VENV / 'bin'}:{os.environ['PATH']}")
+    process = subprocess.Popen(
+        group.command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    lines = []
+    for line in process.stdout or ():
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        lines.append(line)
+    ok = process.wait() == 0
+    count = group.count("".join(lines)) if group.count else Count(int(ok), int(not ok))
+    if not ok and count.failed == 0:
+        count = Count(count.passed, 1)
+    print(f"==> {group.name}: {count.passed} passed, {count.failed} failed, {time.monotonic() - start:.0f} s", flush=True)
+    return count
+
+
+def run_all(groups: list[Group]) -> int:
+    """Runs every group even when one fails; prints the sum as the last line. Exit code 1 when anything failed."""
+    counts = [(group, run(group)) for group in groups]
+    print("\nsummary")
+    for group, count in counts:
+        print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")
+    passed = sum(count.passed for _, count in counts)
+    failed = sum(count.failed for _, count in counts)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
