@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Page tables of one context in device memory: Sv39, Sv48 or Sv57 with 4 KiB, 64 KiB (Svnapot), 2 MiB and 1 GiB pages.
+ *
+ * DOC: model
+ *   A struct gw_pt is owned by its caller and is a few words; everything else lives in table frames that are read,
+ *   written, allocated and freed through struct gw_pt_ops. No globals, no allocation, no locks, no I/O: calls on one
+ *   table must not overlap, different tables are independent.
+ *
+ * DOC: failure
+ *   Every function that can fail returns GW_PT_OK or a negative enum gw_pt_status. A call that fails has written
+ *   no table entry and keeps no frame: frames are reserved before the first change.
+ *
+ * DOC: a hardware walker may read at any time
+ *   - An entry is written with one 64-bit write, and writes must become visible in the order of the calls.
+ *   - A table is complete before the entry that links it is written.
+ *   - A valid entry is only ever replaced by one that gives each page the same frame or by an invalid one, so an access
+ *     sees the translation from before the call or the one from after it, never a third.
+ *   - What was taken away may be used by caches of the hardware until the caller has invalidated what struct
+ *     gw_pt_inval lists. Table frames that fell empty are unlinked at once but stay allocated, without a valid entry,
+ *     until gw_pt_reclaim(), which the caller calls once the invalidation is acknowledged.
+ *   docs/page-tables.md says why, and what the hardware must bear.
+ */
+#ifndef GODWIT_PT_H_
+#define GODWIT_PT_H_
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* log2 of a page's size in 4 KiB pages. */
+#define GW_PT_ORDER_4K 0u
+#define GW_PT_ORDER_64K 4u
+#define GW_PT_ORDER_2M 9u
+#define GW_PT_ORDER_1G 18u
+
+/* Permissions. Writable pages are readable too: the architecture reserves W without R. */
+#define GW_PT_READ 1u
+#define GW_PT_WRITE 2u
+
+/* What gw_pt_ops.alloc returns when there is no frame (any value that is not a frame's address says the same). */
+#define GW_PT_NO_FRAME UINT64_MAX
+
+/**
+ * enum gw_pt_status - why a call failed; gw_pt_reason() says it in words
+ * @GW_PT_OK: done
+ * @GW_PT_EMODE: the mode is not Sv39, Sv48 or Sv57
+ * @GW_PT_EALIGN: an address or the size is not a multiple of 4 KiB
+ * @GW_PT_ESIZE: the size is zero
+ * @GW_PT_ECANON: the virtual range does not lie within one canonical half of the address space
+ * @GW_PT_EPHYS: the physical range ends above the 56-bit physical address space
+ * @GW_PT_EPERM: the permission is neither READ nor READ | WRITE
+ * @GW_PT_EORDER: the largest page order is above GW_PT_ORDER_1G
+ * @GW_PT_EEXIST: a page of the range is mapped already; gw_pt.error_va is the first one
+ * @GW_PT_ENOENT: a page of the range is not mapped; gw_pt.error_va is the first one
+ * @GW_PT_ENOMEM: no frame for a table
+ * @GW_PT_ECORRUPT: an entry, around gw_pt.error_va, is not one that these functions write
+ */
+enum gw_pt_status {
+	GW_PT_OK = 0,
+	GW_PT_EMODE = -1,
+	GW_PT_EALIGN = -2,
+	GW_PT_ESIZE = -3,
+	GW_PT_ECANON = -4,
+	GW_PT_EPHYS = -5,
+	GW_PT_EPERM = -6,
+	GW_PT_EORDER = -7,
+	GW_PT_EEXIST = -8,
+	GW_PT_ENOENT = -9,
+	GW_PT_ENOMEM = -10,
+	GW_PT_ECORRUPT = -11,
+};
+
+/**
+ * struct gw_pt_ops - access to the memory that holds the tables; `ctx` is gw_pt.ctx
+ * @read: the 64-bit entry at physical address @pa (a multiple of 8)
+ * @write: writes it with a single 64-bit access; visible to the walker in the order of the calls
+ * @alloc: physical address of a 4 KiB frame that reads as zero, or GW_PT_NO_FRAME
+ * @free: takes back a frame that @alloc gave; its content means nothing
+ */
+struct gw_pt_ops {
+	uint64_t (*read)(void *ctx, uint64_t pa);
+	void (*write)(void *ctx, uint64_t pa, uint64_t pte);
+	uint64_t (*alloc)(void *ctx);
+	void (*free)(void *ctx, uint64_t pa);
+};
+
+/**
+ * struct gw_pt_frames - a stack of frames, linked through their own first word (whose valid bit stays clear)
+ * @head: physical address of the top one, if @count is not 0
+ * @count: frames
+ */
+struct gw_pt_frames {
+	uint64_t head;
+	uint64_t count;
+};
+
+/**
+ * struct gw_pt - one context's page table; fields are read-only for callers
+ * @ops: memory access
+ * @ctx: argument of @ops
+ * @root: physical address of the root table
+ * @tables: tables that are linked, the root included
+ * @dead: tables that are unlinked and wait for gw_pt_reclaim()
+ * @error_va: page that made the last call fail with EEXIST, ENOENT or ECORRUPT
+ * @levels: 3, 4 or 5
+ * @mode: as in satp: 8 Sv39, 9 Sv48, 10 Sv57
+ */
+struct gw_pt {
+	const struct gw_pt_ops *ops;
+	void *ctx;
+	uint64_t root;
+	uint64_t tables;
+	struct gw_pt_frames dead;
+	uint64_t error_va;
+	uint32_t levels;
+	uint32_t mode;
+};
+
+/* A virtual range; addresses and sizes in bytes, multiples of 4 KiB. */
+struct gw_pt_range {
+	uint64_t va;
+	uint64_t size;
+};
+
+/**
+ * struct gw_pt_inval - what a caller has to invalidate, gathered over any number of calls
+ * @ranges: the caller's array; may be NULL if @capacity is 0
+ * @capacity: its length
+ * @count: ranges used. They cover every page whose translation changed, and the whole of each larger page that was
+ *         split for it. When the array is full its last range is stretched, so the ranges may cover more, never less
+ * @tables: tables that were unlinked: cached upper levels of these ranges must go too
+ * @narrowed: a mapping, a permission or a table was taken away. While false, hardware that decides faults by a fresh
+ *            read (as Godwit's) needs no invalidation at all
+ *
+ * Start with { .ranges = array, .capacity = n } and all else zero.
+ */
+struct gw_pt_inval {
+	struct gw_pt_range *ranges;
+	size_t capacity;
+	size_t count;
+	uint64_t tables;
+	bool narrowed;
+};
+
+/**
+ * struct gw_pt_mapping - one page
+ * @va: its first virtual address, sign extended
+ * @pa: its first physical address
+ * @order: log2 of its size in 4 KiB pages: GW_PT_ORDER_*
+ * @perm: GW_PT_READ, GW_PT_WRITE
+ */
+struct gw_pt_mapping {
+	uint64_t va;
+	uint64_t pa;
+	uint32_t order;
+	uint32_t perm;
+};
+
+/* Pages and tables that gw_pt_check() found. */
+struct gw_pt_stats {
+	uint64_t tables;
+	uint64_t pages_4k;
+	uint64_t pages_64k;
+	uint64_t pages_2m;
+	uint64_t pages_1g;
+};
+
+/**
+ * gw_pt_init() - makes an empty table
+ * @pt: gets its first value here
+ * @ops: memory access; must outlive @pt
+ * @ctx: argument of @ops
+ * @mode: GODWIT_MODE_SV39, _SV48 or _SV57
+ *
+ * Errors: EMODE, ENOMEM. After an error @pt may only be given to gw_pt_init() or gw_pt_destroy() (which does nothing).
+ */
+int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_t mode);
+
+/**
+ * gw_pt_destroy() - frees every table, those waiting for gw_pt_reclaim() included
+ *
+ * No hardware may use the root any more: the context is off and its invalidation acknowledged.
+ */
+void gw_pt_destroy(struct gw_pt *pt);
+
+/**
+ * gw_pt_map() - maps a physically contiguous range
+ * @va: first virtual address
+ * @pa: first physical address
+ * @size: bytes
+ * @perm: GW_PT_READ or GW_PT_READ | GW_PT_WRITE
+ * @max_order: largest page to use; the choice is the largest of 4 KiB, 64 KiB, 2 MiB, 1 GiB that it allows, that is
+ *             aligned in @va and @pa, and that lies within the range. 0 forces 4 KiB pages
+ *
+ * Needs no invalidation on hardware that never caches a missing translation.
+ * Errors: EALIGN, ESIZE, ECANON, EPHYS, EPERM, EORDER, EEXIST, ENOMEM, ECORRUPT.
+ */
+int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order);
+
+/**
+ * gw_pt_unmap() - removes the mapping of a range, every page of which must be mapped
+ * @inval: gets what to invalidate; may be NULL when no hardware uses the table
+ *
+ * A larger page that the range cuts is split; the rest of it stays mapped. Tables that fall empty are unlinked and freed
+ * by the next gw_pt_reclaim().
+ * Errors: EALIGN, ESIZE, ECANON, ENOENT, ENOMEM (for a split), ECORRUPT.
+ */
+int gw_pt_unmap(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval *inval);
+
+/**
+ * gw_pt_protect() - sets the permission of a range, every page of which must be mapped
+ * @perm: GW_PT_READ or GW_PT_READ | GW_PT_WRITE
+ * @inval: as for gw_pt_unmap(); pages that have @perm already are neither split nor listed
+ *
+ * Errors: EALIGN, ESIZE, ECANON, EPERM, ENOENT, ENOMEM (for a split), ECORRUPT.
+ */
+int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, struct gw_pt_inval *inval);
+
+/**
+ * gw_pt_reclaim() - frees the tables that unmap unlinked
+ *
+ * Call it when the invalidation of everything unmapped so far is acknowledged. Returns how many frames were freed.
+ */
+uint64_t gw_pt_reclaim(struct gw_pt *pt);
+
+/**
+ * gw_pt_lookup() - the page around a virtual address (any byte of it)
+ * @va: byte address
+ * @out: the page; the byte is at out->pa + (va - out->va)
+ *
+ * Errors: ECANON, ENOENT, ECORRUPT.
+ */
+int gw_pt_lookup(struct gw_pt *pt, uint64_t va, struct gw_pt_mapping *out);
+
+/* Called for each page; a value other than 0 ends the walk, which returns it (use positive ones). */
+typedef int (*gw_pt_visit_fn)(void *arg, const struct gw_pt_mapping *page);
+
+/**
+ * gw_pt_walk() - visits the pages that overlap [first, last], in rising order of their addresses
+ * @first: first byte
+ * @last: last byte, itself included; 0 and UINT64_MAX visit everything
+ *
+ * The visitor must not change the table. Errors: ECORRUPT.
+ */
+int gw_pt_walk(struct gw_pt *pt, uint64_t first, uint64_t last, gw_pt_visit_fn visit, void *arg);
+
+/**
+ * gw_pt_check() - validates the whole structure: each entry is one that these functions write, Svnapot groups are
+ * complete and uniform, no table but the root is empty, and the number of tables is gw_pt.tables
+ * @stats: what was found; may be NULL
+ *
+ * Errors: ECORRUPT.
+ */
+int gw_pt_check(struct gw_pt *pt, struct gw_pt_stats *stats);
+
+/* Bytes of frames held: linked tables and those that wait for gw_pt_reclaim(). */
+uint64_t gw_pt_table_bytes(const struct gw_pt *pt);
+
+/* One static sentence for a status, without a full stop. */
+const char *gw_pt_reason(int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GODWIT_PT_H_ */
