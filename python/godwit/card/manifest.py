@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel manifests: what a kernel is called, what it is made of, and where its arguments are.
+
+A manifest is the TOML file beside a kernel's SystemVerilog source. Argument offsets follow the rule of Vitis HLS: the
+first is 0x10, a 64-bit argument takes 12 bytes and a 32-bit one 8, results like arguments. ``offset`` on an argument
+overrides the rule for it and for what follows, so that the register map of any HLS output can be written down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+FIRST_OFFSET = 0x10
+"""Offset of the first argument: the words below are the control registers of HLS."""
+
+REGISTER_SPACE = 0x1_0000
+"""Bytes of card register space that one kernel has."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
+
+
+class ManifestError(ValueError):
+    """A manifest that cannot be used; the message says which file, what was found and what to do."""
+
+
+class ArgKind(StrEnum):
+    """What an argument is."""
+
+    BUFFER = "buffer"
+    U32 = "u32"
+    U64 = "u64"
+    OUT_U32 = "out_u32"
+    OUT_U64 = "out_u64"
+
+    @property
+    def words(self) -> int:
+        """Data words of 32 bits."""
+        return 1 if self in (ArgKind.U32, ArgKind.OUT_U32) else 2
+
+    @property
+    def is_result(self) -> bool:
+        """Written by the kernel and read by the host."""
+        return self in (ArgKind.OUT_U32, ArgKind.OUT_U64)
+
+
+class Access(StrEnum):
+    """What a kernel does with a buffer."""
+
+    READ = "r"
+    WRITE = "w"
+    READ_WRITE = "rw"
+
+
+class Arg(BaseModel):
+    """One argument or result register. ``offset`` is in bytes and always set once a manifest is loaded."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    kind: ArgKind
+    access: Access | None = None
+    offset: Annotated[int, Field(ge=FIRST_OFFSET, lt=REGISTER_SPACE, multiple_of=4)] = FIRST_OFFSET
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _access_belongs_to_buffers(self) -> Self:
+        if (self.kind is ArgKind.BUFFER) != (self.access is not None):
+            raise ValueError(
+                f'argument {self.name}: `access` ("r", "w" or "rw") is needed for a buffer and only for a buffer'
+            )
+        return self
+
+    @property
+    def constant(self) -> str:
+        """Name of the offset in the generated package: ``match_count`` is ``MatchCountOffset``."""
+        return "".join(part[:1].upper() + part[1:] for part in self.name.split("_")) + "Offset"
+
+    @property
+    def end(self) -> int:
+        """First byte after the data words."""
+        return self.offset + 4 * self.kind.words
+
+
+class Manifest(BaseModel):
+    """A kernel. ``sources`` are absolute paths once loaded with :func:`load`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=48)]
+    top: Name
+    description: str = ""
+    sources: Annotated[list[Path], Field(min_length=1)]
+    args: list[Arg]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _derive(cls, data: dict) -> dict:
+        """Fills in ``top`` and the offsets that are not written down."""
+        data = dict(data)
+        data.setdefault("top", data.get("name"))
+        offset = FIRST_OFFSET
+        args = []
+        for raw in data.get("args", []):
+            arg = Arg.model_validate({"offset": offset, **raw})
+            offset = arg.offset + 4 * (arg.kind.words + 1)
+            args.append(arg)
+        data["args"] = args
+        return data
+
+    @model_validator(mode="after")
+    def _names_and_offsets_are_unique(self) -> Self:
+        constants = [arg.constant for arg in self.args]
+        for arg in self.args:
+            if constants.count(arg.constant) > 1:
+                raise ValueError(f"two arguments would both be called {arg.constant}")
+        ordered = sorted(self.args, key=lambda arg: arg.offset)
+        for left, right in itertools.pairwise(ordered):
+            if right.offset < left.end:
+                raise ValueError(f"arguments {left.name} and {right.name} overlap at offset {right.offset:#x}")
+        return self
+
+    def arg(self, name: str) -> Arg:
+        """The argument of that name; KeyError names those there are."""
+        for arg in self.args:
+            if arg.name == name:
+                return arg
+        raise KeyError(f"kernel {self.name} has no argument {name}; it has {', '.join(a.name for a in self.args)}")
+
+    def args_package(self) -> str:
+        """SystemVerilog of ``NAME_args_pkg``: offsets in bytes, and the word masks that gw_hls_control takes."""
+        words = max([(arg.end - FIRST_OFFSET) // 4 for arg in self.args], default=1)
+        masks = {False: 0, True: 0}
+        for arg in self.args:
+            first = (arg.offset - FIRST_OFFSET) // 4
+            masks[arg.kind.is_result] |= ((1 << arg.kind.words) - 1) << first
+        lines = [
+            f"// Generated from the manifest of kernel {self.name}; edit that.",
+            f"package {self.name}_args_pkg;",
+            *(f"  localparam int unsigned {arg.constant} = 'h{arg.offset:02x};" for arg in self.args),
+            "",
+            f"  // 32-bit words from offset 'h{FIRST_OFFSET:x} on: all, those the host writes, those the kernel writes.",
+            f"  localparam int unsigned NumWords = {words};",
+            f"  localparam logic [{words - 1}:0] ArgWords = {words}'h{masks[False]:x};",
+            f"  localparam logic [{words - 1}:0] ResultWords = {words}'h{masks[True]:x};",
+            "endpackage",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def load(path: Path | str) -> Manifest:
+    """Reads the manifest at ``path``, or the one beside the source when ``path`` is a ``.sv`` or ``.v`` file.
+
+    Raises ManifestError when the file or one of the sources is missing, or when the content is wrong.
+    """
+    path = Path(path)
+    if path.suffix in (".sv", ".v"):
+        if not path.is_file():
+            raise ManifestError(f"kernel source {path} does not exist")
+        path = path.with_suffix(".toml")
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ManifestError(
+            f"{path} does not exist; a kernel needs a manifest beside its source (see docs/kernels.md)"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ManifestError(f"{path} cannot be read as TOML: {error}") from error
+    data.setdefault("sources", [path.with_suffix(".sv").name])
+    try:
+        manifest = Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "manifest"
+        message = re.sub(r"^Value error, ", "", first["msg"])
+        raise ManifestError(f"{path}: {where}: {message}") from error
+    sources = [(path.parent / source).resolve() for source in manifest.sources]
+    for source in sources:
+        if not source.is_file():
+            raise ManifestError(f"{path}: source {source} does not exist; paths are relative to the manifest")
+    return manifest.model_copy(update={"sources": sources})
