@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds an RTL module with Verilator and runs a cocotb test module on it.
+
+Benches are ordinary pytest functions:
+
+    from runner import run
+    def test_fifo(depth):
+        run("gw_fifo", "cocotb_fifo", here=__file__, parameters={"Depth": depth})
+
+Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A build is kept in
+``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it is made once whatever the checkout.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+from cocotb_tools import runner as cocotb_runner
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "hw" / "rtl"
+sys.path.insert(0, str(ROOT / "python"))
+
+from godwit import toolchain
+
+# Read before everything else, in this order; all other files are found by module name.
+PACKAGES = ("lint.vlt", "common/gw_axi_pkg.sv", "common/gw_pkg.sv")
+SPEC_PACKAGES = ("gw_spec_pkg.sv",)
+BUILD_ARGS = ["-O3", "--x-assign", "unique", "--x-initial", "unique", "--assert", "-Wall", "-CFLAGS", "-O1 -std=c++20"]
+# What a test bench may do and the design may not: unused signals, delays.
+BENCH_WAIVERS = ["-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME", "-Wno-TIMESCALEMOD"]
+
+
+def seed() -> int:
+    """Seed of a random test: GODWIT_SEED, or a new one. Printed so that a failure can be repeated."""
+    value = int(os.environ.get("GODWIT_SEED") or random.SystemRandom().randrange(1 << 31))
+    print(f"GODWIT_SEED={value}")
+    return value
+
+
+def spec_dir() -> Path:
+    """Directory of the RTL packages generated from spec/ (`make spec`, or the first bench that needs them)."""
+    return Path(os.environ.get("GODWIT_SPEC_DIR") or ROOT / "build" / "spec") / "sv"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@contextmanager
+def _lock(path: Path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _read_by_verilator(build: Path) -> list[Path]:
+    """Source files of a build: the prerequisites in Verilator's dependency file, the tool's own left out."""
+    text = (build / "Vtop__ver.d").read_text().replace("\\\n", " ")
+    files = text.split(" : ", 1)[1].split()
+    tool = str(toolchain.verilator_root())
+    return sorted({Path(name) for name in files if not name.startswith(tool) and Path(name).is_file()})
+
+
+def _up_to_date(build: Path) -> bool:
+    try:
+        files = json.loads((build / "files.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return all(Path(name).is_file() and _sha256(Path(name)) == digest for name, digest in files.items())
+
+
+def _build(top: str, sources: list[Path], dirs: list[Path], parameters: Mapping[str, object],
+           defines: Mapping[str, object], extra: Sequence[str], waves: bool) -> Path:
+    args = [*BUILD_ARGS, *BENCH_WAIVERS, *extra]
+    for directory in dirs:
+        args += ["-y", str(directory)]
+    options = json.dumps([top, [str(s) for s in sources], dict(parameters), dict(defines), args, waves,
+                          str(toolchain.verilator_root()), sys.version], sort_keys=True, default=str)
+    home = toolchain.cache_dir() / "sim" / f"{top}-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
+    with _lock(home.with_suffix(".lock")):
+        if _up_to_date(home):
+            return home
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        cocotb_runner.get_runner("verilator").build(
+            sources=sources, hdl_toplevel=top, parameters=dict(parameters), defines=dict(defines), includes=dirs,
+            build_args=args, build_dir=home, always=True, waves=waves, log_file=home / "build.log",
+        )
+        (home / "files.json").write_text(json.dumps({str(p): _sha256(p) for p in _read_by_verilator(home)}))
+    return home
+
+
+def run(top: str, test_module: str, *, here: str | os.PathLike, parameters: Mapping[str, object] | None = None,
+        defines: Mapping[str, object] | None = None, packages: Sequence[str | os.PathLike] = (), spec: bool = True,
+        build_args: Sequence[str] = (), env: Mapping[str, str] | None = None, testcase: str | None = None) -> None:
+    """Builds ``top`` and runs the cocotb tests of ``test_module`` (a module beside ``here``); raises on any failure.
+
+    ``packages`` are read after the shared ones; ``spec`` adds those generated from spec/. ``env`` reaches the test
+    module as environment variables. GODWIT_WAVES=1 writes an FST file into the run's directory, which is then printed.
+    """
+    bench = Path(here).resolve().parent
+    dirs = [bench, *sorted(p for p in RTL.iterdir() if p.is_dir())]
+    sources = [RTL / name for name in PACKAGES]
+    if spec:
+        dirs.append(spec_dir())
+        sources += [spec_dir() / name for name in SPEC_PACKAGES]
+    sources += [Path(p) for p in packages]
+    candidates = [d / f"{top}.sv" for d in dirs if (d / f"{top}.sv").is_file()]
+    if not candidates:
+        raise FileNotFoundError(f"no {top}.sv in " + ", ".join(str(d) for d in dirs))
+    sources.append(candidates[0])
+
+    waves = os.environ.get("GODWIT_WAVES") == "1"
+    build_args = [*build_args, *(["--trace-fst", "--trace-structs"] if waves else [])]
+    test_env = {"PYTHONPATH": os.pathsep.join([str(bench), str(Path(__file__).parent), *sys.path]),
+                "GODWIT_SEED": str(seed()), **(env or {})}
+    cocotb_runner.MAX_PARALLEL_BUILD_JOBS = 2
+    with _tool_environment():
+        build = _build(top, sources, dirs, parameters or {}, defines or {}, build_args, waves)
+        work = Path(tempfile.mkdtemp(prefix=f"godwit-{top}-"))
+        try:
+            cocotb_runner.get_runner("verilator").test(
+                test_module=test_module, hdl_toplevel=top, hdl_toplevel_lang="verilog", build_dir=build, test_dir=work,
+                results_xml=str(work / "results.xml"), extra_env=test_env, waves=waves, testcase=testcase,
+            )
+        except SystemExit as exit_:
+            # cocotb's runner leaves the process on a failure, with status 0 when there are no results at all.
+            _check(work)
+            raise AssertionError(f"simulation ended with status {exit_.code} (in {work})") from exit_
+        _check(work)
+    if waves:
+        print(f"waves: {work}")
+    else:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _tool_environment():
+    """cocotb's runner takes the tools from os.environ."""
+    saved, tools = dict(os.environ), toolchain.env()
+    os.environ.update({key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(saved)
+
+
+def _check(work: Path) -> None:
+    """Raises with the names of the failed cocotb tests; a run that wrote no results has failed too."""
+    try:
+        cases = list(ElementTree.parse(work / "results.xml").getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        cases = []
+    failed = [c.get("name") for c in cases if c.find("failure") is not None or c.find("error") is not None]
+    if failed or not cases:
+        raise AssertionError(f"cocotb: {len(failed)} of {len(cases)} failed: {', '.join(map(str, failed))} (in {work})")
