@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a card says about itself (`gw_card_describe`).
+
+use serde::Deserialize;
+
+/// A card: its configuration, its kernels, and the hashes it was built from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Description {
+    /// Name of the configuration.
+    pub name: String,
+    /// Hash of everything the card was built from.
+    pub hash: String,
+    /// Hash of the registers and layouts it was generated from.
+    #[serde(default)]
+    pub spec_hash: String,
+    /// Whether it can record waves.
+    #[serde(default)]
+    pub waves: bool,
+    /// The configuration as resolved.
+    pub config: Config,
+    /// Kernels, in order of their ports.
+    pub kernels: Vec<Kernel>,
+    /// The description as the card gave it.
+    #[serde(skip)]
+    pub json: String,
+}
+
+/// The part of the configuration that the runtime works with; the rest is in [`Description::json`].
+#[derive(Debug, Clone, Deserialize)]
+pub struct Config {
+    /// `[card]`
+    pub card: CardConfig,
+    /// `[axi]`
+    pub axi: AxiConfig,
+    /// `[walker]`
+    pub walker: WalkerConfig,
+    /// `[contexts]`
+    pub contexts: ContextsConfig,
+}
+
+/// `[card]`
+#[derive(Debug, Clone, Deserialize)]
+pub struct CardConfig {
+    /// Clock in MHz.
+    pub clock_mhz: f64,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Masters driven from outside; their port numbers follow the kernels'.
+    #[serde(default)]
+    pub external_ports: u32,
+}
+
+/// `[axi]`
+#[derive(Debug, Clone, Deserialize)]
+pub struct AxiConfig {
+    /// Bits of an AXI ID.
+    pub id_width: u32,
+    /// Bits of a data beat.
+    pub data_width: u32,
+}
+
+/// `[walker]`
+#[derive(Debug, Clone, Deserialize)]
+pub struct WalkerConfig {
+    /// Levels of the page tables: 3 Sv39, 4 Sv48, 5 Sv57.
+    pub levels: u32,
+}
+
+/// `[contexts]`
+#[derive(Debug, Clone, Deserialize)]
+pub struct ContextsConfig {
+    /// Contexts the hardware holds.
+    pub count: u32,
+}
+
+/// A kernel of the card.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Number of its port, which is also its slot in the register space.
+    pub port: u32,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<Arg>,
+}
+
+/// An argument of a kernel.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Arg {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: ArgKind,
+    /// What the kernel does with a buffer.
+    #[serde(default)]
+    pub access: Option<ArgAccess>,
+    /// Offset of its register in the kernel's control block.
+    pub offset: u64,
+}
+
+/// Kind of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgKind {
+    /// A pointer, 64 bits.
+    Buffer,
+    /// A number of 32 bits.
+    U32,
+    /// A number of 64 bits.
+    U64,
+    /// A result register of 32 bits.
+    OutU32,
+    /// A result register of 64 bits.
+    OutU64,
+}
+
+impl ArgKind {
+    /// Whether the kernel writes it and the host reads it.
+    pub fn is_result(self) -> bool {
+        matches!(self, Self::OutU32 | Self::OutU64)
+    }
+
+    /// Its name as in the kernel's description.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Buffer => "buffer",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::OutU32 => "out_u32",
+            Self::OutU64 => "out_u64",
+        }
+    }
+}
+
+/// What a kernel does with a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum ArgAccess {
+    /// Reads it.
+    #[serde(rename = "r")]
+    Read,
+    /// Writes it.
+    #[serde(rename = "w")]
+    Write,
+    /// Both.
+    #[serde(rename = "rw")]
+    ReadWrite,
+}
+
+impl ArgAccess {
+    /// Whether the kernel writes the buffer.
+    pub fn writes(self) -> bool {
+        self != Self::Read
+    }
+}
+
+impl Description {
+    /// Parses what a card said; the error names the field.
+    pub fn parse(json: &str) -> Result<Self, String> {
+        let mut parsed: Self = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        if !matches!(parsed.config.walker.levels, 3..=5) {
+            return Err(format!(
+                "walker.levels is {}, not 3, 4 or 5",
+                parsed.config.walker.levels
+            ));
+        }
+        parsed.json = json.to_owned();
+        Ok(parsed)
+    }
+
+    /// The kernel `name`.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// Ports of the card: kernels, then external ones.
+    pub fn port_count(&self) -> u32 {
+        self.kernels.len() as u32 + self.config.card.external_ports
+    }
+
+    /// The port of external master `index`.
+    pub fn external_port(&self, index: u32) -> Option<u32> {
+        (index < self.config.card.external_ports).then(|| self.kernels.len() as u32 + index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &str = r#"{"abi": 1, "name": "tiny", "hash": "ab", "spec_hash": "cd", "waves": false,
+        "config": {"card": {"clock_mhz": 250, "memory_bytes": 4096, "external_ports": 2, "kernels": ["split"]},
+                   "axi": {"id_width": 4, "data_width": 512}, "walker": {"levels": 4, "requests": 8},
+                   "contexts": {"count": 16}},
+        "kernels": [{"name": "split", "port": 0, "description": "d",
+                     "args": [{"name": "values", "kind": "buffer", "access": "r", "offset": 16},
+                              {"name": "matched", "kind": "out_u64", "offset": 28}]}]}"#;
+
+    #[test]
+    fn a_description_is_read_and_kept() {
+        let parsed = Description::parse(JSON).unwrap();
+        assert_eq!(parsed.json, JSON);
+        assert_eq!(parsed.port_count(), 3);
+        assert_eq!(
+            (parsed.external_port(1), parsed.external_port(2)),
+            (Some(2), None)
+        );
+        let split = parsed.kernel("split").unwrap();
+        assert_eq!(
+            (split.args[0].kind, split.args[0].access),
+            (ArgKind::Buffer, Some(ArgAccess::Read))
+        );
+        assert!(split.args[1].kind.is_result());
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        let missing = Description::parse(&JSON.replace("\"levels\"", "\"depth\"")).unwrap_err();
+        assert!(missing.contains("levels"), "{missing}");
+        let wrong =
+            Description::parse(&JSON.replace("\"levels\": 4", "\"levels\": 6")).unwrap_err();
+        assert!(wrong.contains("6"), "{wrong}");
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every backend of the runtime can do.
+
+use crate::{CardError, Description, Memory, Ports};
+
+/// A card, whatever stands behind it. Calls take `&mut self`: a card does one thing at a time.
+///
+/// Time only passes inside these calls; [`Stats::time_ps`] is the card's virtual time.
+pub trait Device: Send {
+    /// What the card is.
+    fn description(&self) -> &Description;
+
+    /// Device memory.
+    fn memory(&self) -> &Memory;
+
+    /// Reads a register of the card's register space.
+    fn reg_read(&mut self, offset: u64) -> Result<u32, CardError>;
+
+    /// Writes a register of the card's register space.
+    fn reg_write(&mut self, offset: u64, value: u32) -> Result<(), CardError>;
+
+    /// Lets time pass until an interrupt in `irq_mask` is high or `max_cycles` have passed; returns all interrupt lines
+    /// (bit 0: the MMU, bit 1 + k: kernel k).
+    fn run(&mut self, max_cycles: u64, irq_mask: u32) -> Result<u32, CardError>;
+
+    /// Copies into device memory over the host link.
+    fn upload(&mut self, device_addr: u64, data: &[u8]) -> Result<(), CardError>;
+
+    /// Copies out of device memory over the host link.
+    fn download(&mut self, device_addr: u64, data: &mut [u8]) -> Result<(), CardError>;
+
+    /// What the card has done since it was opened.
+    fn stats(&self) -> Result<Stats, CardError>;
+
+    /// The masters driven from outside; `None` where there cannot be any.
+    fn ports(&mut self) -> Option<&mut dyn Ports>;
+}
+
+/// What a card has done since it was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Clock cycles.
+    pub cycles: u64,
+    /// Virtual time: cycles, and link time with the clock standing, in picoseconds.
+    pub time_ps: u64,
+    /// ... of which modelled link time with the clock standing.
+    pub link_ps: u64,
+    /// Bytes that crossed the host link.
+    pub link_bytes: u64,
+    /// Read bursts served by device memory, page-table reads not counted.
+    pub reads: u64,
+    /// Write bursts served by device memory.
+    pub writes: u64,
+    /// Bytes of these reads.
+    pub read_bytes: u64,
+    /// Bytes of these writes.
+    pub write_bytes: u64,
+    /// Bursts from the walker's port.
+    pub pt_reads: u64,
+    /// Row-buffer hits (memory model `banked` only).
+    pub row_hits: u64,
+    /// Row-buffer misses (memory model `banked` only).
+    pub row_misses: u64,
+    /// Reads served through the host aperture.
+    pub host_reads: u64,
+    /// Writes served through the host aperture.
+    pub host_writes: u64,
+}
+
+impl Stats {
+    /// What happened between `earlier` and now.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cycles: self.cycles - earlier.cycles,
+            time_ps: self.time_ps - earlier.time_ps,
+            link_ps: self.link_ps - earlier.link_ps,
+            link_bytes: self.link_bytes - earlier.link_bytes,
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+            read_bytes: self.read_bytes - earlier.read_bytes,
+            write_bytes: self.write_bytes - earlier.write_bytes,
+            pt_reads: self.pt_reads - earlier.pt_reads,
+            row_hits: self.row_hits - earlier.row_hits,
+            row_misses: self.row_misses - earlier.row_misses,
+            host_reads: self.host_reads - earlier.host_reads,
+            host_writes: self.host_writes - earlier.host_writes,
+        }
+    }
+}
