@@ -17,10 +17,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from godwit.errors import SetupError
+
 CXX_STANDARD = "-std=c++20"
 
 
-class ToolMissing(RuntimeError):
+class ToolMissing(SetupError):
     """A tool that a command needs is not installed; the message says how to get it."""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m godwit.spec generate [--config NAME|FILE] [--set SECTION.FIELD=VALUE] --out DIR``."""
+"""What is generated from ``spec/``: packages, headers, Rust constants, register pages, the configuration tables."""
 
 from __future__ import annotations
 
@@ -7,18 +7,36 @@ import argparse
 import sys
 from pathlib import Path
 
-from godwit.spec.generate import generate
+from godwit.errors import GodwitError
+from godwit.spec import config, config_docs
+from godwit.spec.generate import generate, write_if_changed
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Returns the exit status: 0, or 1 after one line on stderr."""
     parser = argparse.ArgumentParser(prog="python -m godwit.spec", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser("generate", help="write packages, headers and Rust constants made from spec/")
+    make = commands.add_parser("generate", help="write packages, headers, Rust constants and register pages")
     make.add_argument("--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)")
     make.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field")
     make.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write into")
+    show = commands.add_parser("resolve", help="print a configuration with all its fields as JSON")
+    show.add_argument("--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)")
+    show.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field")
+    commands.add_parser("configuration-docs", help="bring the tables of docs/configuration.md up to date")
     args = parser.parse_args(argv)
-    generate(args.out)
+    try:
+        if args.command == "generate":
+            generate(args.out, config.load(args.config, args.set))
+        elif args.command == "resolve":
+            print(config.load(args.config, args.set).resolved())
+        else:
+            path = config_docs.docs_path()
+            write_if_changed(path, config_docs.page(path.read_text()))
+    except GodwitError as error:
+        details = [part for part in (getattr(error, "found", ""), getattr(error, "hint", "")) if part]
+        print("; ".join([f"error: {error}", *details]), file=sys.stderr)
+        return 1
     return 0
 
 

@@ -7,7 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from godwit.spec import layout
+from godwit.spec import layout, registers
+from godwit.spec.config import Config
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -22,9 +23,47 @@ def write_if_changed(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
-def generate(out: Path) -> None:
-    """Generates all files below `out` (see docs/architecture.md for the list)."""
+def config_package(config: Config) -> str:
+    """`gw_config_pkg`: the parameters of gw_card."""
+    values = {
+        "NumKernels": (len(config.card.kernels), "kernels, on ports 0, 1, ..."),
+        "NumExternal": (config.card.external_ports, "external masters, on the ports after them"),
+        "NumPorts": (config.ports, "accelerator ports"),
+        "IdWidth": (config.axi.id_width, "bits of an AXI ID"),
+        "DataWidth": (config.axi.data_width, "bits of the AXI data bus"),
+        "L1Entries": (config.translator.l1_entries, "translations kept by the L1 TLB of a port"),
+        "MissEntries": (config.translator.miss_entries, "addresses waiting for a translation, a channel"),
+        "Outstanding": (config.translator.outstanding, "bursts in flight, a channel"),
+        "Levels": (config.walker.levels, "levels of the page tables at most"),
+        "WalkRequests": (config.walker.requests, "walks in flight"),
+        "WalkLines": (config.walker.lines, "page-table lines fetched or kept"),
+        "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
+        "NumContexts": (config.contexts.count, "contexts"),
+    }
+    lines = [f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()]
+    head = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
+    origin = f"// Generated from configuration `{config.name}` by `python -m godwit.spec generate`; do not edit."
+    return "\n".join([head, origin, "package gw_config_pkg;", *lines, "endpackage", ""])
+
+
+def generate_rtl(out: Path, config: Config) -> None:
+    """The SystemVerilog of one configuration, and the C constants: what a card build needs."""
     groups = layout.load()
     write_if_changed(out / "sv" / "gw_spec_pkg.sv", layout.systemverilog(groups))
+    write_if_changed(out / "sv" / "gw_config_pkg.sv", config_package(config))
     write_if_changed(out / "c" / "godwit_layout.h", layout.c_header(groups))
-    write_if_changed(out / "rust" / "layout.rs", layout.rust(groups))
+    top = registers.elaborate(config.contexts.count, config.ports)
+    with tempfile.TemporaryDirectory() as directory:
+        registers.regblock(top, Path(directory))
+        for path in Path(directory).iterdir():
+            write_if_changed(out / "sv" / path.name, path.read_text())
+
+
+def generate(out: Path, config: Config) -> None:
+    """All files below `out` (docs/architecture.md has the list)."""
+    generate_rtl(out, config)
+    write_if_changed(out / "rust" / "layout.rs", layout.rust(layout.load()))
+    top = registers.elaborate(config.contexts.count, config.ports)
+    write_if_changed(out / "c" / "godwit_regs.h", registers.c_header(top))
+    write_if_changed(out / "rust" / "regs.rs", registers.rust_constants(top))
+    registers.html(top, out / "html")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,7 @@ def _constant(group: str, kind: str, width: int | None, name: str, item: dict) -
     where = f"layout.toml: {group}.{name}"
     expected = {"fields": {"lsb", "width", "doc"}}.get(kind, {"value", "width", "doc"})
     if unknown := set(item) - expected:
-        raise LayoutError(f"{where}: unknown key {sorted(unknown)[0]!r}, known are {sorted(expected)}")
+        raise LayoutError(f"{where}: unknown key {min(unknown)!r}, known are {sorted(expected)}")
     if kind == "bits":
         constant = Constant(group, name, "bit", _number(where, item["value"]), 1, item["doc"])
         limit = 64
@@ -94,6 +95,14 @@ def _constant(group: str, kind: str, width: int | None, name: str, item: dict) -
     return constant
 
 
+def spec_hash() -> int:
+    """32 bits that hardware and software compare: SHA-256 over layout.toml and the register description."""
+    digest = hashlib.sha256()
+    for name in ("layout.toml", "regs/gw_mmu.rdl"):
+        digest.update((root() / "spec" / name).read_bytes())
+    return int.from_bytes(digest.digest()[:4], "big")
+
+
 def load(path: Path | None = None) -> list[Group]:
     """Groups in the order of the file."""
     with open(path or root() / "spec" / "layout.toml", "rb") as file:
@@ -103,7 +112,8 @@ def load(path: Path | None = None) -> list[Group]:
         items = {key: item for key, item in body.items() if isinstance(item, dict)}
         constants = tuple(_constant(name, body["kind"], body.get("width"), key, item) for key, item in items.items())
         groups.append(Group(name, body["doc"], constants))
-    return groups
+    fingerprint = Constant("spec", "hash", "value", spec_hash(), 32, "SHA-256 over layout.toml and the registers")
+    return [*groups, Group("spec", "Which specification this was generated from", (fingerprint,))]
 
 
 def systemverilog(groups: list[Group]) -> str:
@@ -117,7 +127,7 @@ def systemverilog(groups: list[Group]) -> str:
             yield f"localparam int unsigned {name}Lsb = {value};"
             yield f"localparam int unsigned {name}Width = {constant.width};"
         else:
-            yield f"localparam int unsigned {name} = {value};"
+            yield f"localparam int unsigned {name} = 32'd{value};"
 
     out = ["// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1", f"// {BANNER}", "package gw_spec_pkg;"]
     for group in groups:

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one schema of configurations: what a card is made of, read by RTL, simulation, model and command line alike.
+
+Instances are the TOML files of ``spec/configs``; ``load("default")`` reads one, ``load("my.toml")`` a user's own.
+`docs/configuration.md` is made from the descriptions here (`python -m godwit.spec configuration-docs`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from godwit.errors import InputError, nearest
+from godwit.toolchain import root
+from godwit.units import parse_size
+
+MAX_PORTS = 32
+"""Ports a card can have: gw_pkg::SrcWidth holds a port number and a direction."""
+
+
+class ConfigError(InputError):
+    """A configuration cannot be used; says which field, what was found and what is legal."""
+
+
+def _size(value: Any) -> Any:
+    """Sizes may be written ``"4 GiB"``."""
+    if isinstance(value, str):
+        try:
+            return parse_size(value)
+        except InputError as error:
+            raise ValueError(str(error)) from error
+    return value
+
+
+Size = Annotated[int, BeforeValidator(_size)]
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown fields are errors, values are checked strictly."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Card(Section):
+    """The card as a whole."""
+
+    clock_mhz: float = Field(ge=1, le=1000, strict=False, description="clock of the IP, the kernels and the AXI ports")
+    memory_bytes: Size = Field(ge=1 << 20, le=1 << 40, multiple_of=4096, description="device memory; only pages that are touched take host memory")
+    kernels: list[str] = Field(description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours")
+    external_ports: int = Field(ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports")
+    watchdog_cycles: int = Field(ge=0, le=1 << 32, description="cycles without progress after which a run is given up as hung; 0 = never")
+
+
+class Axi(Section):
+    """AXI4 ports."""
+
+    id_width: int = Field(ge=1, le=6, description="bits of a transaction ID")
+    data_width: Literal[512] = Field(description="bits of the data bus; other widths are not supported")
+
+
+class Translator(Section):
+    """One address translator a port (gw_translator)."""
+
+    l1_entries: int = Field(ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size")
+    miss_entries: int = Field(ge=1, le=256, description="addresses a channel (AR, AW) can have waiting for a translation")
+    outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
+
+
+class Walker(Section):
+    """The page-table walker (gw_walker)."""
+
+    levels: int = Field(ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57")
+    requests: int = Field(ge=1, le=256, description="walks in flight")
+    lines: int = Field(ge=1, le=64, description="64-byte page-table lines being fetched or kept")
+    cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
+
+
+class Contexts(Section):
+    """Contexts (processes)."""
+
+    count: int = Field(ge=16, le=256, description="contexts that can be bound to ports at the same time")
+
+
+class Memory(Section):
+    """Device memory of the simulated card. `fixed` uses the first group of fields, `banked` the second."""
+
+    model: Literal["fixed", "banked"] = Field(description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers")
+    latency_cycles: int = Field(default=20, ge=1, le=10000, description="fixed: AR accepted to first R beat, and last W beat to B")
+    page_table_latency_cycles: int = Field(default=20, ge=0, le=10000, description="fixed: the same for reads of the walker (0: data in the cycle after the request)")
+    requests_per_cycle: float = Field(default=1.0, gt=0, le=1, strict=False, description="fixed: bursts each direction of a port may start a cycle; 0.25 = one every four cycles")
+    banks: int = Field(default=16, ge=1, le=64, description="banked: banks, all groups together")
+    row_bytes: Size = Field(default=8192, ge=512, le=65536, description="banked: bytes of a row across the channel")
+    bandwidth_gbps: float = Field(default=19.2, gt=0, le=1000, strict=False, description="banked: peak of the data bus, 10^9 bytes a second")
+    controller_ns: float = Field(default=20.0, ge=0, le=1000, strict=False, description="banked: controller and PHY, both ways together")
+    t_rcd_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: activate to read or write")
+    t_rp_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: precharge to activate")
+    t_cl_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: read to first data")
+    t_cwl_ns: float = Field(default=10.0, ge=0, le=100, strict=False, description="banked: write to first data")
+    t_ras_ns: float = Field(default=32.0, ge=0, le=200, strict=False, description="banked: activate to precharge")
+    t_wr_ns: float = Field(default=15.0, ge=0, le=100, strict=False, description="banked: last write data to precharge")
+    t_rfc_ns: float = Field(default=350.0, ge=0, le=2000, strict=False, description="banked: a refresh, all banks busy")
+    t_refi_ns: float = Field(default=7800.0, ge=0, le=100000, strict=False, description="banked: from one refresh to the next; 0 = none")
+
+
+class HostLink(Section):
+    """The link between host and card."""
+
+    latency_ns: float = Field(ge=0, le=1e6, strict=False, description="one way, of a transfer's first byte")
+    bandwidth_gbps: float = Field(gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction")
+    register_latency_ns: float = Field(ge=0, le=1e6, strict=False, description="round trip of one register access")
+
+
+class Config(Section):
+    """A configuration."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$", description="name of the card: `sim:NAME`")
+    description: str = Field(description="one sentence: what it is for")
+    card: Card
+    axi: Axi
+    translator: Translator
+    walker: Walker
+    contexts: Contexts
+    memory: Memory
+    host_link: HostLink
+
+    @model_validator(mode="after")
+    def _ports(self) -> Config:
+        """The number of ports is what kernels and external ports need together."""
+        duplicate = {kernel for kernel in self.card.kernels if self.card.kernels.count(kernel) > 1}
+        if duplicate:
+            raise ValueError(f"card.kernels: '{min(duplicate)}' is there twice")
+        if not 1 <= self.ports <= MAX_PORTS:
+            raise ValueError(f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}")
+        return self
+
+    @property
+    def ports(self) -> int:
+        """Accelerator ports: one a kernel, then the external ones."""
+        return len(self.card.kernels) + self.card.external_ports
+
+    def resolved(self) -> str:
+        """All fields with their values as canonical JSON: the same configuration is the same text."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+
+def config_dir() -> Path:
+    """Where the named configurations are."""
+    return root() / "spec" / "configs"
+
+
+def names() -> list[str]:
+    """The named configurations."""
+    return sorted(path.stem for path in config_dir().glob("*.toml"))
+
+
+def load(config: str | Path = "default", overrides: list[str] | tuple[str, ...] = ()) -> Config:
+    """Reads a configuration by name or file, with ``section.field=value`` overrides. Raises `ConfigError`."""
+    data, where = _read(str(config))
+    for override in overrides:
+        _override(data, override)
+    if "name" not in data:
+        data["name"] = where.stem
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        raise _explain(error, str(config)) from None
+
+
+def _read(config: str) -> tuple[dict[str, Any], Path]:
+    path = Path(config)
+    if path.suffix != ".toml":
+        path = config_dir() / f"{config}.toml"
+        if not path.is_file():
+            raise ConfigError(f"there is no configuration '{config}'", found=f"known are {', '.join(names())}", hint=nearest(config, names()))
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), path
+    except FileNotFoundError:
+        raise ConfigError(f"configuration file {path} does not exist") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"configuration file {path} cannot be read as TOML", found=str(error)) from error
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    """Applies ``section.field=value``; the value is TOML, or a bare word taken as a string."""
+    target, equals, text = override.partition("=")
+    section, dot, field = target.strip().partition(".")
+    if not equals or not dot:
+        raise ConfigError(f"'{override}' is not an override", hint="--set section.field=value, for example translator.l1_entries=4")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    if section not in Config.model_fields or section in ("name", "description"):
+        sections = [name for name in Config.model_fields if name not in ("name", "description")]
+        raise ConfigError(f"there is no section '{section}'", found=override, hint=nearest(section, sections))
+    data.setdefault(section, {})[field] = value
+
+
+def _explain(error: ValidationError, config: str) -> ConfigError:
+    """The first problem as one sentence about one field, with the value found and what is legal."""
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    prefix = f"configuration '{config}'"
+    if problem["type"] == "extra_forbidden":
+        fields = _fields(problem["loc"][:-1])
+        return ConfigError(f"{prefix}: there is no field {where}", hint=nearest(str(problem["loc"][-1]), fields))
+    if problem["type"] == "missing":
+        return ConfigError(f"{prefix}: {where} is missing", hint=f"set it in the file or with --set {where}=VALUE")
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    if not where:
+        return ConfigError(f"{prefix}: {message}")
+    found = "" if isinstance(problem["input"], dict) else repr(problem["input"])
+    return ConfigError(f"{prefix}: {where}: {message}", found=found, hint=_legal(problem))
+
+
+def _fields(location: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in location:
+        model = model.model_fields[str(part)].annotation  # type: ignore[assignment]
+    return list(model.model_fields)
+
+
+def _legal(problem: ErrorDetails) -> str:
+    """Legal range of the field a problem is about."""
+    from godwit.spec.config_docs import legal
+
+    *sections, name = (part for part in problem["loc"] if isinstance(part, str))
+    model: type[BaseModel] = Config
+    for part in sections:
+        model = model.model_fields[part].annotation  # type: ignore[assignment]
+    return f"legal is {legal(model.model_fields[name])}" if name in model.model_fields else ""

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``spec/regs/gw_mmu.rdl``: register block (SystemVerilog), C header, Rust constants and HTML.
+
+SystemVerilog, C and HTML are PeakRDL's own. Its Rust generator is not used: its accessors are typed pointers whose I/O
+cannot fail and whose arrays have a fixed length, while the runtime reaches registers through `Device::read32(offset)`,
+which returns bus errors, on cards with any number of ports and contexts. `rust_constants` writes offsets and masks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from peakrdl_regblock.udps import ALL_UDPS
+from systemrdl import RDLCompiler
+from systemrdl.messages import MessagePrinter
+from systemrdl.node import AddrmapNode, FieldNode, Node, RegNode
+
+from godwit.toolchain import root
+
+BANNER = "Generated from spec/regs/gw_mmu.rdl by `python -m godwit.spec generate`; do not edit."
+
+
+class RegisterError(ValueError):
+    """The register description does not compile."""
+
+
+class _Collect(MessagePrinter):
+    """Keeps the compiler's messages instead of printing them: a library never prints."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit_message(self, lines: list[str]) -> None:
+        self.lines += lines
+
+
+def rdl_path() -> Path:
+    """The register description."""
+    return root() / "spec" / "regs" / "gw_mmu.rdl"
+
+
+def elaborate(contexts: int, ports: int) -> AddrmapNode:
+    """The address map for so many contexts and ports."""
+    messages = _Collect()
+    compiler = RDLCompiler(message_printer=messages)
+    for udp in ALL_UDPS:  # the register block's generator asks for its own properties on every register
+        compiler.register_udp(udp)
+    try:
+        compiler.compile_file(str(rdl_path()))
+        parameters = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports}
+        return compiler.elaborate(top_def_name="gw_mmu", parameters=parameters).top
+    except Exception as error:
+        raise RegisterError("\n".join([f"{rdl_path()} does not compile: {error}", *messages.lines])) from error
+
+
+def regblock(top: AddrmapNode, directory: Path) -> None:
+    """`gw_csr_regs.sv` and `gw_csr_regs_pkg.sv`. Addresses that are no register are answered with SLVERR."""
+    from peakrdl_regblock import RegblockExporter
+    from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+
+    RegblockExporter().export(
+        top,
+        str(directory),
+        cpuif_cls=AXI4Lite_Cpuif_flattened,
+        module_name="gw_csr_regs",
+        package_name="gw_csr_regs_pkg",
+        reuse_hwif_typedefs=False,
+        default_reset_activelow=True,
+        default_reset_async=True,
+        err_if_bad_addr=True,
+    )
+
+
+def c_header(top: AddrmapNode) -> str:
+    """`godwit_regs.h`."""
+    from peakrdl_cheader.exporter import CHeaderExporter
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "godwit_regs.h"
+        CHeaderExporter().export(top, str(path), reuse_typedefs=False)
+        text = path.read_text()
+    return f"/* SPDX-License-Identifier: Apache-2.0 */\n/* {BANNER} */\n{text}"
+
+
+def html(top: AddrmapNode, directory: Path) -> None:
+    """The register map as a small web site."""
+    from peakrdl_html import HTMLExporter
+
+    HTMLExporter().export(top, str(directory), title="Godwit registers", footer=BANNER)
+
+
+@dataclasses.dataclass(frozen=True)
+class Register:
+    """A register; of arrays the first element, with the strides of the arrays around it (outermost first)."""
+
+    name: str
+    offset: int
+    width: int
+    strides: tuple[tuple[str, int], ...]
+    fields: tuple[FieldNode, ...]
+    doc: str
+
+
+def _doc(node: Node) -> str:
+    return " ".join((node.get_property("desc") or node.get_property("name") or node.inst_name).split())
+
+
+def registers(top: AddrmapNode) -> Iterator[Register]:
+    """All registers in address order."""
+
+    def visit(node: Node, path: tuple[str, ...], offset: int, strides: tuple) -> Iterator[Register]:
+        for child in node.children(unroll=False):
+            if isinstance(child, FieldNode):
+                continue
+            name = (*path, child.inst_name)
+            here = offset + child.raw_address_offset
+            around = strides
+            if child.is_array:
+                around = (*strides, ("_".join(name), child.array_stride))
+            if isinstance(child, RegNode):
+                fields = tuple(child.fields())
+                yield Register("_".join(name), here, child.get_property("regwidth"), around, fields, _doc(child))
+            else:
+                yield from visit(child, name, here, around)
+
+    yield from visit(top, (), 0, ())
+
+
+def rust_constants(top: AddrmapNode) -> str:
+    """`regs.rs`, for `include!`: byte offsets, array strides, field masks and shifts.
+
+    An element of an array is at NAME + i * STRIDE; a 64-bit register is two 32-bit words, the lower first. Masks and
+    shifts are those of the whole register, so a field of the upper word has a 64-bit mask.
+    """
+    out = ["// SPDX-License-Identifier: Apache-2.0", f"// {BANNER}", ""]
+    seen = set()
+    for register in registers(top):
+        for array, stride in register.strides:
+            if array not in seen:
+                seen.add(array)
+                out += [f"/// Bytes from one element of {array} to the next.", f"pub const {array.upper()}_STRIDE: u64 = 0x{stride:x};"]
+        name = register.name.upper()
+        out += [f"/// {register.doc}", f"pub const {name}: u64 = 0x{register.offset:x};"]
+        kind = "u64" if register.width > 32 else "u32"
+        if {field.inst_name for field in register.fields} == {"lo", "hi"}:
+            continue  # the halves of one number, not fields
+        for field in register.fields:
+            prefix = f"{name}_{field.inst_name.upper()}"
+            mask = ((1 << field.width) - 1) << field.low
+            out += [f"/// {_doc(field)}", f"pub const {prefix}_MASK: {kind} = 0x{mask:x};"]
+            out += [f"/// Lowest bit of {prefix}_MASK.", f"pub const {prefix}_SHIFT: u32 = {field.low};"]
+    return "\n".join([*out, ""])
