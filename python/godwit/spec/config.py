@@ -90,27 +90,38 @@ class Memory(Section):
     """Device memory of the simulated card. `fixed` uses the first group of fields, `banked` the second."""
 
     model: Literal["fixed", "banked"] = Field(description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers")
-    latency_cycles: int = Field(default=20, ge=1, le=10000, description="fixed: AR accepted to first R beat, and last W beat to B")
-    page_table_latency_cycles: int = Field(default=20, ge=0, le=10000, description="fixed: the same for reads of the walker (0: data in the cycle after the request)")
-    requests_per_cycle: float = Field(default=1.0, gt=0, le=1, strict=False, description="fixed: bursts each direction of a port may start a cycle; 0.25 = one every four cycles")
-    banks: int = Field(default=16, ge=1, le=64, description="banked: banks, all groups together")
-    row_bytes: Size = Field(default=8192, ge=512, le=65536, description="banked: bytes of a row across the channel")
-    bandwidth_gbps: float = Field(default=19.2, gt=0, le=1000, strict=False, description="banked: peak of the data bus, 10^9 bytes a second")
-    controller_ns: float = Field(default=20.0, ge=0, le=1000, strict=False, description="banked: controller and PHY, both ways together")
-    t_rcd_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: activate to read or write")
-    t_rp_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: precharge to activate")
-    t_cl_ns: float = Field(default=13.32, ge=0, le=100, strict=False, description="banked: read to first data")
-    t_cwl_ns: float = Field(default=10.0, ge=0, le=100, strict=False, description="banked: write to first data")
-    t_ras_ns: float = Field(default=32.0, ge=0, le=200, strict=False, description="banked: activate to precharge")
-    t_wr_ns: float = Field(default=15.0, ge=0, le=100, strict=False, description="banked: last write data to precharge")
-    t_rfc_ns: float = Field(default=350.0, ge=0, le=2000, strict=False, description="banked: a refresh, all banks busy")
-    t_refi_ns: float = Field(default=7800.0, ge=0, le=100000, strict=False, description="banked: from one refresh to the next; 0 = none")
+    latency_cycles: int = Field(default=20, ge=0, le=100_000, description="fixed: data or answer come so many cycles later than the next one")
+    page_table_latency_cycles: int = Field(default=20, ge=0, le=100_000, description="fixed: the same on the walker's port")
+    requests_per_cycle: float = Field(default=1.0, ge=0.001, le=64, strict=False, description="fixed: bursts that memory takes a cycle, all ports together; 0.25 = one every four cycles")
+    banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")
+    row_bytes: Size = Field(default=8192, ge=64, le=1 << 20, multiple_of=64, description="banked: bytes of a row across the channel")
+    interleave_bytes: Size = Field(default=64, ge=64, le=1 << 20, multiple_of=64, description="banked: consecutive blocks of so many bytes go to consecutive banks")
+    controller_ns: float = Field(default=56.0, ge=0, le=10000, strict=False, description="banked: controller and PHY, both ways together")
+    trcd_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: activate to read or write")
+    trp_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: precharge to activate")
+    cl_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: read to first data")
+    tras_ns: float = Field(default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge")
+    tccd_ns: float = Field(default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank")
+    tburst_ns: float = Field(default=3.33, ge=0.01, le=1000, strict=False, description="banked: 64 bytes on the data bus")
+    trtp_ns: float = Field(default=7.5, ge=0, le=1000, strict=False, description="banked: read to precharge")
+    twr_ns: float = Field(default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge")
+    trefi_ns: float = Field(default=7800.0, ge=0, le=1000000, strict=False, description="banked: from one refresh to the next; 0 = none")
+    trfc_ns: float = Field(default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy")
+
+    @model_validator(mode="after")
+    def _geometry(self) -> Memory:
+        """A row holds whole blocks, and a refresh ends before the next."""
+        if self.row_bytes % self.interleave_bytes:
+            raise ValueError(f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})")
+        if self.trefi_ns and self.trfc_ns >= self.trefi_ns:
+            raise ValueError(f"trfc_ns ({self.trfc_ns:g}) must be below trefi_ns ({self.trefi_ns:g}); trefi_ns = 0 is no refresh")
+        return self
 
 
 class HostLink(Section):
     """The link between host and card."""
 
-    latency_ns: float = Field(ge=0, le=1e6, strict=False, description="one way, of a transfer's first byte")
+    latency_ns: float = Field(ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them")
     bandwidth_gbps: float = Field(gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction")
     register_latency_ns: float = Field(ge=0, le=1e6, strict=False, description="round trip of one register access")
 
