@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The validator, and the statuses in words. */
+#include "pt_internal.h"
+
+#define NAPOT_PAGES (1u << GW_PT_ORDER_64K)
+
+static void count_page(struct gw_pt_stats *stats, uint32_t order, unsigned int index)
+{
+	if (order == GW_PT_ORDER_1G)
+		stats->pages_1g++;
+	else if (order == GW_PT_ORDER_2M)
+		stats->pages_2m++;
+	else if (order == GW_PT_ORDER_4K)
+		stats->pages_4k++;
+	else if (index % NAPOT_PAGES == 0)
+		stats->pages_64k++;
+}
+
+static int table_check(struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t base, struct gw_pt_stats *stats)
+{
+	uint64_t group = 0; /* entry that began the current aligned group of 16 */
+	bool used = false;
+	unsigned int i;
+
+	/* More tables than there are: one of them is linked twice. */
+	if (++stats->tables > pt->tables)
+		return gw_fail_at(pt, base, GW_PT_ECORRUPT);
+
+	for (i = 0; i < GODWIT_PAGE_TABLE_ENTRIES; i++) {
+		uint64_t raw = gw_read(pt, table, i);
+		uint64_t at = base + ((uint64_t)i << gw_level_shift(level));
+		struct gw_pte pte = gw_pte_decode(raw, level);
+		int status;
+
+		if (i % NAPOT_PAGES == 0)
+			group = raw;
+		if (pte.kind == GW_PTE_BAD || (pte.kind == GW_PTE_EMPTY && raw) ||
+		    (((raw | group) & GODWIT_PTE_N) && raw != group))
+			return gw_fail_at(pt, at, GW_PT_ECORRUPT);
+		if (pte.kind == GW_PTE_TABLE) {
+			status = table_check(pt, pte.pa, level - 1, at, stats);
+			if (status)
+				return status;
+		} else if (pte.kind == GW_PTE_LEAF) {
+			count_page(stats, pte.order, i);
+		}
+		used |= pte.kind != GW_PTE_EMPTY;
+	}
+	if (!used && table != pt->root)
+		return gw_fail_at(pt, base, GW_PT_ECORRUPT);
+	return GW_PT_OK;
+}
+
+int gw_pt_check(struct gw_pt *pt, struct gw_pt_stats *stats)
+{
+	struct gw_pt_stats found = { 0 };
+	int status = table_check(pt, pt->root, pt->levels - 1, 0, &found);
+
+	if (!status && found.tables != pt->tables)
+		status = gw_fail_at(pt, 0, GW_PT_ECORRUPT);
+	if (stats)
+		*stats = found;
+	return status;
+}
+
+const char *gw_pt_reason(int status)
+{
+	switch (status) {
+	case GW_PT_OK:
+		return "done";
+	case GW_PT_EMODE:
+		return "the mode is none of Sv39, Sv48 and Sv57";
+	case GW_PT_EALIGN:
+		return "an address or the size is not a multiple of 4 KiB";
+	case GW_PT_ESIZE:
+		return "the size is zero";
+	case GW_PT_ECANON:
+		return "the virtual addresses do not lie within one canonical half of the address space";
+	case GW_PT_EPHYS:
+		return "the physical range ends above the 56-bit physical address space";
+	case GW_PT_EPERM:
+		return "the permission is neither read nor read and write";
+	case GW_PT_EORDER:
+		return "the largest page order is above that of 1 GiB";
+	case GW_PT_EEXIST:
+		return "a page of the range is mapped already";
+	case GW_PT_ENOENT:
+		return "a page of the range is not mapped";
+	case GW_PT_ENOMEM:
+		return "there is no free frame for a table";
+	case GW_PT_ECORRUPT:
+		return "the table holds an entry that was not written here";
+	default:
+		return "unknown status";
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Entries and intervals: pure functions. */
+#include "pt_internal.h"
+
+#define NAPOT_LOW_MASK (((uint64_t)1 << GODWIT_NAPOT_ORDER) - 1)
+
+static uint64_t pte_pa(uint64_t raw)
+{
+	return (raw & GODWIT_PTE_PPN_MASK) >> GODWIT_PTE_PPN_SHIFT << GODWIT_PAGE_SHIFT;
+}
+
+static uint64_t pte_ppn(uint64_t pa)
+{
+	return pa >> GODWIT_PAGE_SHIFT << GODWIT_PTE_PPN_SHIFT;
+}
+
+uint64_t gw_pte_table(uint64_t pa)
+{
+	return pte_ppn(pa) | GODWIT_PTE_V;
+}
+
+uint64_t gw_pte_leaf(uint64_t pa, uint32_t order, uint32_t perm)
+{
+	uint64_t raw = GODWIT_PTE_V | GODWIT_PTE_R | GODWIT_PTE_U | GODWIT_PTE_A;
+
+	if (perm & GW_PT_WRITE)
+		raw |= GODWIT_PTE_W | GODWIT_PTE_D;
+	if (order == GODWIT_NAPOT_ORDER) {
+		pa &= ~gw_order_mask(order);
+		raw |= GODWIT_PTE_N | (uint64_t)GODWIT_NAPOT_PATTERN << GODWIT_PTE_PPN_SHIFT;
+	}
+	return raw | pte_ppn(pa);
+}
+
+struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level)
+{
+	struct gw_pte pte = { .kind = GW_PTE_BAD, .pa = pte_pa(raw) };
+
+	if (!(raw & GODWIT_PTE_V)) {
+		pte.kind = GW_PTE_EMPTY;
+		return pte;
+	}
+	if (!(raw & (GODWIT_PTE_R | GODWIT_PTE_W | GODWIT_PTE_X))) {
+		if (level > 0 && raw == gw_pte_table(pte.pa))
+			pte.kind = GW_PTE_TABLE;
+		return pte;
+	}
+	if (level > GW_TOP_LEAF_LEVEL)
+		return pte;
+
+	pte.order = GODWIT_PAGE_LEVEL_BITS * level;
+	if (level == 0 && (raw & GODWIT_PTE_N)) {
+		pte.order = GODWIT_NAPOT_ORDER;
+		pte.pa &= ~gw_order_mask(pte.order);
+	}
+	pte.perm = raw & GODWIT_PTE_W ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
+	/* A leaf is legal exactly if it is the one that would be written for what it says. */
+	if (!(pte.pa & gw_order_mask(pte.order)) && raw == gw_pte_leaf(pte.pa, pte.order, pte.perm))
+		pte.kind = GW_PTE_LEAF;
+	return pte;
+}
+
+uint64_t gw_tables_below(unsigned int level, unsigned int leaf_level, uint64_t lo, uint64_t hi)
+{
+	uint64_t tables = 0;
+
+	for (; level > 0; level--) {
+		uint64_t entries = (hi >> gw_level_shift(level)) - (lo >> gw_level_shift(level)) + 1;
+		bool cut_lo = lo & gw_level_mask(level);
+		bool cut_hi = (hi + 1) & gw_level_mask(level);
+
+		if (level > leaf_level)
+			tables += entries;
+		else if (entries == 1)
+			tables += cut_lo || cut_hi;
+		else
+			tables += (uint64_t)cut_lo + (uint64_t)cut_hi;
+	}
+	return tables;
+}
+
+int gw_pt_span(const struct gw_pt *pt, uint64_t va, uint64_t size, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t last = va + (size - 1);
+
+	if ((va | size) & (GODWIT_PAGE_SIZE - 1))
+		return GW_PT_EALIGN;
+	if (size == 0)
+		return GW_PT_ESIZE;
+
+	*lo = gw_offset(pt, va);
+	*hi = gw_offset(pt, last);
+	/* Both ends canonical, in order, and in the same half: then everything between is canonical too. */
+	if (gw_va(pt, *lo) != va || gw_va(pt, *hi) != last || last < va || (va ^ last) >> (gw_va_bits(pt) - 1))
+		return GW_PT_ECANON;
+	return GW_PT_OK;
+}
+
+bool gw_perm_legal(uint32_t perm)
+{
+	return perm == GW_PT_READ || perm == (GW_PT_READ | GW_PT_WRITE);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of core/src share: entries, geometry, frames.
+ *
+ * Inside, addresses are offsets: virtual addresses without the sign extension, so that a table is one interval from 0.
+ * Level 0 is the one with 4 KiB leaves. An interval [lo, hi] holds its last byte, so that none of them overflows.
+ */
+#ifndef GODWIT_PT_INTERNAL_H_
+#define GODWIT_PT_INTERNAL_H_
+
+#include <godwit/pt.h>
+#include <godwit_layout.h>
+
+/* Highest level with leaves: 1 GiB. */
+#define GW_TOP_LEAF_LEVEL 2u
+
+enum gw_pte_kind {
+	GW_PTE_EMPTY,
+	GW_PTE_TABLE, /* pa: the table below */
+	GW_PTE_LEAF,  /* pa: first byte of the page, for Svnapot that of all 64 KiB */
+	GW_PTE_BAD,   /* not written by these functions */
+};
+
+struct gw_pte {
+	enum gw_pte_kind kind;
+	uint32_t order;
+	uint32_t perm;
+	uint64_t pa;
+};
+
+static inline unsigned int gw_level_shift(unsigned int level)
+{
+	return GODWIT_PAGE_SHIFT + GODWIT_PAGE_LEVEL_BITS * level;
+}
+
+/* Low bits of an offset within one entry of this level. */
+static inline uint64_t gw_level_mask(unsigned int level)
+{
+	return ((uint64_t)1 << gw_level_shift(level)) - 1;
+}
+
+static inline uint64_t gw_order_mask(uint32_t order)
+{
+	return ((uint64_t)1 << (GODWIT_PAGE_SHIFT + order)) - 1;
+}
+
+static inline unsigned int gw_index(uint64_t offset, unsigned int level)
+{
+	return (unsigned int)(offset >> gw_level_shift(level)) & (GODWIT_PAGE_TABLE_ENTRIES - 1);
+}
+
+/* Last byte of what remains of [at, hi] in at's entry. */
+static inline uint64_t gw_span_end(uint64_t at, uint64_t hi, unsigned int level)
+{
+	uint64_t end = at | gw_level_mask(level);
+
+	return end < hi ? end : hi;
+}
+
+/* Whether [lo, hi], which lies in one entry of this level, is all of it. */
+static inline bool gw_span_full(uint64_t lo, uint64_t hi, unsigned int level)
+{
+	return hi - lo == gw_level_mask(level);
+}
+
+static inline uint64_t gw_entry_addr(uint64_t table, unsigned int index)
+{
+	return table + (uint64_t)index * GODWIT_PAGE_ENTRY_BYTES;
+}
+
+static inline uint64_t gw_read(const struct gw_pt *pt, uint64_t table, unsigned int index)
+{
+	return pt->ops->read(pt->ctx, gw_entry_addr(table, index));
+}
+
+static inline void gw_write(const struct gw_pt *pt, uint64_t table, unsigned int index, uint64_t pte)
+{
+	pt->ops->write(pt->ctx, gw_entry_addr(table, index), pte);
+}
+
+static inline unsigned int gw_va_bits(const struct gw_pt *pt)
+{
+	return gw_level_shift(pt->levels);
+}
+
+static inline uint64_t gw_offset(const struct gw_pt *pt, uint64_t va)
+{
+	return va & (((uint64_t)1 << gw_va_bits(pt)) - 1);
+}
+
+/* The canonical address of an offset. */
+static inline uint64_t gw_va(const struct gw_pt *pt, uint64_t offset)
+{
+	uint64_t sign = (uint64_t)1 << (gw_va_bits(pt) - 1);
+
+	return (offset ^ sign) - sign;
+}
+
+static inline int gw_fail_at(struct gw_pt *pt, uint64_t offset, int status)
+{
+	pt->error_va = gw_va(pt, offset);
+	return status;
+}
+
+/* pt_entry.c */
+struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level);
+uint64_t gw_pte_table(uint64_t pa);
+/* `order` says only whether it is Svnapot: the level of the table decides the size otherwise. */
+uint64_t gw_pte_leaf(uint64_t pa, uint32_t order, uint32_t perm);
+/*
+ * Tables below the entries of `level` that [lo, hi] overlaps, when each entry of a level up to `leaf_level` that is
+ * wholly inside needs none.
+ */
+uint64_t gw_tables_below(unsigned int level, unsigned int leaf_level, uint64_t lo, uint64_t hi);
+/* Checks [va, va + size) and turns it into offsets [lo, hi]. */
+int gw_pt_span(const struct gw_pt *pt, uint64_t va, uint64_t size, uint64_t *lo, uint64_t *hi);
+bool gw_perm_legal(uint32_t perm);
+
+/* pt_frames.c */
+int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t count);
+void gw_frames_push(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t pa);
+/* The frame reads as zero again. */
+uint64_t gw_frames_pop(const struct gw_pt *pt, struct gw_pt_frames *frames);
+void gw_frames_free(const struct gw_pt *pt, struct gw_pt_frames *frames);
+
+#endif /* GODWIT_PT_INTERNAL_H_ */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Mapping: look first, reserve the frames, then write. From the first write on nothing can fail.
+ */
+#include "pt_internal.h"
+
+struct map {
+	struct gw_pt *pt;
+	uint64_t lo, hi;         /* the whole range */
+	uint64_t delta;          /* physical address - offset, modulo 2^64 */
+	uint32_t perm;
+	unsigned int leaf_level; /* largest leaf that max_order and the alignment of delta allow */
+	bool napot;              /* ... and whether they allow 64 KiB */
+	struct gw_pt_frames frames;
+};
+
+/* Counts the tables that [lo, hi] lacks; fails if any page of it is mapped. */
+static int map_plan(const struct map *m, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi, uint64_t *need)
+{
+	uint64_t at, end;
+	int status;
+
+	for (at = lo; at <= hi; at = end + 1) {
+		struct gw_pte pte = gw_pte_decode(gw_read(m->pt, table, gw_index(at, level)), level);
+
+		end = gw_span_end(at, hi, level);
+		switch (pte.kind) {
+		case GW_PTE_EMPTY:
+			*need += gw_tables_below(level, m->leaf_level, at, end);
+			break;
+		case GW_PTE_TABLE:
+			status = map_plan(m, pte.pa, level - 1, at, end, need);
+			if (status)
+				return status;
+			break;
+		case GW_PTE_LEAF:
+			return gw_fail_at(m->pt, at, GW_PT_EEXIST);
+		case GW_PTE_BAD:
+			return gw_fail_at(m->pt, at, GW_PT_ECORRUPT);
+		}
+	}
+	return GW_PT_OK;
+}
+
+static uint32_t map_order_at_level0(const struct map *m, uint64_t at)
+{
+	uint64_t mask = gw_order_mask(GW_PT_ORDER_64K);
+
+	return m->napot && (at & ~mask) >= m->lo && (at | mask) <= m->hi ? GW_PT_ORDER_64K : GW_PT_ORDER_4K;
+}
+
+/* `fresh`: the table is not linked yet and all zero, so there is nothing to read. */
+static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi, bool fresh)
+{
+	uint64_t at, end;
+
+	for (at = lo; at <= hi; at = end + 1) {
+		unsigned int index = gw_index(at, level);
+		uint64_t raw = fresh ? 0 : gw_read(m->pt, table, index);
+		uint64_t child;
+
+		end = gw_span_end(at, hi, level);
+		if (raw & GODWIT_PTE_V) {
+			map_write(m, gw_pte_decode(raw, level).pa, level - 1, at, end, false);
+			continue;
+		}
+		if (level <= m->leaf_level && gw_span_full(at, end, level)) {
+			uint32_t order = level ? GODWIT_PAGE_LEVEL_BITS * level : map_order_at_level0(m, at);
+
+			gw_write(m->pt, table, index, gw_pte_leaf(at + m->delta, order, m->perm));
+			continue;
+		}
+		child = gw_frames_pop(m->pt, &m->frames);
+		m->pt->tables++;
+		map_write(m, child, level - 1, at, end, true);
+		gw_write(m->pt, table, index, gw_pte_table(child));
+	}
+}
+
+int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order)
+{
+	struct map m = { .pt = pt, .perm = perm };
+	uint64_t need = 0;
+	int status;
+
+	status = gw_pt_span(pt, va, size, &m.lo, &m.hi);
+	if (status)
+		return status;
+	if (pa & (GODWIT_PAGE_SIZE - 1))
+		return GW_PT_EALIGN;
+	if (pa >> GODWIT_PA_BITS || size > ((uint64_t)1 << GODWIT_PA_BITS) - pa)
+		return GW_PT_EPHYS;
+	if (!gw_perm_legal(perm))
+		return GW_PT_EPERM;
+	if (max_order > GW_PT_ORDER_1G)
+		return GW_PT_EORDER;
+
+	m.delta = pa - m.lo;
+	m.napot = max_order >= GW_PT_ORDER_64K && !(m.delta & gw_order_mask(GW_PT_ORDER_64K));
+	while (m.leaf_level < GW_TOP_LEAF_LEVEL && GODWIT_PAGE_LEVEL_BITS * (m.leaf_level + 1) <= max_order &&
+	       !(m.delta & gw_level_mask(m.leaf_level + 1)))
+		m.leaf_level++;
+
+	status = map_plan(&m, pt->root, pt->levels - 1, m.lo, m.hi, &need);
+	if (status)
+		return status;
+	status = gw_frames_reserve(pt, &m.frames, need);
+	if (status)
+		return status;
+	map_write(&m, pt->root, pt->levels - 1, m.lo, m.hi, false);
+	return GW_PT_OK;
+}
