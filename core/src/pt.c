@@ -33,7 +33,7 @@ static void table_destroy(struct gw_pt *pt, uint64_t table, unsigned int level)
 {
 	unsigned int i;
 
-	for (i = 0; level > 0 && i < GODWIT_PAGE_TABLE_ENTRIES; i++) {
+	for (i = 0; level > 0 && i < GODWIT_PT_TABLE_ENTRIES; i++) {
 		struct gw_pte pte = gw_pte_decode(gw_read(pt, table, i), level);
 
 		if (pte.kind == GW_PTE_TABLE)
@@ -138,5 +138,5 @@ int gw_pt_walk(struct gw_pt *pt, uint64_t first, uint64_t last, gw_pt_visit_fn v
 
 uint64_t gw_pt_table_bytes(const struct gw_pt *pt)
 {
-	return (pt->tables + pt->dead.count) * GODWIT_PAGE_SIZE;
+	return (pt->tables + pt->dead.count) * GODWIT_PT_PAGE_SIZE;
 }

@@ -87,10 +87,10 @@ static void change_record(const struct change *c, uint64_t at, const struct gw_p
 /* Fills a table that is not linked yet with smaller pages for everything that `page` maps. */
 static void split_fill(const struct gw_pt *pt, uint64_t table, unsigned int level, const struct gw_pte *page)
 {
-	uint32_t order = level ? GODWIT_PAGE_LEVEL_BITS * level : GW_PT_ORDER_64K;
+	uint32_t order = level ? GODWIT_PT_LEVEL_BITS * level : GW_PT_ORDER_64K;
 	unsigned int i;
 
-	for (i = 0; i < GODWIT_PAGE_TABLE_ENTRIES; i++)
+	for (i = 0; i < GODWIT_PT_TABLE_ENTRIES; i++)
 		gw_write(pt, table, i, gw_pte_leaf(page->pa + ((uint64_t)i << gw_level_shift(level)), order, page->perm));
 }
 
@@ -102,7 +102,7 @@ static void split_napot(const struct gw_pt *pt, uint64_t table, unsigned int ind
 
 	for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
 		gw_write(pt, table, first + i,
-			 gw_pte_leaf(page->pa + ((uint64_t)i << GODWIT_PAGE_SHIFT), GW_PT_ORDER_4K, page->perm));
+			 gw_pte_leaf(page->pa + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT), GW_PT_ORDER_4K, page->perm));
 }
 
 /* Whether a table whose entries for [lo, hi] are clear holds nothing else. Neighbours come first: likely mapped. */
@@ -110,7 +110,7 @@ static bool table_empty(const struct gw_pt *pt, uint64_t table, unsigned int lev
 {
 	unsigned int i;
 
-	for (i = gw_index(hi, level) + 1; i < GODWIT_PAGE_TABLE_ENTRIES; i++)
+	for (i = gw_index(hi, level) + 1; i < GODWIT_PT_TABLE_ENTRIES; i++)
 		if (gw_read(pt, table, i) & GODWIT_PTE_V)
 			return false;
 	for (i = gw_index(lo, level); i-- > 0;)

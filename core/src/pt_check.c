@@ -26,7 +26,7 @@ static int table_check(struct gw_pt *pt, uint64_t table, unsigned int level, uin
 	if (++stats->tables > pt->tables)
 		return gw_fail_at(pt, base, GW_PT_ECORRUPT);
 
-	for (i = 0; i < GODWIT_PAGE_TABLE_ENTRIES; i++) {
+	for (i = 0; i < GODWIT_PT_TABLE_ENTRIES; i++) {
 		uint64_t raw = gw_read(pt, table, i);
 		uint64_t at = base + ((uint64_t)i << gw_level_shift(level));
 		struct gw_pte pte = gw_pte_decode(raw, level);

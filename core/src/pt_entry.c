@@ -6,12 +6,12 @@
 
 static uint64_t pte_pa(uint64_t raw)
 {
-	return (raw & GODWIT_PTE_PPN_MASK) >> GODWIT_PTE_PPN_SHIFT << GODWIT_PAGE_SHIFT;
+	return (raw & GODWIT_PTE_PPN_MASK) >> GODWIT_PTE_PPN_SHIFT << GODWIT_PT_PAGE_SHIFT;
 }
 
 static uint64_t pte_ppn(uint64_t pa)
 {
-	return pa >> GODWIT_PAGE_SHIFT << GODWIT_PTE_PPN_SHIFT;
+	return pa >> GODWIT_PT_PAGE_SHIFT << GODWIT_PTE_PPN_SHIFT;
 }
 
 uint64_t gw_pte_table(uint64_t pa)
@@ -48,7 +48,7 @@ struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level)
 	if (level > GW_TOP_LEAF_LEVEL)
 		return pte;
 
-	pte.order = GODWIT_PAGE_LEVEL_BITS * level;
+	pte.order = GODWIT_PT_LEVEL_BITS * level;
 	if (level == 0 && (raw & GODWIT_PTE_N)) {
 		pte.order = GODWIT_NAPOT_ORDER;
 		pte.pa &= ~gw_order_mask(pte.order);
@@ -83,7 +83,7 @@ int gw_pt_span(const struct gw_pt *pt, uint64_t va, uint64_t size, uint64_t *lo,
 {
 	uint64_t last = va + (size - 1);
 
-	if ((va | size) & (GODWIT_PAGE_SIZE - 1))
+	if ((va | size) & (GODWIT_PT_PAGE_SIZE - 1))
 		return GW_PT_EALIGN;
 	if (size == 0)
 		return GW_PT_ESIZE;

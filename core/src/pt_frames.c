@@ -35,7 +35,7 @@ int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint6
 	while (frames->count < count) {
 		uint64_t pa = pt->ops->alloc(pt->ctx);
 
-		if (pa & ((GODWIT_PAGE_SIZE - 1) | ~(((uint64_t)1 << GODWIT_PA_BITS) - 1))) {
+		if (pa & ((GODWIT_PT_PAGE_SIZE - 1) | ~(((uint64_t)1 << GODWIT_PA_BITS) - 1))) {
 			gw_frames_free(pt, frames);
 			return GW_PT_ENOMEM;
 		}

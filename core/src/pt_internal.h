@@ -30,7 +30,7 @@ struct gw_pte {
 
 static inline unsigned int gw_level_shift(unsigned int level)
 {
-	return GODWIT_PAGE_SHIFT + GODWIT_PAGE_LEVEL_BITS * level;
+	return GODWIT_PT_PAGE_SHIFT + GODWIT_PT_LEVEL_BITS * level;
 }
 
 /* Low bits of an offset within one entry of this level. */
@@ -41,12 +41,12 @@ static inline uint64_t gw_level_mask(unsigned int level)
 
 static inline uint64_t gw_order_mask(uint32_t order)
 {
-	return ((uint64_t)1 << (GODWIT_PAGE_SHIFT + order)) - 1;
+	return ((uint64_t)1 << (GODWIT_PT_PAGE_SHIFT + order)) - 1;
 }
 
 static inline unsigned int gw_index(uint64_t offset, unsigned int level)
 {
-	return (unsigned int)(offset >> gw_level_shift(level)) & (GODWIT_PAGE_TABLE_ENTRIES - 1);
+	return (unsigned int)(offset >> gw_level_shift(level)) & (GODWIT_PT_TABLE_ENTRIES - 1);
 }
 
 /* Last byte of what remains of [at, hi] in at's entry. */
@@ -65,7 +65,7 @@ static inline bool gw_span_full(uint64_t lo, uint64_t hi, unsigned int level)
 
 static inline uint64_t gw_entry_addr(uint64_t table, unsigned int index)
 {
-	return table + (uint64_t)index * GODWIT_PAGE_ENTRY_BYTES;
+	return table + (uint64_t)index * GODWIT_PT_ENTRY_BYTES;
 }
 
 static inline uint64_t gw_read(const struct gw_pt *pt, uint64_t table, unsigned int index)

@@ -65,7 +65,7 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 			continue;
 		}
 		if (level <= m->leaf_level && gw_span_full(at, end, level)) {
-			uint32_t order = level ? GODWIT_PAGE_LEVEL_BITS * level : map_order_at_level0(m, at);
+			uint32_t order = level ? GODWIT_PT_LEVEL_BITS * level : map_order_at_level0(m, at);
 
 			gw_write(m->pt, table, index, gw_pte_leaf(at + m->delta, order, m->perm));
 			continue;
@@ -86,7 +86,7 @@ int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_
 	status = gw_pt_span(pt, va, size, &m.lo, &m.hi);
 	if (status)
 		return status;
-	if (pa & (GODWIT_PAGE_SIZE - 1))
+	if (pa & (GODWIT_PT_PAGE_SIZE - 1))
 		return GW_PT_EALIGN;
 	if (pa >> GODWIT_PA_BITS || size > ((uint64_t)1 << GODWIT_PA_BITS) - pa)
 		return GW_PT_EPHYS;
@@ -97,7 +97,7 @@ int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_
 
 	m.delta = pa - m.lo;
 	m.napot = max_order >= GW_PT_ORDER_64K && !(m.delta & gw_order_mask(GW_PT_ORDER_64K));
-	while (m.leaf_level < GW_TOP_LEAF_LEVEL && GODWIT_PAGE_LEVEL_BITS * (m.leaf_level + 1) <= max_order &&
+	while (m.leaf_level < GW_TOP_LEAF_LEVEL && GODWIT_PT_LEVEL_BITS * (m.leaf_level + 1) <= max_order &&
 	       !(m.delta & gw_level_mask(m.leaf_level + 1)))
 		m.leaf_level++;
 

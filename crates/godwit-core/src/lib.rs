@@ -1,2 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Page tables shared by Godwit's runtime and driver.
+//!
+//! The decisions are in C (`core/`), because a kernel driver takes them, too; this crate compiles them and gives them a
+//! safe face: [`PageTable`] over any [`TableMemory`]. [`walker`] is an independent reader of the same tables.
+#![deny(missing_docs)]
+
+mod error;
+#[allow(non_camel_case_types)]
+mod ffi;
+mod table;
+mod types;
+pub mod walker;
+
+/// Constants shared by hardware and software, generated from `spec/layout.toml`.
+pub mod layout {
+    include!(concat!(env!("GODWIT_SPEC_RUST"), "/layout.rs"));
+}
+
+pub use error::{Error, ErrorKind};
+pub use table::{PageTable, TableMemory};
+pub use types::{Invalidation, Mapping, Mode, PageSize, Perm, Range, Stats};

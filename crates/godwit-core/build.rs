@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiles core/ and points the crate at the constants generated from spec/.
+
+use std::path::{Path, PathBuf};
+use std::process::exit;
+use std::{env, fs};
+
+const SOURCES: [&str; 6] = [
+    "pt.c",
+    "pt_change.c",
+    "pt_check.c",
+    "pt_entry.c",
+    "pt_frames.c",
+    "pt_map.c",
+];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let core = root.join("core");
+    let spec = spec_dir(&root);
+
+    println!(
+        "cargo::rustc-env=GODWIT_SPEC_RUST={}",
+        spec.join("rust").display()
+    );
+    println!(
+        "cargo::rerun-if-changed={}",
+        spec.join("rust/layout.rs").display()
+    );
+    println!(
+        "cargo::rerun-if-changed={}",
+        spec.join("c/godwit_layout.h").display()
+    );
+    println!("cargo::rerun-if-changed={}", core.join("include").display());
+    println!("cargo::rerun-if-changed={}", core.join("src").display());
+
+    let mut build = cc::Build::new();
+    build
+        .std("c11")
+        .include(core.join("include"))
+        .include(spec.join("c"))
+        .warnings_into_errors(true);
+    for flag in [
+        "-ffreestanding",
+        "-Wall",
+        "-Wextra",
+        "-Wconversion",
+        "-pedantic",
+    ] {
+        build.flag(flag);
+    }
+    build
+        .files(SOURCES.map(|name| core.join("src").join(name)))
+        .compile("godwit_core");
+}
+
+/// The directory with the generated constants: GODWIT_SPEC_DIR, else build/spec at the top of the checkout.
+fn spec_dir(root: &Path) -> PathBuf {
+    println!("cargo::rerun-if-env-changed=GODWIT_SPEC_DIR");
+    let dir = env::var_os("GODWIT_SPEC_DIR").map_or_else(|| root.join("build/spec"), PathBuf::from);
+    for file in ["c/godwit_layout.h", "rust/layout.rs"] {
+        if !dir.join(file).is_file() {
+            println!(
+                "cargo::error={} has no {file}, which is generated from spec/: run `make spec`, \
+                 or let GODWIT_SPEC_DIR name its directory",
+                dir.display()
+            );
+            exit(1);
+        }
+    }
+    fs::canonicalize(&dir).unwrap_or(dir)
+}

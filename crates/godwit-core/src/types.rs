@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Values that page tables speak in.
+
+use crate::ffi;
+use crate::layout;
+
+/// Translation mode: how many levels, and so how wide a virtual address is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Three levels, 39-bit addresses.
+    Sv39,
+    /// Four levels, 48-bit addresses.
+    Sv48,
+    /// Five levels, 57-bit addresses.
+    Sv57,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 3] = [Mode::Sv39, Mode::Sv48, Mode::Sv57];
+
+    /// The mode's code in `satp` and in the context register.
+    pub const fn code(self) -> u32 {
+        match self {
+            Mode::Sv39 => layout::MODE_SV39,
+            Mode::Sv48 => layout::MODE_SV48,
+            Mode::Sv57 => layout::MODE_SV57,
+        }
+    }
+
+    /// Table levels.
+    pub const fn levels(self) -> u32 {
+        match self {
+            Mode::Sv39 => 3,
+            Mode::Sv48 => 4,
+            Mode::Sv57 => 5,
+        }
+    }
+
+    /// Bits of a virtual address; the bits above repeat the top one.
+    pub const fn va_bits(self) -> u32 {
+        layout::PT_PAGE_SHIFT + layout::PT_LEVEL_BITS * self.levels()
+    }
+}
+
+/// What a mapping allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Perm {
+    /// Reads.
+    Read,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+impl Perm {
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Perm::Read => ffi::GW_PT_READ,
+            Perm::ReadWrite => ffi::GW_PT_READ | ffi::GW_PT_WRITE,
+        }
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        if bits & ffi::GW_PT_WRITE != 0 {
+            Perm::ReadWrite
+        } else {
+            Perm::Read
+        }
+    }
+}
+
+/// Size of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PageSize {
+    /// 4 KiB.
+    Size4K,
+    /// 64 KiB: sixteen 4 KiB entries with Svnapot.
+    Size64K,
+    /// 2 MiB.
+    Size2M,
+    /// 1 GiB.
+    Size1G,
+}
+
+impl PageSize {
+    /// All of them, smallest first.
+    pub const ALL: [PageSize; 4] = [
+        PageSize::Size4K,
+        PageSize::Size64K,
+        PageSize::Size2M,
+        PageSize::Size1G,
+    ];
+
+    /// log2 of the size in 4 KiB pages, as the hardware counts.
+    pub const fn order(self) -> u32 {
+        match self {
+            PageSize::Size4K => 0,
+            PageSize::Size64K => layout::NAPOT_ORDER,
+            PageSize::Size2M => layout::PT_LEVEL_BITS,
+            PageSize::Size1G => 2 * layout::PT_LEVEL_BITS,
+        }
+    }
+
+    /// The size in bytes.
+    pub const fn bytes(self) -> u64 {
+        1 << (layout::PT_PAGE_SHIFT + self.order())
+    }
+
+    pub(crate) fn from_order(order: u32) -> Self {
+        // The table validates its entries, so there is no other order than these.
+        Self::ALL
+            .into_iter()
+            .rev()
+            .find(|size| size.order() <= order)
+            .unwrap_or(PageSize::Size4K)
+    }
+}
+
+/// One page, as a lookup or a walk finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mapping {
+    /// First virtual address.
+    pub va: u64,
+    /// First physical address.
+    pub pa: u64,
+    /// Size of the page.
+    pub size: PageSize,
+    /// What it allows.
+    pub perm: Perm,
+}
+
+impl Mapping {
+    /// Physical address of a byte of this page.
+    pub const fn translate(&self, va: u64) -> u64 {
+        self.pa + (va - self.va)
+    }
+
+    pub(crate) fn from_raw(raw: &ffi::gw_pt_mapping) -> Self {
+        Mapping {
+            va: raw.va,
+            pa: raw.pa,
+            size: PageSize::from_order(raw.order),
+            perm: Perm::from_bits(raw.perm),
+        }
+    }
+}
+
+/// A virtual range in bytes; both numbers are multiples of 4 KiB.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Range {
+    /// First address.
+    pub va: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Range {
+    /// Whether this byte lies in the range.
+    pub const fn contains(&self, va: u64) -> bool {
+        va.wrapping_sub(self.va) < self.size
+    }
+}
+
+/// Tables and pages that [`PageTable::check`](crate::PageTable::check) counted.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Stats {
+    /// Linked tables, the root included.
+    pub tables: u64,
+    /// 4 KiB pages.
+    pub pages_4k: u64,
+    /// 64 KiB pages.
+    pub pages_64k: u64,
+    /// 2 MiB pages.
+    pub pages_2m: u64,
+    /// 1 GiB pages.
+    pub pages_1g: u64,
+}
+
+/// What has to be invalidated in the hardware, gathered over any number of calls.
+///
+/// The ranges cover every page whose translation changed. There are never more than the capacity: then the last one is
+/// stretched, so that they may cover more than that, never less.
+#[derive(Debug, Clone)]
+pub struct Invalidation {
+    pub(crate) ranges: Vec<Range>,
+    pub(crate) count: usize,
+    pub(crate) tables: u64,
+    pub(crate) narrowed: bool,
+}
+
+impl Invalidation {
+    /// An empty one with room for 16 ranges.
+    pub fn new() -> Self {
+        Self::with_capacity(16)
+    }
+
+    /// An empty one with room for `ranges` ranges; with 0 only [`is_needed`](Self::is_needed) and
+    /// [`tables`](Self::tables) mean anything.
+    pub fn with_capacity(ranges: usize) -> Self {
+        Invalidation {
+            ranges: vec![Range::default(); ranges],
+            count: 0,
+            tables: 0,
+            narrowed: false,
+        }
+    }
+
+    /// The ranges so far.
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges[..self.count]
+    }
+
+    /// Tables that were unlinked: cached upper levels of these ranges must go, too.
+    pub const fn tables(&self) -> u64 {
+        self.tables
+    }
+
+    /// Whether a mapping, a permission or a table was taken away. If not, Godwit's hardware, which decides faults by a
+    /// fresh read of the table, needs no invalidation.
+    pub const fn is_needed(&self) -> bool {
+        self.narrowed
+    }
+
+    /// Forgets everything, for use after the invalidation is acknowledged.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.tables = 0;
+        self.narrowed = false;
+    }
+}
+
+impl Default for Invalidation {
+    fn default() -> Self {
+        Self::new()
+    }
+}
