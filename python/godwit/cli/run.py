@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``godwit run``: a workload on a card, checked and reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from godwit.cli.console import progress_bar, stdout
+
+if TYPE_CHECKING:
+    from godwit.run.workload import Outcome, Setup
+
+app = typer.Typer(
+    help="Run a workload on a card, check its result, and report what translation cost.", no_args_is_help=True
+)
+
+_CARD = "Card"
+Config = Annotated[
+    str, typer.Option(metavar="NAME|FILE", help="Configuration of the card: a name, or a TOML file.", rich_help_panel=_CARD)
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.FIELD=VALUE",
+        help="Change a field of the configuration, for example translator.l1_entries=4. May be given more than once.",
+        rich_help_panel=_CARD,
+    ),
+]
+Kernel = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.sv", help="A kernel of yours with the same arguments, in place of Godwit's.", rich_help_panel=_CARD
+    ),
+]
+PageSize = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|4K|64K|2M|1G", help="Pages to map buffers with; auto takes the largest that fit.", rich_help_panel=_CARD
+    ),
+]
+_TRACE = "Watching the hardware"
+Waves = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.fst", help="Write every signal as waves (builds a card with waves).", rich_help_panel=_TRACE),
+]
+AxiTrace = Annotated[
+    Path | None, typer.Option(metavar="FILE.csv", help="Write every AXI handshake.", rich_help_panel=_TRACE)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random data.")]
+Size = Annotated[str, typer.Option("--bytes", metavar="SIZE", help="Size of the data: 4096, 64K, 1MiB, ...")]
+
+
+@app.command(
+    epilog="Example: godwit run split --input flights.parquet --column dep_delay --where '> 15' --output-dir late",
+)
+def split(
+    path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The table to split.")],
+    column: Annotated[str, typer.Option(metavar="NAME", help="Its column to look at: int32, int64, float32 or float64.")],
+    where: Annotated[
+        str, typer.Option(metavar="'OP NUMBER'", help="What matches: < <= > >= == != and a number, quoted: '> 15'.")
+    ],
+    output_dir: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here")
+    ] = Path(),
+    config: Config = "default",
+    overrides: Overrides = None,
+    kernel: Kernel = None,
+    page_size: PageSize = "auto",
+    waves: Waves = None,
+    axi_trace: AxiTrace = None,
+    as_json: Json = False,
+) -> None:
+    """Split a Parquet table in two by a predicate on one column, on the card.
+
+    The kernel streams the column from device memory through a translated port and writes the row numbers that match, and
+    those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked against pyarrow.compute.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import split
+
+        return split.run(setup, path=path, column=column, where=where, output_dir=output_dir)
+
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+
+
+@app.command(
+    "array-sum",
+    epilog="Examples: godwit run array-sum --bytes 4MiB --page-size 64K;  "
+    "godwit run array-sum --input flights.parquet --column flight",
+)
+def array_sum(
+    size: Size = "1MiB",
+    dtype: Annotated[str, typer.Option(metavar="int32|int64", help="Element type of random data.")] = "int64",
+    seed: Seed = 1,
+    path: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE.parquet", help="Sum a column of this table instead.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column: int32 or int64; nulls count as 0.")
+    ] = None,
+    config: Config = "default",
+    overrides: Overrides = None,
+    kernel: Kernel = None,
+    page_size: PageSize = "auto",
+    waves: Waves = None,
+    axi_trace: AxiTrace = None,
+    as_json: Json = False,
+) -> None:
+    """Sum integers on the card: random ones, or a column of a Parquet table."""
+    if (path is None) != (column is None):
+        raise typer.BadParameter("--input and --column go together")
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import array_sum
+        from godwit.units import parse_size
+
+        return array_sum.run(setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column)
+
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+
+
+@app.command(epilog="Example: godwit run memcopy --bytes 256K --iterations 8 --config fletcher")
+def memcopy(
+    size: Size = "1MiB",
+    iterations: Annotated[int, typer.Option(min=1, help="How often the same copy is made.")] = 1,
+    seed: Seed = 1,
+    config: Config = "default",
+    overrides: Overrides = None,
+    kernel: Kernel = None,
+    page_size: PageSize = "auto",
+    waves: Waves = None,
+    axi_trace: AxiTrace = None,
+    as_json: Json = False,
+) -> None:
+    """Copy random data within device memory, on the card."""
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import memcopy
+        from godwit.units import parse_size
+
+        return memcopy.run(setup, size_bytes=parse_size(size), iterations=iterations, seed=seed)
+
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+
+
+def _run(
+    work: Callable[[Setup], Outcome],
+    as_json: bool,
+    config: str,
+    overrides: list[str] | None,
+    kernel: Path | None,
+    page_size: str,
+    waves: Path | None,
+    axi_trace: Path | None,
+) -> None:
+    from godwit.run.workload import Setup
+
+    with progress_bar() as progress:
+        outcome = work(
+            Setup(config, tuple(overrides or ()), kernel, page_size, waves, axi_trace, progress=progress)
+        )
+    if as_json:
+        print(json.dumps(outcome.to_json(), indent=1))
+    else:
+        _print(outcome)
+
+
+def _print(outcome: Outcome) -> None:
+    from godwit.report import figures_table, number_text, print_plainly
+    from godwit.units import bytes_text
+
+    console = stdout()
+    card = outcome.card
+    console.print(
+        f"[bold]{outcome.subject}[/bold] on {card['device']} ({card['hash'][:12]}), {card['page_size']} pages", soft_wrap=True
+    )
+    counts = {name: value for name, value in outcome.facts.items() if isinstance(value, int)}
+    parts = [
+        f"{name.removesuffix('_bytes')} {bytes_text(value) if name.endswith('_bytes') else number_text(value)}"
+        for name, value in counts.items()
+    ]
+    console.print("  ".join(parts), soft_wrap=True)
+    print_plainly(console, figures_table("", outcome.figures, boxed=console.is_terminal))
+    console.print("[green]checked[/green]: both results equal the reference computed on the host", soft_wrap=True)
+    for name, path in outcome.facts.get("outputs", {}).items():
+        console.print(f"{name}: {path}", markup=False, soft_wrap=True)

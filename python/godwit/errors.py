@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of Godwit, one family with those the native module raises.
+
+Every message says what was asked; `found` says what was there instead and `hint` what to do about it. The command line
+prints the three as ``error:``, ``found:`` and ``try:``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+
+    class GodwitError(Exception):
+        """Base of every error Godwit raises on purpose."""
+
+    class DeviceError(GodwitError):
+        """A card cannot be opened, or failed while it was used."""
+
+    class OutOfMemory(GodwitError):
+        """Device memory (or host memory for the card) does not suffice."""
+
+    class FaultError(GodwitError):
+        """An access of a kernel was refused by translation; the message holds the fault record."""
+
+    class HangError(GodwitError):
+        """The watchdog found no progress; the message names the stuck handshake."""
+
+    class ArgumentError(GodwitError):
+        """A kernel was launched with arguments that it does not take."""
+
+else:
+    try:
+        from godwit._native import ArgumentError, DeviceError, FaultError, GodwitError, HangError, OutOfMemory
+    except ImportError:  # the native module is not built: help, doctor and card builds work without it
+
+        class GodwitError(Exception):
+            """Base of every error Godwit raises on purpose."""
+
+        class DeviceError(GodwitError):
+            """A card cannot be opened, or failed while it was used."""
+
+        class OutOfMemory(GodwitError):
+            """Device memory (or host memory for the card) does not suffice."""
+
+        class FaultError(GodwitError):
+            """An access of a kernel was refused by translation; the message holds the fault record."""
+
+        class HangError(GodwitError):
+            """The watchdog found no progress; the message names the stuck handshake."""
+
+        class ArgumentError(GodwitError):
+            """A kernel was launched with arguments that it does not take."""
+
+
+class InputError(GodwitError):
+    """The input cannot be used as asked: a file, a column, a predicate, a size, an option."""
+
+    def __init__(self, message: str, *, found: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.found = found
+        self.hint = hint
+
+
+class CheckError(InputError):
+    """A kernel's result differs from the reference computed on the host."""
+
+
+class SetupError(InputError):
+    """Something Godwit needs is not there: a tool, the native module, a card, the source tree."""
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """``did you mean 'x'?`` when a choice is close to `name`, else the choices themselves."""
+    options = list(choices)
+    close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return "one of " + ", ".join(options) if options else ""

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures and benchmark rows: what they are, as a table, as JSON and as a plot.
+
+A figure always says where it comes from (`Kind`), so that nobody compares a modelled time with a measured one.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+Kind = Literal["simulated", "modelled", "native", "quoted"]
+"""`simulated`: counted in the RTL, exact on every machine. `modelled`: from a cost table of the configuration.
+`native`: timed on this machine. `quoted`: another's figure."""
+
+Progress = Callable[[str, int, int], None]
+"""``progress(what, done, total)``: called as work proceeds; `total` 0 when it is not known."""
+
+_GOALS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a benchmark: what was measured, beside what others reach and what Godwit aims for.
+
+    `theirs` is the value of the work compared with, None when there is none. `goal` is an operator and a number in the
+    row's unit, such as ``"<= 17"``; `reached` follows from it and from `value`. A row that could not be measured has
+    `value` None and then has not reached its goal.
+    """
+
+    suite: str
+    row: str
+    config: str
+    value: float | None
+    unit: str
+    theirs: float | str | None = None
+    goal: str | None = None
+    reached: bool | None = None
+    kind: Kind = "simulated"
+
+    def __post_init__(self) -> None:
+        if self.goal is not None:
+            compare, bound = parse_goal(self.goal)
+            object.__setattr__(self, "reached", self.value is not None and compare(self.value, bound))
+
+
+def parse_goal(goal: str) -> tuple[Callable[[float, float], bool], float]:
+    """The comparison and the bound of a goal such as ``"<= 17"``; ValueError when it is not of that form."""
+    sign, _, bound = goal.strip().partition(" ")
+    if sign not in _GOALS:
+        raise ValueError(f"goal '{goal}' is not an operator ({' '.join(_GOALS)}), a blank and a number")
+    return _GOALS[sign], float(bound)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number of a run. `physical` is the same number of the run with physical addresses, if it has one."""
+
+    name: str
+    label: str
+    unit: str
+    kind: Kind
+    value: float
+    physical: float | None = None
+    show: Callable[[float], str] | None = None
+
+    def text(self, value: float) -> str:
+        """`value` as the table shows it."""
+        return self.show(value) if self.show else number_text(value)
+
+
+def number_text(value: float | str | None) -> str:
+    """Thousands separated; at most four significant digits after a decimal point."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    digits = 3 if abs(value) < 100 else 1
+    return f"{value:,.{digits}f}" if abs(value) >= 0.001 else f"{value:.3g}"
+
+
+def figures_json(figures: Sequence[Figure]) -> dict[str, dict[str, Any]]:
+    """``{name: {"value", "unit", "kind"[, "physical"]}}``."""
+    result: dict[str, dict[str, Any]] = {}
+    for figure in figures:
+        result[figure.name] = {"value": figure.value, "unit": figure.unit, "kind": figure.kind}
+        if figure.physical is not None:
+            result[figure.name]["physical"] = figure.physical
+    return result
+
+
+def figures_table(title: str, figures: Sequence[Figure], *, boxed: bool) -> Table:
+    """The report of a run: translated beside physical addresses, with the ratio of the two."""
+    table = _table(title, boxed=boxed)
+    table.add_column("")
+    for heading in ("translated", "physical", "ratio"):
+        table.add_column(heading, justify="right")
+    table.add_column("", style="dim")
+    for figure in figures:
+        both = figure.physical is not None
+        table.add_row(
+            figure.label,
+            figure.text(figure.value),
+            figure.text(figure.physical) if figure.physical is not None else "",
+            f"{figure.value / figure.physical:.4f}" if both and figure.physical else "",
+            figure.kind,
+        )
+    return table
+
+
+def rows_json(rows: Sequence[Row]) -> str:
+    """One JSON array of rows, keys in the order of `Row`."""
+    return json.dumps([asdict(row) for row in rows], indent=1)
+
+
+def rows_table(suite: str, rows: Sequence[Row], *, boxed: bool) -> Table:
+    """All rows of a suite; a goal that was not reached says so."""
+    table = _table(f"godwit bench {suite}", boxed=boxed)
+    for heading in ("", "config"):
+        table.add_column(heading)
+    for heading in ("value", "unit", "theirs", "goal"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right")
+    table.add_column("")
+    table.add_column("kind", style="dim")
+    for row in rows:
+        table.add_row(
+            row.row,
+            row.config,
+            number_text(row.value) if row.value is not None else "-",
+            row.unit,
+            number_text(row.theirs),
+            row.goal or "",
+            verdict(row.reached),
+            row.kind,
+        )
+    return table
+
+
+def verdict(reached: bool | None) -> str:
+    """``reached`` or ``NOT reached``; nothing without a goal. With Rich markup."""
+    if reached is None:
+        return ""
+    return "[green]reached[/green]" if reached else "[bold red]NOT reached[/bold red]"
+
+
+def _table(title: str, *, boxed: bool) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.ROUNDED if boxed else None,
+        pad_edge=boxed,
+        header_style="bold",
+    )
+
+
+def print_plainly(console: Console, renderable: RenderableType) -> None:
+    """Prints without cutting or wrapping lines when the console is not a terminal: such output is for tools."""
+    if console.is_terminal:
+        console.print(renderable)
+    else:
+        console.print(renderable, width=1000, soft_wrap=True, crop=False)
+
+
+def plot_rows(suite: str, rows: Sequence[Row], path: Path) -> None:
+    """Writes one panel a unit as PNG: bars for the values, a diamond for theirs, a tick for the goal."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    measured = [row for row in rows if row.value is not None]
+    units = list(dict.fromkeys(row.unit for row in measured))
+    groups = [[row for row in measured if row.unit == unit] for unit in units]
+    heights = [0.34 * len(group) + 0.9 for group in groups] or [1.0]
+    figure, axes = plt.subplots(
+        len(heights), 1, figsize=(10, sum(heights) + 0.8), height_ratios=heights, squeeze=False, layout="constrained"
+    )
+    figure.suptitle(f"godwit bench {suite}", x=0.01, ha="left", fontweight="bold")
+    for axis, unit, group in zip(axes[:, 0], units, groups, strict=False):
+        _panel(axis, unit, group)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+_COLOURS = {True: "#2a9d5c", False: "#d1495b", None: "#4a7ebb"}
+
+
+def _panel(axis: Any, unit: str, rows: Sequence[Row]) -> None:
+    places = range(len(rows))
+    values = [row.value or 0.0 for row in rows]
+    axis.barh(places, values, color=[_COLOURS[row.reached] for row in rows], height=0.62, zorder=2)
+    theirs = [(place, row.theirs) for place, row in enumerate(rows) if isinstance(row.theirs, int | float)]
+    if theirs:
+        axis.scatter([value for _, value in theirs], [place for place, _ in theirs], marker="D", s=26, color="#333333",
+                     zorder=4, label="theirs")
+    goals = [(place, parse_goal(row.goal)[1]) for place, row in enumerate(rows) if row.goal]
+    if goals:
+        axis.scatter([value for _, value in goals], [place for place, _ in goals], marker="|", s=260, linewidths=2.2,
+                     color="#e0a100", zorder=3, label="goal")
+    everything = [*values, *(value for _, value in theirs), *(value for _, value in goals)]
+    positive = [value for value in everything if value > 0]
+    if positive and max(positive) > 200 * min(positive):
+        axis.set_xscale("log")
+    for place, value in zip(places, values, strict=True):
+        axis.annotate(number_text(value), (value, place), xytext=(5, 0), textcoords="offset points", va="center",
+                      fontsize=8, zorder=5)
+    axis.margins(x=0.14)
+    axis.set_yticks(list(places), [f"{row.row}  [{row.config}]" for row in rows], fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xlabel(unit)
+    axis.grid(axis="x", alpha=0.3, zorder=0)
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    if theirs or goals:
+        axis.legend(loc="lower right", fontsize=8, frameon=False)

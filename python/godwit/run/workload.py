@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all workloads share: where they run, one measured launch, and the report of the two launches.
+
+Every workload runs its kernel twice on the same buffers, which are physically contiguous: with virtual addresses through
+the translator, then with physical addresses past it. The difference is what translation costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from godwit.errors import CheckError, InputError, OutOfMemory, nearest
+from godwit.report import Figure, Progress, figures_json
+from godwit.units import bytes_text, rate_text, seconds_text
+
+if TYPE_CHECKING:
+    from godwit.api import Buffer, Card, Context, LaunchResult
+
+PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
+"""Page sizes by name; the number is what an allocation is rounded up to."""
+
+_STATUS = {1: "a read was answered with an error", 2: "a write was answered with an error", 3: "it refused an argument"}
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Where and how a workload runs."""
+
+    config: str = "default"
+    overrides: tuple[str, ...] = ()
+    kernel: Path | None = None
+    """Source of a kernel that takes the place of Godwit's own; it must have the same arguments."""
+    page_size: str = "auto"
+    waves: Path | None = None
+    axi_trace: Path | None = None
+    progress: Progress = _silent
+
+    def __post_init__(self) -> None:
+        if self.page_size not in PAGE_SIZES:
+            raise InputError(
+                f"no page size '{self.page_size}'", found="page sizes: " + ", ".join(PAGE_SIZES), hint=nearest(
+                    self.page_size.upper(), PAGE_SIZES)
+            )
+
+    def open(self) -> Card:
+        """Opens the card, building it when it is missing."""
+        from godwit import api
+
+        for path in (self.waves, self.axi_trace):
+            if path is not None and not path.resolve().parent.is_dir():
+                raise InputError(f"cannot write '{path}'", found="there is no such directory", hint="make it first")
+        return api.open(
+            f"sim:{self.config}",
+            overrides=self.overrides,
+            kernels=[self.kernel] if self.kernel else [],
+            waves=self.waves,
+            axi_trace=self.axi_trace,
+            progress=self.progress,
+        )
+
+    def kernel_name(self, card: Card, own: str) -> str:
+        """The kernel to launch: `own`, or the one brought with ``--kernel``. Its arguments must be those of `own`."""
+        if self.kernel is None:
+            if own not in card.kernels:
+                raise InputError(
+                    f"configuration '{self.config}' has no kernel '{own}'",
+                    found="its kernels: " + (", ".join(card.kernels) or "none"),
+                    hint="choose another --config",
+                )
+            return own
+        from godwit.card import manifest
+
+        brought = manifest.load(self.kernel)
+        wanted = [arg["name"] for arg in card.kernels[own]["args"]] if own in card.kernels else None
+        has = [arg.name for arg in brought.args]
+        if wanted is not None and set(wanted) != set(has):
+            raise InputError(
+                f"kernel '{brought.name}' of '{self.kernel}' cannot take the place of '{own}'",
+                found=f"its arguments are {', '.join(has)}",
+                hint=f"give it the arguments {', '.join(wanted)}, or launch it from Python (docs/python.md)",
+            )
+        return brought.name
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One launch, and what the card counted during it."""
+
+    result: LaunchResult
+    wall_s: float
+    stats: dict[str, int]
+    """Differences of `Card.stats` over the launch."""
+    counters: dict[str, Any]
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes read from and written to device memory by the kernel."""
+        return self.stats["read_bytes"] + self.stats["write_bytes"]
+
+    def channel(self, event: str) -> int:
+        """An event of the translators, all ports, reads and writes."""
+        return sum(port[channel][event] for port in self.counters["ports"] for channel in ("read", "write"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished, checked run."""
+
+    workload: str
+    subject: str
+    """What ran, in a few words: the report's title."""
+    facts: dict[str, Any]
+    """Counts and names that are not measurements: rows, matches, types, paths."""
+    figures: list[Figure]
+    card: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for machines; every figure with its unit and its kind."""
+        return {
+            "workload": self.workload,
+            "passed": True,  # a run that fails its check raises instead
+            "card": self.card,
+            **self.facts,
+            "figures": figures_json(self.figures),
+        }
+
+
+def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> Measurement:
+    """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
+    card.clear_counters()
+    before = card.stats()
+    start = time.perf_counter()
+    result = card.launch(kernel, context=context, mode=mode, **args)
+    wall_s = time.perf_counter() - start
+    after = card.stats()
+    status = result.results.get("status", 0)
+    if status:
+        raise CheckError(
+            f"kernel '{kernel}' ended with status {status} ({'virtual' if mode == 'translate' else 'physical'} addresses)",
+            found=_STATUS.get(status, "see the kernel's manifest"),
+            hint="--axi-trace FILE records every access",
+        )
+    return Measurement(result, wall_s, {name: after[name] - before[name] for name in after}, card.counters())
+
+
+def run_both(
+    card: Card,
+    context: Context,
+    kernel: str,
+    args: dict[str, Any],
+    outputs: Sequence[Buffer],
+    check: Callable[[LaunchResult, str], None],
+    progress: Progress,
+) -> tuple[Measurement, Measurement]:
+    """The translated launch and the physical one; `check(result, which)`, `which` being ``virtual`` or ``physical``, looks at
+    each before the next begins.
+
+    Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the other.
+    """
+    measurements = []
+    for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
+        progress(f"{kernel} with {which} addresses", step, 2)
+        for output in outputs:
+            output.to_numpy().view("u1")[...] = 0xFF
+        measurements.append(measure(card, context, kernel, args, mode))
+        check(measurements[-1].result, which)
+    progress(f"{kernel} is done", 2, 2)
+    return measurements[0], measurements[1]
+
+
+def require_memory(card: Card, sizes: Sequence[int], page_size: str) -> None:
+    """OutOfMemory, with the numbers, when buffers of `sizes` bytes cannot be had contiguously."""
+    granule = PAGE_SIZES[page_size]
+    needed = sum(-(-size // granule) * granule for size in sizes)
+    free, largest = card.memory_free()
+    if needed > free or max(sizes) > largest:
+        memory = card.config["card"]["memory_bytes"]
+        raise OutOfMemory(
+            f"the run needs {bytes_text(needed)} of device memory in pages of {bytes_text(granule)}, and"
+            f" {bytes_text(free)} of the card's {bytes_text(memory)} are free: use less data or smaller pages,"
+            f" or a larger card with --set card.memory_bytes={1 << (2 * needed).bit_length()}"
+        )
+
+
+def cost_figures(card: Card, context: Context, translated: Measurement, physical: Measurement, link_ps: int) -> list[Figure]:
+    """The figures every report has. `link_ps`: modelled time of moving inputs and results over the host link."""
+
+    def whole(name: str, label: str, unit: str, value: float) -> Figure:
+        return Figure(name, label, unit, "simulated", value)
+
+    def both(name: str, label: str, unit: str, of: Callable[[Measurement], float], kind="simulated", show=None) -> Figure:
+        return Figure(name, label, unit, kind, of(translated), of(physical), show)
+
+    walker = translated.counters["walker"]
+    hits, misses = translated.channel("hits"), translated.channel("misses")
+    mean = walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
+    return [
+        both("moved_bytes", "bytes moved", "bytes", lambda run: run.moved_bytes),
+        both("cycles", "cycles", "cycles", lambda run: run.result.cycles),
+        both("bytes_per_cycle", "bytes per cycle", "bytes/cycle", lambda run: run.moved_bytes / run.result.cycles),
+        whole("l1_hits", "L1 TLB hits", "accesses", hits),
+        whole("l1_misses", "L1 TLB misses", "accesses", misses),
+        whole("walks", "page-table walks", "walks", walker["walks"]),
+        whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean),
+        whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", walker["latency_max"]),
+        whole("page_table_reads", "page-table reads (64 bytes)", "reads", walker["pte_reads"]),
+        whole("page_table_bytes", "page-table bytes", "bytes", context.table_bytes()),
+        both(
+            "device_time",
+            f"simulated time at {card.clock_hz / 1e6:g} MHz",
+            "s",
+            lambda run: run.result.cycles / card.clock_hz,
+            show=seconds_text,
+        ),
+        Figure("link_time", "host-link time", "s", "modelled", link_ps * 1e-12, show=seconds_text),
+        both("wall_time", "wall time", "s", lambda run: run.wall_s, kind="native", show=seconds_text),
+        both(
+            "simulation_speed",
+            "simulated cycles per second",
+            "cycles/s",
+            lambda run: run.stats["cycles"] / run.wall_s,
+            kind="native",
+            show=rate_text,
+        ),
+    ]
+
+
+def card_facts(card: Card, page_size: str) -> dict[str, Any]:
+    """What the report says about the card."""
+    return {"device": card.device, "config": card.config["name"], "hash": card.description["hash"], "page_size": page_size}
