@@ -105,15 +105,18 @@ static void split_napot(const struct gw_pt *pt, uint64_t table, unsigned int ind
 			 gw_pte_leaf(page->pa + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT), GW_PT_ORDER_4K, page->perm));
 }
 
-/* Whether a table whose entries for [lo, hi] are clear holds nothing else. Neighbours come first: likely mapped. */
+/*
+ * Whether a table is empty after [lo, hi] was unmapped. Entries wholly inside are clear; those at the two ends may still
+ * link a table with something beside the range, and so they and their neighbours are the first to look at.
+ */
 static bool table_empty(const struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi)
 {
 	unsigned int i;
 
-	for (i = gw_index(hi, level) + 1; i < GODWIT_PT_TABLE_ENTRIES; i++)
+	for (i = gw_index(hi, level); i < GODWIT_PT_TABLE_ENTRIES; i++)
 		if (gw_read(pt, table, i) & GODWIT_PTE_V)
 			return false;
-	for (i = gw_index(lo, level); i-- > 0;)
+	for (i = gw_index(lo, level) + 1; i-- > 0;)
 		if (gw_read(pt, table, i) & GODWIT_PTE_V)
 			return false;
 	return true;

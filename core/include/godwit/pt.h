@@ -47,7 +47,7 @@ extern "C" {
 #define GW_PT_WRITE 2u
 
 /* What gw_pt_ops.alloc returns when there is no frame (any value that is not a frame's address says the same). */
-#define GW_PT_NO_FRAME UINT64_MAX
+#define GW_PT_NO_FRAME (~(uint64_t)0)
 
 /**
  * enum gw_pt_status - why a call failed; gw_pt_reason() says it in words
@@ -247,7 +247,7 @@ typedef int (*gw_pt_visit_fn)(void *arg, const struct gw_pt_mapping *page);
 /**
  * gw_pt_walk() - visits the pages that overlap [first, last], in rising order of their addresses
  * @first: first byte
- * @last: last byte, itself included; 0 and UINT64_MAX visit everything
+ * @last: last byte, itself included; 0 and ~0 visit everything
  *
  * The visitor must not change the table. Errors: ECORRUPT.
  */

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Page choice, splits, limits and errors, one case each.
+
+mod common;
+
+use common::{GIB, MIB, PAGE, TestMemory, table, translate, walk};
+use godwit_core::walker::Access;
+use godwit_core::{
+    ErrorKind, Invalidation, Mapping, Mode, PageSize, PageTable, Perm, Range, Stats, TableMemory,
+    layout,
+};
+
+fn pages(table: &PageTable<TestMemory>) -> Vec<Mapping> {
+    let mut pages = Vec::new();
+    table
+        .walk(0, u64::MAX, |page| {
+            pages.push(*page);
+            true
+        })
+        .unwrap();
+    pages
+}
+
+#[test]
+fn map_uses_the_largest_page_that_both_addresses_and_the_range_allow() {
+    let mut t = table(Mode::Sv48);
+    // From one 4 KiB page below a 64 KiB boundary up over all sizes and down again.
+    let va = GIB - 2 * MIB - 64 * 1024 - PAGE;
+    let size = PAGE + 64 * 1024 + 2 * MIB + GIB + 2 * MIB + 64 * 1024 + PAGE;
+    t.map(va, 5 * GIB + va, size, Perm::Read, PageSize::Size1G)
+        .unwrap();
+    let sizes: Vec<_> = pages(&t).iter().map(|page| page.size).collect();
+    use PageSize::{Size1G, Size2M, Size4K, Size64K};
+    assert_eq!(
+        sizes,
+        [Size4K, Size64K, Size2M, Size1G, Size2M, Size64K, Size4K]
+    );
+    // Root; the second level; below it one table of level 1 for each end, and one of level 0 for each.
+    assert_eq!(
+        t.check().unwrap(),
+        Stats {
+            tables: 6,
+            pages_4k: 2,
+            pages_64k: 2,
+            pages_2m: 2,
+            pages_1g: 1
+        }
+    );
+    assert_eq!(t.table_bytes(), 6 * PAGE);
+}
+
+#[test]
+fn the_largest_page_is_limited_by_the_caller_and_by_alignment() {
+    for (max_page, delta, expected) in [
+        (PageSize::Size4K, 0, PageSize::Size4K),
+        (PageSize::Size64K, 0, PageSize::Size64K),
+        (PageSize::Size2M, 0, PageSize::Size2M),
+        (PageSize::Size1G, 0, PageSize::Size1G),
+        (PageSize::Size1G, PAGE, PageSize::Size4K),
+        (PageSize::Size1G, 64 * 1024, PageSize::Size64K),
+        (PageSize::Size1G, 2 * MIB, PageSize::Size2M),
+        (PageSize::Size2M, 64 * 1024, PageSize::Size64K),
+    ] {
+        let mut t = table(Mode::Sv39);
+        t.map(GIB, GIB + delta, GIB, Perm::ReadWrite, max_page)
+            .unwrap();
+        let page = t.lookup(GIB + 7 * MIB).unwrap();
+        assert_eq!(page.size, expected, "{max_page:?} {delta:#x}");
+        assert_eq!(page.translate(GIB + 7 * MIB), GIB + delta + 7 * MIB);
+        assert_eq!(pages(&t).len() as u64, GIB / expected.bytes());
+    }
+}
+
+#[test]
+fn leaves_are_as_the_hardware_demands() {
+    let mut t = table(Mode::Sv39);
+    t.map(0, 0, PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    t.map(
+        64 * 1024,
+        64 * 1024,
+        64 * 1024,
+        Perm::ReadWrite,
+        PageSize::Size64K,
+    )
+    .unwrap();
+    let leaf_table = t
+        .memory()
+        .frames
+        .iter()
+        .rev()
+        .flatten()
+        .find(|f| f[16] != 0)
+        .unwrap();
+    let base = layout::PTE_V | layout::PTE_R | layout::PTE_U | layout::PTE_A;
+    assert_eq!(leaf_table[0], base);
+    for entry in &leaf_table[16..32] {
+        let napot = layout::PTE_N | (0x18 << layout::PTE_PPN_SHIFT);
+        assert_eq!(*entry, base | layout::PTE_W | layout::PTE_D | napot);
+    }
+}
+
+#[test]
+fn unmapping_inside_a_1g_page_splits_it_down_to_4k_around_the_hole() {
+    let mut t = table(Mode::Sv48);
+    let mut inval = Invalidation::new();
+    t.map(GIB, 2 * GIB, GIB, Perm::ReadWrite, PageSize::Size1G)
+        .unwrap();
+    let hole = GIB + 6 * MIB + 3 * PAGE;
+    t.unmap(hole, PAGE, &mut inval).unwrap();
+
+    assert_eq!(inval.ranges(), [Range { va: GIB, size: GIB }]);
+    assert!(inval.is_needed());
+    assert_eq!(inval.tables(), 0);
+    assert_eq!(translate(&t, hole), None);
+    for va in [GIB, hole - 1, hole + PAGE, hole + 16 * PAGE, 2 * GIB - 1] {
+        assert_eq!(translate(&t, va), Some((va + GIB, Perm::ReadWrite)));
+    }
+    assert_eq!(
+        t.check().unwrap(),
+        Stats {
+            tables: 4,
+            pages_4k: 15,
+            pages_64k: 31,
+            pages_2m: 511,
+            pages_1g: 0
+        }
+    );
+}
+
+#[test]
+fn protecting_inside_a_64k_page_keeps_the_rest_writable() {
+    let mut t = table(Mode::Sv39);
+    let mut inval = Invalidation::new();
+    t.map(0, MIB, 128 * 1024, Perm::ReadWrite, PageSize::Size64K)
+        .unwrap();
+    t.protect(15 * PAGE, 2 * PAGE, Perm::Read, &mut inval)
+        .unwrap();
+
+    assert_eq!(
+        inval.ranges(),
+        [Range {
+            va: 0,
+            size: 128 * 1024
+        }]
+    );
+    assert!(inval.is_needed());
+    for page in 0..32 {
+        let perm = if (15..17).contains(&page) {
+            Perm::Read
+        } else {
+            Perm::ReadWrite
+        };
+        assert_eq!(translate(&t, page * PAGE), Some((MIB + page * PAGE, perm)));
+    }
+    assert_eq!(t.check().unwrap().pages_4k, 32);
+}
+
+#[test]
+fn protecting_with_the_permission_it_has_changes_nothing() {
+    let mut t = table(Mode::Sv48);
+    let mut inval = Invalidation::new();
+    t.map(0, 0, GIB, Perm::Read, PageSize::Size1G).unwrap();
+    t.protect(MIB, PAGE, Perm::Read, &mut inval).unwrap();
+    assert_eq!(inval.ranges(), []);
+    assert!(!inval.is_needed());
+    assert_eq!(t.check().unwrap().pages_1g, 1);
+}
+
+#[test]
+fn adding_a_permission_lists_the_range_but_needs_no_invalidation() {
+    let mut t = table(Mode::Sv48);
+    let mut inval = Invalidation::new();
+    t.map(0, 0, 4 * PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    t.protect(PAGE, 2 * PAGE, Perm::ReadWrite, &mut inval)
+        .unwrap();
+    assert_eq!(
+        inval.ranges(),
+        [Range {
+            va: PAGE,
+            size: 2 * PAGE
+        }]
+    );
+    assert!(!inval.is_needed());
+}
+
+#[test]
+fn ranges_merge_when_they_touch_and_stretch_when_there_is_no_room() {
+    let mut t = table(Mode::Sv48);
+    let mut inval = Invalidation::with_capacity(2);
+    t.map(0, 0, 64 * PAGE, Perm::Read, PageSize::Size4K)
+        .unwrap();
+    t.unmap(0, 4 * PAGE, &mut inval).unwrap();
+    t.unmap(4 * PAGE, PAGE, &mut inval).unwrap();
+    assert_eq!(
+        inval.ranges(),
+        [Range {
+            va: 0,
+            size: 5 * PAGE
+        }]
+    );
+    t.unmap(20 * PAGE, PAGE, &mut inval).unwrap();
+    t.unmap(10 * PAGE, PAGE, &mut inval).unwrap();
+    assert_eq!(
+        inval.ranges(),
+        [
+            Range {
+                va: 0,
+                size: 5 * PAGE
+            },
+            Range {
+                va: 10 * PAGE,
+                size: 11 * PAGE
+            }
+        ]
+    );
+    inval.clear();
+    assert_eq!(inval.ranges(), []);
+    assert!(!inval.is_needed());
+}
+
+#[test]
+fn empty_tables_are_unlinked_at_once_and_freed_by_reclaim() {
+    let mut t = table(Mode::Sv57);
+    let mut inval = Invalidation::new();
+    t.map(0, 0, 2 * PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    assert_eq!(t.memory().live(), 5);
+    t.unmap(0, PAGE, &mut inval).unwrap();
+    assert_eq!((inval.tables(), t.unlinked_tables()), (0, 0));
+    t.unmap(PAGE, PAGE, &mut inval).unwrap();
+    assert_eq!((inval.tables(), t.unlinked_tables()), (4, 4));
+    assert_eq!(t.memory().live(), 5);
+    assert_eq!(t.table_bytes(), 5 * PAGE);
+    assert_eq!(t.check().unwrap().tables, 1);
+    assert_eq!(t.reclaim(), 4);
+    assert_eq!(t.memory().live(), 1);
+    assert_eq!(t.reclaim(), 0);
+}
+
+#[test]
+fn destroying_frees_linked_and_unlinked_tables() {
+    let mut t = table(Mode::Sv48);
+    t.map(0, 0, 3 * GIB + PAGE, Perm::Read, PageSize::Size2M)
+        .unwrap();
+    t.unmap(3 * GIB, PAGE, &mut Invalidation::new()).unwrap();
+    assert!(t.unlinked_tables() > 0);
+    let memory = t.into_memory();
+    memory.assert_clean();
+    assert_eq!(memory.live(), 0);
+}
+
+#[test]
+fn every_canonical_address_can_be_mapped_and_no_other() {
+    for mode in Mode::ALL {
+        let mut t = table(mode);
+        let half = 1u64 << (mode.va_bits() - 1);
+        let high = 0u64.wrapping_sub(half);
+        for (i, va) in [0, half - PAGE, high, PAGE.wrapping_neg()]
+            .into_iter()
+            .enumerate()
+        {
+            t.map(
+                va,
+                MIB + i as u64 * PAGE,
+                PAGE,
+                Perm::Read,
+                PageSize::Size1G,
+            )
+            .unwrap();
+            assert_eq!(
+                translate(&t, va + 5),
+                Some((MIB + i as u64 * PAGE + 5, Perm::Read))
+            );
+        }
+        let found: Vec<_> = pages(&t).iter().map(|page| page.va).collect();
+        assert_eq!(found, [0, half - PAGE, high, PAGE.wrapping_neg()]);
+
+        for (va, size) in [
+            (half, PAGE),
+            (high - PAGE, PAGE),
+            (half - PAGE, 2 * PAGE),
+            (half - PAGE, high - half + 2 * PAGE),
+            (PAGE.wrapping_neg(), 2 * PAGE),
+            (high, 0u64.wrapping_sub(PAGE)),
+        ] {
+            let err = t
+                .map(va, 0, size, Perm::Read, PageSize::Size4K)
+                .unwrap_err();
+            assert_eq!(
+                err.kind(),
+                ErrorKind::NotCanonical,
+                "{mode:?} {va:#x} {size:#x}"
+            );
+            let err = t.unmap(va, size, &mut Invalidation::new()).unwrap_err();
+            assert_eq!(err.kind(), ErrorKind::NotCanonical);
+        }
+        assert_eq!(t.lookup(half).unwrap_err().kind(), ErrorKind::NotCanonical);
+        assert_eq!(
+            walk(&t, half, Access::Load).unwrap_err().level,
+            mode.levels()
+        );
+    }
+}
+
+#[test]
+fn bad_arguments_have_their_own_errors() {
+    let mut t = table(Mode::Sv39);
+    let mut inval = Invalidation::new();
+    let top = 1u64 << layout::PA_BITS;
+    for (va, pa, size, kind) in [
+        (1, 0, PAGE, ErrorKind::Misaligned),
+        (0, 8, PAGE, ErrorKind::Misaligned),
+        (0, 0, PAGE + 1, ErrorKind::Misaligned),
+        (0, 0, 0, ErrorKind::Empty),
+        (0, top, PAGE, ErrorKind::BeyondPhysical),
+        (0, top - PAGE, 2 * PAGE, ErrorKind::BeyondPhysical),
+        (0, PAGE.wrapping_neg(), 2 * PAGE, ErrorKind::BeyondPhysical),
+    ] {
+        let err = t
+            .map(va, pa, size, Perm::Read, PageSize::Size4K)
+            .unwrap_err();
+        assert_eq!(err.kind(), kind, "{va:#x} {pa:#x} {size:#x}");
+        assert_eq!(err.at(), None);
+    }
+    assert_eq!(
+        t.unmap(0, 0, &mut inval).unwrap_err().kind(),
+        ErrorKind::Empty
+    );
+    assert_eq!(
+        t.protect(7, PAGE, Perm::Read, &mut inval)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Misaligned
+    );
+    assert_eq!(t.memory().live(), 1);
+    t.map(0, top - PAGE, PAGE, Perm::Read, PageSize::Size4K)
+        .unwrap();
+    assert_eq!(translate(&t, 0), Some((top - PAGE, Perm::Read)));
+}
+
+#[test]
+fn errors_say_what_was_asked_and_what_stood_in_the_way() {
+    let mut t = table(Mode::Sv48);
+    t.map(3 * PAGE, 0, PAGE, Perm::Read, PageSize::Size4K)
+        .unwrap();
+    let err = t
+        .map(0, 0, 16 * PAGE, Perm::Read, PageSize::Size4K)
+        .unwrap_err();
+    assert_eq!(
+        (err.kind(), err.at()),
+        (ErrorKind::AlreadyMapped, Some(3 * PAGE))
+    );
+    assert_eq!(
+        err.to_string(),
+        "cannot map 0x10000 bytes at 0x0 to 0x0: a page of the range is mapped already (at 0x3000)"
+    );
+    let err = t
+        .unmap(3 * PAGE, 2 * PAGE, &mut Invalidation::new())
+        .unwrap_err();
+    assert_eq!(
+        (err.kind(), err.at()),
+        (ErrorKind::NotMapped, Some(4 * PAGE))
+    );
+    t.memory_mut().budget = 0;
+    let err = t
+        .map(GIB, 0, PAGE, Perm::Read, PageSize::Size4K)
+        .unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "cannot map 0x1000 bytes at 0x40000000 to 0x0: there is no free frame for a table"
+    );
+}
+
+#[test]
+fn a_root_that_cannot_be_had_leaks_nothing() {
+    let mut memory = TestMemory::new();
+    memory.budget = 0;
+    assert_eq!(
+        PageTable::new(memory, Mode::Sv48).unwrap_err().kind(),
+        ErrorKind::OutOfFrames
+    );
+}
+
+#[test]
+fn a_mapping_larger_than_memory_fails_without_a_trace() {
+    let mut t = table(Mode::Sv57);
+    t.memory_mut().budget = 100;
+    let err = t
+        .map(0, 0, 1 << 55, Perm::Read, PageSize::Size4K)
+        .unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::OutOfFrames);
+    assert_eq!(t.memory().live(), 1);
+    assert!(pages(&t).is_empty());
+}
+
+#[test]
+fn check_and_lookup_refuse_entries_that_are_not_ours() {
+    let mut t = table(Mode::Sv39);
+    t.map(0, 0, 64 * 1024, Perm::ReadWrite, PageSize::Size64K)
+        .unwrap();
+    // The leaf table is the one whose entry 15 is used.
+    let leaf_table = (0..t.memory().live() as u64)
+        .map(|i| i * PAGE)
+        .find(|pa| t.memory().read(pa + 15 * 8) != 0)
+        .unwrap();
+    let entry = t.memory().read(leaf_table);
+    for (bad, lookup_fails) in [
+        (entry & !layout::PTE_U, true),
+        (entry & !layout::PTE_A, true),
+        (entry & !layout::PTE_D, true),
+        (entry & !layout::PTE_R, true),
+        (entry | layout::PTE_G, true),
+        (entry | layout::PTE_X, true),
+        (entry | 1 << layout::PTE_RSW_SHIFT, true),
+        (entry | 1 << layout::PTE_RESERVED_SHIFT, true),
+        (entry | 1 << layout::PTE_PBMT_SHIFT, true),
+        (entry ^ 1 << layout::PTE_PPN_SHIFT, true), // Svnapot with another pattern
+        (entry ^ 1 << (layout::PTE_PPN_SHIFT + 4), false), // legal alone, not in its group
+        (entry & !layout::PTE_N, false),
+        (layout::PTE_V, true), // a table below level 0
+        (2, false),            // invalid, but not as it would be written
+    ] {
+        t.memory_mut().write(leaf_table + 8, bad);
+        assert_eq!(
+            t.check().unwrap_err().kind(),
+            ErrorKind::Corrupt,
+            "{bad:#x}"
+        );
+        if lookup_fails {
+            let err = t.lookup(PAGE).unwrap_err();
+            assert_eq!(
+                (err.kind(), err.at()),
+                (ErrorKind::Corrupt, Some(PAGE)),
+                "{bad:#x}"
+            );
+            let err = t
+                .protect(0, 2 * PAGE, Perm::Read, &mut Invalidation::new())
+                .unwrap_err();
+            assert_eq!((err.kind(), err.at()), (ErrorKind::Corrupt, Some(PAGE)));
+        }
+    }
+    t.memory_mut().write(leaf_table + 8, entry);
+    t.check().unwrap();
+
+    // A table linked twice, and a superpage that is not aligned.
+    let root = t.root();
+    let link = t.memory().read(root);
+    t.memory_mut().write(root + 8, link);
+    assert_eq!(t.check().unwrap_err().kind(), ErrorKind::Corrupt);
+    let leaf = entry & !(layout::PTE_N | layout::PTE_PPN_MASK);
+    t.memory_mut()
+        .write(root + 8, leaf | 512 << layout::PTE_PPN_SHIFT);
+    assert_eq!(t.check().unwrap_err().kind(), ErrorKind::Corrupt);
+    t.memory_mut().write(root + 8, 0);
+    t.check().unwrap();
+}
+
+#[test]
+fn a_walk_ends_when_the_visitor_has_enough_and_starts_inside_a_page() {
+    let mut t = table(Mode::Sv39);
+    t.map(0, 0, 4 * MIB, Perm::Read, PageSize::Size64K).unwrap();
+    let mut seen = Vec::new();
+    t.walk(MIB + 5 * PAGE, 3 * MIB, |page| {
+        seen.push(page.va);
+        seen.len() < 3
+    })
+    .unwrap();
+    assert_eq!(seen, [MIB, MIB + 64 * 1024, MIB + 128 * 1024]);
+    let mut count = 0;
+    t.walk(MIB + 5 * PAGE, 2 * MIB, |_| {
+        count += 1;
+        true
+    })
+    .unwrap();
+    assert_eq!(count, 17);
+}
