@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// The reference card: the MMU, kernels in front of it, memory behind it. Wiring only; sizes come from gw_config_pkg, the
+// kernel slots (gw_kernels) are generated for the configuration's list of kernels.
+//
+// Ports: kernel k is accelerator port k, external master e is port NumKernels + e.
+// Register space (AXI4-Lite): the MMU at 0, kernel k at KernelBase + k * KernelStride; anything else answers DECERR.
+module gw_card #(
+  /// AXI4 bundles of accelerator and memory ports: gw_config_pkg's ID and data width.
+  parameter type req_t = gw_axi_pkg::axi_req_t,
+  parameter type rsp_t = gw_axi_pkg::axi_rsp_t,
+  localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
+  localparam int unsigned NumKernels = gw_config_pkg::NumKernels,
+  /// Elements of the external ports: one, unused, when there are none.
+  localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  gw_axi_pkg::axil_req_t axil_req_i,
+  output gw_axi_pkg::axil_rsp_t axil_rsp_o,
+  // Memory, one port an accelerator port
+  output req_t                  mem_req_o [NumPorts],
+  input  rsp_t                  mem_rsp_i [NumPorts],
+  // Memory, the walker's port
+  output gw_axi_pkg::pt_req_t   pt_req_o,
+  input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  // External masters
+  input  req_t                  ext_req_i [NumExt],
+  output rsp_t                  ext_rsp_o [NumExt],
+  // Bit 0: MMU, bit 1 + k: kernel k
+  output logic [NumKernels:0]   irq_o
+);
+
+  localparam int unsigned NumSlaves = NumKernels + 1;
+
+  typedef logic [NumSlaves-1:0][31:0] region_t;
+
+  function automatic region_t region_base();
+    region_base[0] = gw_spec_pkg::RegisterSpaceMmuBase;
+    for (int unsigned k = 0; k < NumKernels; k++) begin
+      region_base[1+k] = gw_spec_pkg::RegisterSpaceKernelBase + k * gw_spec_pkg::RegisterSpaceKernelStride;
+    end
+  endfunction
+
+  function automatic region_t region_mask();
+    region_mask[0] = (32'd1 << gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH) - 1;
+    for (int unsigned k = 0; k < NumKernels; k++) begin
+      region_mask[1+k] = gw_spec_pkg::RegisterSpaceKernelStride - 1;
+    end
+  endfunction
+
+  gw_axi_pkg::axil_req_t [NumSlaves-1:0] slave_req;
+  gw_axi_pkg::axil_rsp_t [NumSlaves-1:0] slave_rsp;
+
+  gw_axil_demux #(
+    .NumSlaves(NumSlaves),
+    .Base     (region_base()),
+    .Mask     (region_mask())
+  ) u_axil_demux (
+    .clk_i,
+    .rst_ni,
+    .s_req_i(axil_req_i),
+    .s_rsp_o(axil_rsp_o),
+    .m_req_o(slave_req),
+    .m_rsp_i(slave_rsp)
+  );
+
+  req_t port_req[NumPorts];
+  rsp_t port_rsp[NumPorts];
+
+  gw_mmu #(
+    .NumPorts        (NumPorts),
+    .NumContexts     (gw_config_pkg::NumContexts),
+    .L1Entries       (gw_config_pkg::L1Entries),
+    .MissEntries     (gw_config_pkg::MissEntries),
+    .Outstanding     (gw_config_pkg::Outstanding),
+    .Levels          (gw_config_pkg::Levels),
+    .WalkRequests    (gw_config_pkg::WalkRequests),
+    .WalkLines       (gw_config_pkg::WalkLines),
+    .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
+    .req_t           (req_t),
+    .rsp_t           (rsp_t)
+  ) u_mmu (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i(slave_req[0]),
+    .axil_rsp_o(slave_rsp[0]),
+    .s_req_i   (port_req),
+    .s_rsp_o   (port_rsp),
+    .m_req_o   (mem_req_o),
+    .m_rsp_i   (mem_rsp_i),
+    .pt_req_o,
+    .pt_rsp_i,
+    .irq_o     (irq_o[0])
+  );
+
+  if (NumKernels > 0) begin : gen_kernels
+    req_t kernel_req[NumKernels];
+    rsp_t kernel_rsp[NumKernels];
+
+    gw_kernels #(
+      .req_t(req_t),
+      .rsp_t(rsp_t)
+    ) u_kernels (
+      .clk_i,
+      .rst_ni,
+      .axil_req_i(slave_req[NumSlaves-1:1]),
+      .axil_rsp_o(slave_rsp[NumSlaves-1:1]),
+      .m_req_o   (kernel_req),
+      .m_rsp_i   (kernel_rsp),
+      .irq_o     (irq_o[NumKernels:1])
+    );
+
+    for (genvar k = 0; k < NumKernels; k++) begin : gen_slot
+      assign port_req[k] = kernel_req[k];
+      assign kernel_rsp[k] = port_rsp[k];
+    end
+  end
+
+  for (genvar e = 0; e < gw_config_pkg::NumExternal; e++) begin : gen_external
+    assign port_req[NumKernels+e] = ext_req_i[e];
+    assign ext_rsp_o[e] = port_rsp[NumKernels+e];
+  end
+
+  if (gw_config_pkg::NumExternal == 0) begin : gen_no_external
+    assign ext_rsp_o[0] = '0;
+    logic unused;
+    assign unused = ^ext_req_i[0];
+  end
+
+endmodule

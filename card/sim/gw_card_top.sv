@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// The card as the simulation sees it: gw_card with its bundles taken apart into plain signals, parameters from the
+// generated gw_config_pkg. Wiring only.
+//
+// Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the last one is the walker's. External
+// ports are the AXI masters the simulation drives; without any, one unused element keeps the interface the same.
+`include "gw_axi_typedef.svh"
+
+module gw_card_top #(
+  localparam int unsigned NumMem = gw_config_pkg::NumPorts + 1,
+  localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1,
+  localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1,
+  localparam int unsigned DataWidth = gw_config_pkg::DataWidth,
+  /// IDs are as wide here as the widest of any port.
+  localparam int unsigned TopIdWidth = 8
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  // Register access, AXI4-Lite
+  input  logic                   axil_aw_valid_i,
+  output logic                   axil_aw_ready_o,
+  input  logic [31:0]            axil_aw_addr_i,
+  input  logic                   axil_w_valid_i,
+  output logic                   axil_w_ready_o,
+  input  logic [31:0]            axil_w_data_i,
+  input  logic [3:0]             axil_w_strb_i,
+  output logic                   axil_b_valid_o,
+  input  logic                   axil_b_ready_i,
+  output logic [1:0]             axil_b_resp_o,
+  input  logic                   axil_ar_valid_i,
+  output logic                   axil_ar_ready_o,
+  input  logic [31:0]            axil_ar_addr_i,
+  output logic                   axil_r_valid_o,
+  input  logic                   axil_r_ready_i,
+  output logic [31:0]            axil_r_data_o,
+  output logic [1:0]             axil_r_resp_o,
+  // Memory side
+  output logic                   mem_ar_valid_o [NumMem],
+  input  logic                   mem_ar_ready_i [NumMem],
+  output logic [TopIdWidth-1:0]  mem_ar_id_o    [NumMem],
+  output logic [63:0]            mem_ar_addr_o  [NumMem],
+  output logic [7:0]             mem_ar_len_o   [NumMem],
+  output logic [2:0]             mem_ar_size_o  [NumMem],
+  output logic [1:0]             mem_ar_burst_o [NumMem],
+  input  logic                   mem_r_valid_i  [NumMem],
+  output logic                   mem_r_ready_o  [NumMem],
+  input  logic [TopIdWidth-1:0]  mem_r_id_i     [NumMem],
+  input  logic [DataWidth-1:0]   mem_r_data_i   [NumMem],
+  input  logic [1:0]             mem_r_resp_i   [NumMem],
+  input  logic                   mem_r_last_i   [NumMem],
+  output logic                   mem_aw_valid_o [NumMem],
+  input  logic                   mem_aw_ready_i [NumMem],
+  output logic [TopIdWidth-1:0]  mem_aw_id_o    [NumMem],
+  output logic [63:0]            mem_aw_addr_o  [NumMem],
+  output logic [7:0]             mem_aw_len_o   [NumMem],
+  output logic [2:0]             mem_aw_size_o  [NumMem],
+  output logic [1:0]             mem_aw_burst_o [NumMem],
+  output logic                   mem_w_valid_o  [NumMem],
+  input  logic                   mem_w_ready_i  [NumMem],
+  output logic [DataWidth-1:0]   mem_w_data_o   [NumMem],
+  output logic [DataWidth/8-1:0] mem_w_strb_o   [NumMem],
+  output logic                   mem_w_last_o   [NumMem],
+  input  logic                   mem_b_valid_i  [NumMem],
+  output logic                   mem_b_ready_o  [NumMem],
+  input  logic [TopIdWidth-1:0]  mem_b_id_i     [NumMem],
+  input  logic [1:0]             mem_b_resp_i   [NumMem],
+  // External masters
+  input  logic                   ext_ar_valid_i [NumExt],
+  output logic                   ext_ar_ready_o [NumExt],
+  input  logic [TopIdWidth-1:0]  ext_ar_id_i    [NumExt],
+  input  logic [63:0]            ext_ar_addr_i  [NumExt],
+  input  logic [7:0]             ext_ar_len_i   [NumExt],
+  input  logic [2:0]             ext_ar_size_i  [NumExt],
+  input  logic [1:0]             ext_ar_burst_i [NumExt],
+  output logic                   ext_r_valid_o  [NumExt],
+  input  logic                   ext_r_ready_i  [NumExt],
+  output logic [TopIdWidth-1:0]  ext_r_id_o     [NumExt],
+  output logic [DataWidth-1:0]   ext_r_data_o   [NumExt],
+  output logic [1:0]             ext_r_resp_o   [NumExt],
+  output logic                   ext_r_last_o   [NumExt],
+  input  logic                   ext_aw_valid_i [NumExt],
+  output logic                   ext_aw_ready_o [NumExt],
+  input  logic [TopIdWidth-1:0]  ext_aw_id_i    [NumExt],
+  input  logic [63:0]            ext_aw_addr_i  [NumExt],
+  input  logic [7:0]             ext_aw_len_i   [NumExt],
+  input  logic [2:0]             ext_aw_size_i  [NumExt],
+  input  logic [1:0]             ext_aw_burst_i [NumExt],
+  input  logic                   ext_w_valid_i  [NumExt],
+  output logic                   ext_w_ready_o  [NumExt],
+  input  logic [DataWidth-1:0]   ext_w_data_i   [NumExt],
+  input  logic [DataWidth/8-1:0] ext_w_strb_i   [NumExt],
+  input  logic                   ext_w_last_i   [NumExt],
+  output logic                   ext_b_valid_o  [NumExt],
+  input  logic                   ext_b_ready_i  [NumExt],
+  output logic [TopIdWidth-1:0]  ext_b_id_o     [NumExt],
+  output logic [1:0]             ext_b_resp_o   [NumExt],
+  // Bit 0: MMU, bit 1 + k: kernel k
+  output logic [NumIrq-1:0]      irq_o
+);
+
+  localparam int unsigned IdWidth = gw_config_pkg::IdWidth;
+  localparam int unsigned NumPorts = gw_config_pkg::NumPorts;
+
+  `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
+
+  gw_axi_pkg::axil_req_t axil_req;
+  gw_axi_pkg::axil_rsp_t axil_rsp;
+  port_req_t mem_req[NumPorts];
+  port_rsp_t mem_rsp[NumPorts];
+  port_req_t ext_req[NumExt];
+  port_rsp_t ext_rsp[NumExt];
+  gw_axi_pkg::pt_req_t pt_req;
+  gw_axi_pkg::pt_rsp_t pt_rsp;
+
+  gw_card #(
+    .req_t(port_req_t),
+    .rsp_t(port_rsp_t)
+  ) u_card (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i(axil_req),
+    .axil_rsp_o(axil_rsp),
+    .mem_req_o (mem_req),
+    .mem_rsp_i (mem_rsp),
+    .pt_req_o  (pt_req),
+    .pt_rsp_i  (pt_rsp),
+    .ext_req_i (ext_req),
+    .ext_rsp_o (ext_rsp),
+    .irq_o
+  );
+
+  assign axil_req = '{
+    aw_addr:  axil_aw_addr_i,
+    aw_prot:  '0,
+    aw_valid: axil_aw_valid_i,
+    w_data:   axil_w_data_i,
+    w_strb:   axil_w_strb_i,
+    w_valid:  axil_w_valid_i,
+    b_ready:  axil_b_ready_i,
+    ar_addr:  axil_ar_addr_i,
+    ar_prot:  '0,
+    ar_valid: axil_ar_valid_i,
+    r_ready:  axil_r_ready_i
+  };
+  assign axil_aw_ready_o = axil_rsp.aw_ready;
+  assign axil_w_ready_o = axil_rsp.w_ready;
+  assign axil_b_valid_o = axil_rsp.b_valid;
+  assign axil_b_resp_o = axil_rsp.b_resp;
+  assign axil_ar_ready_o = axil_rsp.ar_ready;
+  assign axil_r_valid_o = axil_rsp.r_valid;
+  assign axil_r_data_o = axil_rsp.r_data;
+  assign axil_r_resp_o = axil_rsp.r_resp;
+
+  // What the walker's port and the accelerator ports have in common; the wires of a master, then those of its slave.
+  `define GW_MASTER_TO_PINS(__i, __req) \
+  assign mem_ar_valid_o[__i] = __req.ar_valid; \
+  assign mem_ar_id_o[__i] = TopIdWidth'(__req.ar.id); \
+  assign mem_ar_addr_o[__i] = __req.ar.addr; \
+  assign mem_ar_len_o[__i] = __req.ar.len; \
+  assign mem_ar_size_o[__i] = __req.ar.size; \
+  assign mem_ar_burst_o[__i] = __req.ar.burst; \
+  assign mem_r_ready_o[__i] = __req.r_ready; \
+  assign mem_aw_valid_o[__i] = __req.aw_valid; \
+  assign mem_aw_id_o[__i] = TopIdWidth'(__req.aw.id); \
+  assign mem_aw_addr_o[__i] = __req.aw.addr; \
+  assign mem_aw_len_o[__i] = __req.aw.len; \
+  assign mem_aw_size_o[__i] = __req.aw.size; \
+  assign mem_aw_burst_o[__i] = __req.aw.burst; \
+  assign mem_w_valid_o[__i] = __req.w_valid; \
+  assign mem_w_data_o[__i] = __req.w.data; \
+  assign mem_w_strb_o[__i] = __req.w.strb; \
+  assign mem_w_last_o[__i] = __req.w.last; \
+  assign mem_b_ready_o[__i] = __req.b_ready;
+
+  `define GW_PINS_TO_SLAVE(__i, __rsp, __id_width) \
+  assign __rsp = '{ \
+    aw_ready: mem_aw_ready_i[__i], \
+    w_ready:  mem_w_ready_i[__i], \
+    b:        '{id: mem_b_id_i[__i][__id_width-1:0], resp: mem_b_resp_i[__i]}, \
+    b_valid:  mem_b_valid_i[__i], \
+    ar_ready: mem_ar_ready_i[__i], \
+    r:        '{ \
+      id:   mem_r_id_i[__i][__id_width-1:0], \
+      data: mem_r_data_i[__i], \
+      resp: mem_r_resp_i[__i], \
+      last: mem_r_last_i[__i] \
+    }, \
+    r_valid:  mem_r_valid_i[__i] \
+  };
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_mem
+    `GW_MASTER_TO_PINS(i, mem_req[i])
+    `GW_PINS_TO_SLAVE(i, mem_rsp[i], IdWidth)
+  end
+
+  localparam int unsigned PtIdWidth = $bits(pt_req.ar.id);
+  `GW_MASTER_TO_PINS(NumPorts, pt_req)
+  `GW_PINS_TO_SLAVE(NumPorts, pt_rsp, PtIdWidth)
+
+  `undef GW_MASTER_TO_PINS
+  `undef GW_PINS_TO_SLAVE
+
+  for (genvar i = 0; i < NumExt; i++) begin : gen_ext
+    assign ext_req[i].aw = '{
+      id:    ext_aw_id_i[i][IdWidth-1:0],
+      addr:  ext_aw_addr_i[i],
+      len:   ext_aw_len_i[i],
+      size:  ext_aw_size_i[i],
+      burst: ext_aw_burst_i[i],
+      default: '0
+    };
+    assign ext_req[i].aw_valid = ext_aw_valid_i[i];
+    assign ext_req[i].w = '{data: ext_w_data_i[i], strb: ext_w_strb_i[i], last: ext_w_last_i[i]};
+    assign ext_req[i].w_valid = ext_w_valid_i[i];
+    assign ext_req[i].b_ready = ext_b_ready_i[i];
+    assign ext_req[i].ar = '{
+      id:    ext_ar_id_i[i][IdWidth-1:0],
+      addr:  ext_ar_addr_i[i],
+      len:   ext_ar_len_i[i],
+      size:  ext_ar_size_i[i],
+      burst: ext_ar_burst_i[i],
+      default: '0
+    };
+    assign ext_req[i].ar_valid = ext_ar_valid_i[i];
+    assign ext_req[i].r_ready = ext_r_ready_i[i];
+    assign ext_aw_ready_o[i] = ext_rsp[i].aw_ready;
+    assign ext_w_ready_o[i] = ext_rsp[i].w_ready;
+    assign ext_b_valid_o[i] = ext_rsp[i].b_valid;
+    assign ext_b_id_o[i] = TopIdWidth'(ext_rsp[i].b.id);
+    assign ext_b_resp_o[i] = ext_rsp[i].b.resp;
+    assign ext_ar_ready_o[i] = ext_rsp[i].ar_ready;
+    assign ext_r_valid_o[i] = ext_rsp[i].r_valid;
+    assign ext_r_id_o[i] = TopIdWidth'(ext_rsp[i].r.id);
+    assign ext_r_data_o[i] = ext_rsp[i].r.data;
+    assign ext_r_resp_o[i] = ext_rsp[i].r.resp;
+    assign ext_r_last_o[i] = ext_rsp[i].r.last;
+  end
+
+endmodule

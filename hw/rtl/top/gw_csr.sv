@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Control and status registers of the MMU: the generated register block (spec/regs/gw_mmu.rdl) behind typed structs.
+//
+// Contract
+// - AXI4-Lite, 32 bits. Answers after a fixed number of cycles, whatever the rest of the MMU does; an address that is no
+//   register is answered with SLVERR. Only the low gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH address bits are looked at.
+// - inval_o: a pulse of one cycle for every `invalidate.start`, never while an invalidation is busy: a start during one
+//   waits, further starts join the one that waits. `invalidate.busy` reads 1 from the start's write response until the
+//   invalidation that answers for it has ended, that is until inval_busy_i was low after its pulse.
+// - Fault record: the first fault since `fault.valid` was cleared (see gw_csr_fault); a fault in the cycle of the clear
+//   itself is lost and counted.
+// - irq_o is a level: a pending interrupt that is enabled.
+// - Reset: contexts and ports off, interrupts disabled, counters zero.
+`include "gw_assert.svh"
+
+module gw_csr #(
+  /// Accelerator ports; must be what gw_csr_regs was generated for.
+  parameter int unsigned NumPorts = 4,
+  /// Contexts; must be what gw_csr_regs was generated for.
+  parameter int unsigned NumContexts = 16,
+  /// Levels of the page tables, shown in `capabilities`.
+  parameter int unsigned Levels = 4
+) (
+  input  logic                                    clk_i,
+  input  logic                                    rst_ni,
+  input  gw_axi_pkg::axil_req_t                   axil_req_i,
+  output gw_axi_pkg::axil_rsp_t                   axil_rsp_o,
+  output gw_pkg::ctx_t [NumContexts-1:0]          ctx_o,
+  output gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg_o,
+  output logic                                    inval_o,
+  input  logic                                    inval_busy_i,
+  /// Per port: [0] AR, [1] AW. Pulses.
+  input  logic [NumPorts-1:0][1:0]                fault_valid_i,
+  input  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault_i,
+  input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
+  input  gw_pkg::walk_event_t                     walk_event_i,
+  output logic                                    irq_o
+);
+
+  localparam int unsigned AddrWidth = gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH;
+
+  if (NumPorts != gw_csr_regs_pkg::NUM_PORTS || NumContexts != gw_csr_regs_pkg::NUM_CONTEXTS) begin : gen_bad_regs
+    $fatal(1, "gw_csr: gw_csr_regs was generated for another number of ports or contexts");
+  end
+
+  gw_csr_regs_pkg::gw_mmu__in_t  hwif_in;
+  gw_csr_regs_pkg::gw_mmu__out_t hwif_out;
+
+  gw_csr_regs u_regs (
+    .clk           (clk_i),
+    .arst_n        (rst_ni),
+    .s_axil_awready(axil_rsp_o.aw_ready),
+    .s_axil_awvalid(axil_req_i.aw_valid),
+    .s_axil_awaddr (axil_req_i.aw_addr[AddrWidth-1:0]),
+    .s_axil_awprot (axil_req_i.aw_prot),
+    .s_axil_wready (axil_rsp_o.w_ready),
+    .s_axil_wvalid (axil_req_i.w_valid),
+    .s_axil_wdata  (axil_req_i.w_data),
+    .s_axil_wstrb  (axil_req_i.w_strb),
+    .s_axil_bready (axil_req_i.b_ready),
+    .s_axil_bvalid (axil_rsp_o.b_valid),
+    .s_axil_bresp  (axil_rsp_o.b_resp),
+    .s_axil_arready(axil_rsp_o.ar_ready),
+    .s_axil_arvalid(axil_req_i.ar_valid),
+    .s_axil_araddr (axil_req_i.ar_addr[AddrWidth-1:0]),
+    .s_axil_arprot (axil_req_i.ar_prot),
+    .s_axil_rready (axil_req_i.r_ready),
+    .s_axil_rvalid (axil_rsp_o.r_valid),
+    .s_axil_rdata  (axil_rsp_o.r_data),
+    .s_axil_rresp  (axil_rsp_o.r_resp),
+    .hwif_in,
+    .hwif_out
+  );
+
+  // What this is.
+  assign hwif_in.spec_hash.hash.next = gw_spec_pkg::SpecHash;
+  assign hwif_in.capabilities.levels.next = 3'(Levels);
+  assign hwif_in.capabilities.ports.next = 6'(NumPorts);
+  assign hwif_in.capabilities.contexts.next = 9'(NumContexts);
+
+  // Ports: a mode that does not exist is off.
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_port
+    logic [1:0] mode;
+    assign mode = hwif_out.port[i].binding.mode.value;
+    assign port_cfg_o[i].mode = (mode == gw_spec_pkg::PortModeTranslate) ? gw_pkg::PortTranslate :
+                                (mode == gw_spec_pkg::PortModeBare)      ? gw_pkg::PortBare :
+                                                                           gw_pkg::PortOff;
+    assign port_cfg_o[i].ctx = hwif_out.port[i].binding.context_id.value;
+  end
+
+  // Contexts.
+  localparam int unsigned CtxAddrWidth = $bits(hwif_out.contexts.addr);
+  localparam int unsigned CtxTableWidth = gw_pkg::CtxIdWidth + 3;
+  logic [CtxTableWidth-1:0] ctx_addr;
+  logic [31:0]              ctx_rdata;
+  always_comb begin
+    ctx_addr = '0;
+    ctx_addr[CtxAddrWidth-1:0] = hwif_out.contexts.addr;
+  end
+
+  gw_csr_contexts #(
+    .NumContexts(NumContexts)
+  ) u_contexts (
+    .clk_i,
+    .rst_ni,
+    .req_i  (hwif_out.contexts.req),
+    .write_i(hwif_out.contexts.req_is_wr),
+    .addr_i (ctx_addr),
+    .wdata_i(hwif_out.contexts.wr_data),
+    .wmask_i(hwif_out.contexts.wr_biten),
+    .rdata_o(ctx_rdata),
+    .ctx_o
+  );
+  assign hwif_in.contexts.rd_ack = hwif_out.contexts.req && !hwif_out.contexts.req_is_wr;
+  assign hwif_in.contexts.wr_ack = hwif_out.contexts.req && hwif_out.contexts.req_is_wr;
+  assign hwif_in.contexts.rd_data = hwif_in.contexts.rd_ack ? ctx_rdata : '0;
+
+  // Counters. Writes to them are taken and change nothing.
+  localparam int unsigned PortAddrWidth = $bits(hwif_out.port_counters.addr);
+  localparam int unsigned PortTableWidth = gw_pkg::SrcWidth + 7;
+  logic [PortTableWidth-1:0] counter_addr;
+  logic [31:0]               port_rdata, walk_rdata;
+  logic                      count_clear;
+  always_comb begin
+    counter_addr = '0;
+    counter_addr[PortAddrWidth-1:0] = hwif_out.port_counters.addr;
+  end
+  assign count_clear = hwif_out.count_control.clear.value;
+
+  gw_csr_counters #(
+    .NumPorts(NumPorts)
+  ) u_counters (
+    .clk_i,
+    .rst_ni,
+    .inhibit_i   (hwif_out.count_control.inhibit.value),
+    .clear_i     (count_clear),
+    .chan_event_i,
+    .walk_event_i,
+    .walk_addr_i (hwif_out.walker_counters.addr),
+    .walk_rdata_o(walk_rdata),
+    .port_addr_i (counter_addr),
+    .port_rdata_o(port_rdata)
+  );
+  assign hwif_in.walker_counters.rd_ack = hwif_out.walker_counters.req && !hwif_out.walker_counters.req_is_wr;
+  assign hwif_in.walker_counters.wr_ack = hwif_out.walker_counters.req && hwif_out.walker_counters.req_is_wr;
+  assign hwif_in.walker_counters.rd_data = hwif_in.walker_counters.rd_ack ? walk_rdata : '0;
+  assign hwif_in.port_counters.rd_ack = hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr;
+  assign hwif_in.port_counters.wr_ack = hwif_out.port_counters.req && hwif_out.port_counters.req_is_wr;
+  assign hwif_in.port_counters.rd_data = hwif_in.port_counters.rd_ack ? port_rdata : '0;
+
+  // Fault record.
+  logic                        capture;
+  gw_pkg::fault_t              fault;
+  logic [gw_pkg::SrcWidth-2:0] fault_port;
+  logic [31:0]                 faults_lost;
+
+  gw_csr_fault #(
+    .NumPorts(NumPorts)
+  ) u_fault (
+    .clk_i,
+    .rst_ni,
+    .valid_i   (fault_valid_i),
+    .fault_i,
+    .occupied_i(hwif_out.fault.valid.value),
+    .clear_i   (count_clear),
+    .capture_o (capture),
+    .fault_o   (fault),
+    .port_o    (fault_port),
+    .lost_o    (faults_lost)
+  );
+  assign hwif_in.fault.valid.hwset = capture;
+  assign hwif_in.fault.write = '{next: fault.write, we: capture};
+  assign hwif_in.fault.cause = '{next: fault.cause, we: capture};
+  assign hwif_in.fault.context_id = '{next: fault.ctx, we: capture};
+  assign hwif_in.fault.port = '{next: fault_port, we: capture};
+  assign hwif_in.fault_id.id = '{next: fault.id, we: capture};
+  assign hwif_in.fault_address.lo = '{next: fault.addr[31:0], we: capture};
+  assign hwif_in.fault_address.hi = '{next: fault.addr[63:32], we: capture};
+  assign hwif_in.faults_lost.count.next = faults_lost;
+
+  // Invalidation.
+  typedef enum logic [1:0] {
+    InvalIdle,
+    InvalPulse,
+    InvalWait
+  } inval_state_e;
+
+  inval_state_e inval_state_q, inval_state_d;
+  logic         again_q, again_d;
+  logic         inval_start, inval_done;
+  assign inval_start = hwif_out.invalidate.start.value;
+
+  always_comb begin
+    inval_state_d = inval_state_q;
+    again_d = again_q || inval_start;
+    inval_done = 1'b0;
+    unique case (inval_state_q)
+      InvalIdle: begin
+        if (again_d) begin
+          inval_state_d = InvalPulse;
+          again_d = 1'b0;
+        end
+      end
+      InvalPulse: inval_state_d = InvalWait;
+      InvalWait: begin
+        if (!inval_busy_i) begin
+          inval_done = 1'b1;
+          inval_state_d = InvalIdle;
+        end
+      end
+      default: inval_state_d = InvalIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      inval_state_q <= InvalIdle;
+      again_q <= 1'b0;
+    end else begin
+      inval_state_q <= inval_state_d;
+      again_q <= again_d;
+    end
+  end
+
+  assign inval_o = inval_state_q == InvalPulse;
+  assign hwif_in.invalidate.busy.next = inval_start || again_q || inval_state_q != InvalIdle;
+
+  // Interrupts.
+  assign hwif_in.irq_pending.fault.hwset = capture;
+  assign hwif_in.irq_pending.invalidated.hwset = inval_done;
+  assign irq_o = (hwif_out.irq_pending.fault.value && hwif_out.irq_enable.fault.value) ||
+                 (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value);
+
+  // The card's decoder has looked at the upper address bits; counters ignore what is written.
+  logic unused;
+  assign unused = ^{
+    axil_req_i.aw_addr[31:AddrWidth],
+    axil_req_i.ar_addr[31:AddrWidth],
+    hwif_out.walker_counters.wr_data,
+    hwif_out.walker_counters.wr_biten,
+    hwif_out.port_counters.wr_data,
+    hwif_out.port_counters.wr_biten
+  };
+
+  `GW_ASSERT(InvalNotWhileBusy_A, inval_o |-> !inval_busy_i)
+  `GW_ASSERT(RecordNotOverwritten_A, hwif_out.fault.valid.value |-> !capture)
+
+endmodule

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// The MMU: a translator for every accelerator port, one walker, and their registers. Wiring only.
+//
+// Contract
+// - Each port's AR and AW addresses leave on the memory side translated as gw_translator states; W, R and B pass. A port
+//   that is bound bare bypasses its translator (gw_bare_switch); a port that is off answers everything with an error.
+// - The walker reads page tables through `pt_req_o`/`pt_rsp_i`.
+// - An invalidation reaches all translators and the walker in the same cycle and is busy until all of them are done.
+// - Translators and walker meet only in xlate_req_t/xlate_rsp_t: a shared second-level TLB stands between gw_xlate_mux and
+//   gw_walker without a change to either.
+module gw_mmu #(
+  /// Accelerator ports, 1 to 2**(gw_pkg::SrcWidth-1).
+  parameter int unsigned NumPorts = 4,
+  /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
+  parameter int unsigned NumContexts = 16,
+  /// L1 TLB entries of a port.
+  parameter int unsigned L1Entries = 16,
+  /// Addresses of a channel that wait for a translation.
+  parameter int unsigned MissEntries = 64,
+  /// Bursts of a channel in flight.
+  parameter int unsigned Outstanding = 64,
+  /// Levels of the page tables: 3, 4 or 5.
+  parameter int unsigned Levels = 4,
+  /// Walks in flight.
+  parameter int unsigned WalkRequests = 64,
+  /// Page-table lines fetched or kept.
+  parameter int unsigned WalkLines = 32,
+  /// Walk-cache entries of an upper level.
+  parameter int unsigned WalkCacheEntries = 8,
+  /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
+  parameter type req_t = gw_axi_pkg::axi_req_t,
+  parameter type rsp_t = gw_axi_pkg::axi_rsp_t
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  // Registers
+  input  gw_axi_pkg::axil_req_t axil_req_i,
+  output gw_axi_pkg::axil_rsp_t axil_rsp_o,
+  // Accelerators
+  input  req_t                  s_req_i [NumPorts],
+  output rsp_t                  s_rsp_o [NumPorts],
+  // Memory
+  output req_t                  m_req_o [NumPorts],
+  input  rsp_t                  m_rsp_i [NumPorts],
+  // Page tables
+  output gw_axi_pkg::pt_req_t   pt_req_o,
+  input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  output logic                  irq_o
+);
+
+  if (NumPorts < 1 || NumPorts > 2 ** (gw_pkg::SrcWidth - 1)) begin : gen_bad_num_ports
+    $fatal(1, "gw_mmu: NumPorts must be 1 to 2**(SrcWidth-1)");
+  end
+
+  localparam int unsigned NumSrc = 2 * NumPorts;
+
+  gw_pkg::ctx_t [NumContexts-1:0]          ctx;
+  gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
+  logic                                    inval, walker_busy;
+  logic [NumPorts-1:0]                     port_busy;
+  logic [NumPorts-1:0][1:0]                fault_valid;
+  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault;
+  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
+  gw_pkg::walk_event_t                     walk_event;
+
+  logic [NumSrc-1:0]               src_req_valid, src_req_ready, src_rsp_valid;
+  gw_pkg::xlate_req_t [NumSrc-1:0] src_req;
+  gw_pkg::xlate_rsp_t              src_rsp;
+  logic                            walk_req_valid, walk_req_ready, walk_rsp_valid;
+  gw_pkg::xlate_req_t              walk_req;
+  gw_pkg::xlate_rsp_t              walk_rsp;
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_port
+    req_t xlate_s_req, xlate_m_req;
+    rsp_t xlate_s_rsp, xlate_m_rsp;
+
+    gw_bare_switch #(
+      .req_t(req_t),
+      .rsp_t(rsp_t)
+    ) u_bare_switch (
+      .cfg_i        (port_cfg[i]),
+      .s_req_i      (s_req_i[i]),
+      .s_rsp_o      (s_rsp_o[i]),
+      .xlate_s_req_o(xlate_s_req),
+      .xlate_s_rsp_i(xlate_s_rsp),
+      .xlate_m_req_i(xlate_m_req),
+      .xlate_m_rsp_o(xlate_m_rsp),
+      .m_req_o      (m_req_o[i]),
+      .m_rsp_i      (m_rsp_i[i])
+    );
+
+    gw_translator #(
+      .L1Entries  (L1Entries),
+      .MissEntries(MissEntries),
+      .Outstanding(Outstanding),
+      .Levels     (Levels),
+      .req_t      (req_t),
+      .rsp_t      (rsp_t)
+    ) u_translator (
+      .clk_i,
+      .rst_ni,
+      .cfg_i            (port_cfg[i]),
+      .s_req_i          (xlate_s_req),
+      .s_rsp_o          (xlate_s_rsp),
+      .m_req_o          (xlate_m_req),
+      .m_rsp_i          (xlate_m_rsp),
+      .xlate_req_valid_o(src_req_valid[2*i+:2]),
+      .xlate_req_ready_i(src_req_ready[2*i+:2]),
+      .xlate_req_o      (src_req[2*i+:2]),
+      .xlate_rsp_valid_i(src_rsp_valid[2*i+:2]),
+      .xlate_rsp_i      (src_rsp),
+      .inval_i          (inval),
+      .inval_busy_o     (port_busy[i]),
+      .fault_valid_o    (fault_valid[i]),
+      .fault_o          (fault[i]),
+      .event_o          (chan_event[i])
+    );
+  end
+
+  gw_xlate_mux #(
+    .NumSrc(NumSrc)
+  ) u_xlate_mux (
+    .clk_i,
+    .rst_ni,
+    .src_req_valid_i(src_req_valid),
+    .src_req_ready_o(src_req_ready),
+    .src_req_i      (src_req),
+    .src_rsp_valid_o(src_rsp_valid),
+    .src_rsp_o      (src_rsp),
+    .req_valid_o    (walk_req_valid),
+    .req_ready_i    (walk_req_ready),
+    .req_o          (walk_req),
+    .rsp_valid_i    (walk_rsp_valid),
+    .rsp_i          (walk_rsp)
+  );
+
+  gw_walker #(
+    .Levels      (Levels),
+    .Requests    (WalkRequests),
+    .Lines       (WalkLines),
+    .CacheEntries(WalkCacheEntries),
+    .NumContexts (NumContexts)
+  ) u_walker (
+    .clk_i,
+    .rst_ni,
+    .ctx_i       (ctx),
+    .req_valid_i (walk_req_valid),
+    .req_ready_o (walk_req_ready),
+    .req_i       (walk_req),
+    .rsp_valid_o (walk_rsp_valid),
+    .rsp_o       (walk_rsp),
+    .m_req_o     (pt_req_o),
+    .m_rsp_i     (pt_rsp_i),
+    .inval_i     (inval),
+    .inval_busy_o(walker_busy),
+    .event_o     (walk_event)
+  );
+
+  gw_csr #(
+    .NumPorts   (NumPorts),
+    .NumContexts(NumContexts),
+    .Levels     (Levels)
+  ) u_csr (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i,
+    .axil_rsp_o,
+    .ctx_o        (ctx),
+    .port_cfg_o   (port_cfg),
+    .inval_o      (inval),
+    .inval_busy_i (walker_busy || port_busy != '0),
+    .fault_valid_i(fault_valid),
+    .fault_i      (fault),
+    .chan_event_i (chan_event),
+    .walk_event_i (walk_event),
+    .irq_o
+  );
+
+endmodule
