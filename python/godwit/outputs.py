@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class OutputSet:
     """Files that are written beside their targets and renamed together.
 
-    As a context manager: entering checks that the directory can be written, and makes it when it is missing; leaving
-    without `commit` removes everything that was written, the directory included when it was made here. Existing files of
-    the same names stay as they are until `commit`.
+    As a context manager: entering checks that the directory can be written, and makes it when it is missing;
+    leaving without `commit` removes everything that was written, the directory included when it was made
+    here. Existing files of the same names stay as they are until `commit`.
     """
 
     def __init__(self, directory: Path, *, option: str = "--output-dir") -> None:
@@ -42,7 +42,9 @@ class OutputSet:
             raise self._unwritable(error) from None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._discard()
 
     def write(self, name: str, table: pa.Table) -> Path:
@@ -62,7 +64,11 @@ class OutputSet:
         assert self._staging is not None, "commit needs the context manager"
         for name in self._names:
             if (self.directory / name).is_dir():
-                raise InputError(f"cannot write '{self.directory / name}'", found="a directory of that name", hint=self._hint)
+                raise InputError(
+                    f"cannot write '{self.directory / name}'",
+                    found="a directory of that name",
+                    hint=self._hint,
+                )
         replaced: list[str] = []
         try:
             for name in self._names:
@@ -70,7 +76,7 @@ class OutputSet:
                 target = self.directory / name
                 if target.exists():
                     _keep(target, self._staging / f"{name}.before")
-                os.replace(self._staging / name, target)
+                (self._staging / name).replace(target)
         except BaseException as error:
             self._restore(replaced)
             if isinstance(error, OSError):
@@ -83,7 +89,7 @@ class OutputSet:
         for name in names:
             before, new = self._staging / f"{name}.before", self._staging / name
             if before.exists():
-                os.replace(before, self.directory / name)
+                before.replace(self.directory / name)
             elif not new.exists():  # moved, and there was nothing before
                 (self.directory / name).unlink()
 
@@ -106,8 +112,8 @@ class OutputSet:
 
 
 def _keep(target: Path, copy: Path) -> None:
-    """Keeps what `target` is now under another name; it stays in place where the file system has hard links."""
+    """Keeps what `target` is now as `copy`; `target` itself stays where the file system has hard links."""
     try:
         os.link(target, copy)
     except OSError:
-        os.replace(target, copy)
+        target.replace(copy)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures and benchmark rows: what they are, as a table, as JSON and as a plot.
 
-A figure always says where it comes from (`Kind`), so that nobody compares a modelled time with a measured one.
+A figure always says where it comes from (`Kind`), so that nobody compares a modelled time with a measured
+one.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
     from rich.table import Table
 
 Kind = Literal["simulated", "modelled", "native", "quoted"]
-"""`simulated`: counted in the RTL, exact on every machine. `modelled`: from a cost table of the configuration.
-`native`: timed on this machine. `quoted`: another's figure."""
+"""`simulated`: counted in the RTL, exact on every machine. `modelled`: from a cost table of the
+configuration. `native`: timed on this machine. `quoted`: another's figure.
+"""
 
 Progress = Callable[[str, int, int], None]
 """``progress(what, done, total)``: called as work proceeds; `total` 0 when it is not known."""
@@ -37,9 +38,9 @@ _GOALS: dict[str, Callable[[float, float], bool]] = {
 class Row:
     """One row of a benchmark: what was measured, beside what others reach and what Godwit aims for.
 
-    `theirs` is the value of the work compared with, None when there is none. `goal` is an operator and a number in the
-    row's unit, such as ``"<= 17"``; `reached` follows from it and from `value`. A row that could not be measured has
-    `value` None and then has not reached its goal.
+    `theirs` is the value of the work compared with, None when there is none. `goal` is an operator and a
+    number in the row's unit, such as ``"<= 17"``; `reached` follows from it and from `value`. A row that
+    could not be measured has `value` None and then has not reached its goal.
     """
 
     suite: str
@@ -68,7 +69,9 @@ def parse_goal(goal: str) -> tuple[Callable[[float, float], bool], float]:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number of a run. `physical` is the same number of the run with physical addresses, if it has one."""
+    """One measured number of a run. `physical` is the same number of the run with physical addresses, if it
+    has one.
+    """
 
     name: str
     label: str
@@ -89,8 +92,8 @@ def number_text(value: float | str | None) -> str:
         return value or ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if float(value).is_integer():
-        return f"{value:,.0f}"
+    if isinstance(value, int) or value.is_integer():
+        return f"{int(value):,}"
     digits = 3 if abs(value) < 100 else 1
     return f"{value:,.{digits}f}" if abs(value) >= 0.001 else f"{value:.3g}"
 
@@ -173,14 +176,6 @@ def _table(title: str, *, boxed: bool) -> Table:
     )
 
 
-def print_plainly(console: Console, renderable: RenderableType) -> None:
-    """Prints without cutting or wrapping lines when the console is not a terminal: such output is for tools."""
-    if console.is_terminal:
-        console.print(renderable)
-    else:
-        console.print(renderable, width=1000, soft_wrap=True, crop=False)
-
-
 def plot_rows(suite: str, rows: Sequence[Row], path: Path) -> None:
     """Writes one panel a unit as PNG: bars for the values, a diamond for theirs, a tick for the goal."""
     import matplotlib
@@ -193,7 +188,12 @@ def plot_rows(suite: str, rows: Sequence[Row], path: Path) -> None:
     groups = [[row for row in measured if row.unit == unit] for unit in units]
     heights = [0.34 * len(group) + 0.9 for group in groups] or [1.0]
     figure, axes = plt.subplots(
-        len(heights), 1, figsize=(10, sum(heights) + 0.8), height_ratios=heights, squeeze=False, layout="constrained"
+        len(heights),
+        1,
+        figsize=(10, sum(heights) + 0.8),
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
     )
     figure.suptitle(f"godwit bench {suite}", x=0.01, ha="left", fontweight="bold")
     for axis, unit, group in zip(axes[:, 0], units, groups, strict=False):
@@ -212,19 +212,41 @@ def _panel(axis: Any, unit: str, rows: Sequence[Row]) -> None:
     axis.barh(places, values, color=[_COLOURS[row.reached] for row in rows], height=0.62, zorder=2)
     theirs = [(place, row.theirs) for place, row in enumerate(rows) if isinstance(row.theirs, int | float)]
     if theirs:
-        axis.scatter([value for _, value in theirs], [place for place, _ in theirs], marker="D", s=26, color="#333333",
-                     zorder=4, label="theirs")
+        axis.scatter(
+            [value for _, value in theirs],
+            [place for place, _ in theirs],
+            marker="D",
+            s=26,
+            color="#333333",
+            zorder=4,
+            label="theirs",
+        )
     goals = [(place, parse_goal(row.goal)[1]) for place, row in enumerate(rows) if row.goal]
     if goals:
-        axis.scatter([value for _, value in goals], [place for place, _ in goals], marker="|", s=260, linewidths=2.2,
-                     color="#e0a100", zorder=3, label="goal")
+        axis.scatter(
+            [value for _, value in goals],
+            [place for place, _ in goals],
+            marker="|",
+            s=260,
+            linewidths=2.2,
+            color="#e0a100",
+            zorder=3,
+            label="goal",
+        )
     everything = [*values, *(value for _, value in theirs), *(value for _, value in goals)]
     positive = [value for value in everything if value > 0]
     if positive and max(positive) > 200 * min(positive):
         axis.set_xscale("log")
     for place, value in zip(places, values, strict=True):
-        axis.annotate(number_text(value), (value, place), xytext=(5, 0), textcoords="offset points", va="center",
-                      fontsize=8, zorder=5)
+        axis.annotate(
+            number_text(value),
+            (value, place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            zorder=5,
+        )
     axis.margins(x=0.14)
     axis.set_yticks(list(places), [f"{row.row}  [{row.config}]" for row in rows], fontsize=8)
     axis.invert_yaxis()

@@ -17,7 +17,9 @@ def parse_size(text: str) -> int:
     size = float(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else 0.0
     if not match or (match[3] and not match[2]) or not size.is_integer() or size < 1:
         raise InputError(
-            f"'{text}' is not a size", found="a size is a whole number of bytes, at least 1", hint="4096, 64K, 1MiB or 2G"
+            f"'{text}' is not a size",
+            found="a size is a whole number of bytes, at least 1",
+            hint="4096, 64K, 1MiB or 2G",
         )
     return int(size)
 
@@ -36,7 +38,11 @@ def seconds_text(seconds: float) -> str:
     """``1.23 ms``: three digits and the unit that suits."""
     for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {name}" if seconds * factor < 1000 else f"{seconds * factor:,.0f} {name}"
+            return (
+                f"{seconds * factor:.3g} {name}"
+                if seconds * factor < 1000
+                else f"{seconds * factor:,.0f} {name}"
+            )
     return f"{seconds * 1e9:.3g} ns"
 
 

@@ -10,24 +10,27 @@ from typing import Annotated
 import typer
 
 import godwit
-from godwit.cli import bench, card, data, doctor, run as run_commands
+from godwit.cli import bench, card, data, doctor
+from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
 from godwit.errors import GodwitError
 
 app = typer.Typer(
     name="godwit",
-    help="Shared virtual memory for accelerators: run real work on a simulated card and see what translation costs.",
-    epilog="Start with `godwit doctor`, then `godwit data flights --output flights.parquet` and `godwit run split --help`.",
+    help="Shared virtual memory for accelerators: run real work on a simulated card, "
+    "and see what translation costs.",
+    epilog="Start with `godwit doctor`, then `godwit data flights --output flights.parquet` "
+    "and `godwit run split --help`.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(run_commands.app, name="run")
+app.command("bench")(bench.bench)
 app.add_typer(card.app, name="card")
 app.add_typer(data.app, name="data")
 app.command("doctor")(doctor.doctor)
-app.command("bench")(bench.bench)
 
 
 def _version(wanted: bool) -> None:
@@ -39,7 +42,8 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     pass
@@ -60,7 +64,9 @@ def run(args: list[str]) -> int:
         # The reader (`| head`) has gone. Python would complain once more when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
-        print_error(error, hint="this is a bug in Godwit: run again with GODWIT_DEBUG=1 and report what it prints")
+        print_error(
+            error, hint="this is a bug in Godwit: run again with GODWIT_DEBUG=1 and report what it prints"
+        )
     return 1
 
 

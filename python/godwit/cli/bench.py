@@ -17,7 +17,9 @@ from godwit.errors import InputError, SetupError, nearest
 
 
 def bench(
-    suite: Annotated[str | None, typer.Argument(metavar="SUITE", help="A suite of bench/suites.", show_default=False)] = None,
+    suite: Annotated[
+        str | None, typer.Argument(metavar="SUITE", help="A suite of bench/suites.", show_default=False)
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="Where the plot goes.", show_default="build/bench/SUITE.png"),
@@ -27,7 +29,8 @@ def bench(
 ) -> None:
     """Run a benchmark suite: a table, a plot, and every goal with whether it is reached.
 
-    Figures of kind `simulated` are counted in the RTL and the same on every machine. Example: godwit bench translate
+    Figures of kind `simulated` are counted in the RTL and the same on every machine. Example: godwit bench
+    translate
     """
     from godwit import toolchain
 
@@ -38,8 +41,10 @@ def bench(
     if suite is None:
         raise typer.BadParameter(f"which suite? There are: {', '.join(suites)}")
     if suite not in suites:
-        raise InputError(f"no benchmark suite '{suite}'", found=f"suites: {', '.join(suites)}", hint=nearest(suite, suites))
-    from godwit.report import plot_rows, print_plainly, rows_json, rows_table
+        raise InputError(
+            f"no benchmark suite '{suite}'", found=f"suites: {', '.join(suites)}", hint=nearest(suite, suites)
+        )
+    from godwit.report import plot_rows, rows_json, rows_table
 
     module = _load(suite, suites[suite])
     with progress_bar() as progress:
@@ -50,12 +55,14 @@ def bench(
         try:
             plot_rows(suite, rows, target)
         except OSError as error:
-            raise InputError(f"cannot write the plot '{target}'", found=error.strerror or str(error), hint="--plot") from None
+            raise InputError(
+                f"cannot write the plot '{target}'", found=error.strerror or str(error), hint="--plot"
+            ) from None
     if as_json:
         print(rows_json(rows))
         return
     console = stdout()
-    print_plainly(console, rows_table(suite, rows, boxed=console.is_terminal))
+    console.print(rows_table(suite, rows, boxed=console.is_terminal))
     judged = [row for row in rows if row.reached is not None]
     reached = sum(row.reached is True for row in judged)
     if judged:

@@ -12,7 +12,11 @@ import typer
 
 from godwit.cli.console import progress_bar, stdout
 
-app = typer.Typer(help="Build simulated cards, and look at those that are built.", no_args_is_help=True)
+app = typer.Typer(
+    help="Build simulated cards, and look at those that are built.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -22,31 +26,44 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
     "godwit card build default --kernel my_accel.sv",
 )
 def build(
-    config: Annotated[str, typer.Argument(metavar="[NAME|FILE]", help="Configuration: a name, or a TOML file.")] = "default",
+    config: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="Configuration: a name, or a TOML file.")
+    ] = "default",
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.FIELD=VALUE", help="Change a field of the configuration."),
     ] = None,
     kernels: Annotated[
         list[Path] | None,
-        typer.Option("--kernel", metavar="FILE.sv", help="A kernel of yours to build in, with FILE.toml beside it."),
+        typer.Option(
+            "--kernel", metavar="FILE.sv", help="A kernel of yours to build in, with FILE.toml beside it."
+        ),
     ] = None,
-    waves: Annotated[bool, typer.Option(help="Build so that waves can be written: slower, and needs lz4.h.")] = False,
+    waves: Annotated[
+        bool, typer.Option(help="Build so that waves can be written: slower, and needs lz4.h.")
+    ] = False,
     force: Annotated[bool, typer.Option(help="Build even when the card is in the cache.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build a card: the RTL of a configuration with its kernels, as a shared library in the cache.
 
-    A card with the same sources and configuration is taken from the cache. `sim:NAME` opens the last one built under NAME.
+    A card with the same sources and configuration is taken from the cache. `sim:NAME` opens the last one
+    built under NAME.
     """
     from godwit import cards
 
     start = time.perf_counter()
     with progress_bar() as progress:
-        built = cards.ensure(config, overrides or (), kernels or (), waves=waves, force=force, progress=progress)
+        built = cards.ensure(
+            config, overrides or (), kernels or (), waves=waves, force=force, progress=progress
+        )
     seconds = time.perf_counter() - start
     if as_json:
-        print(json.dumps({"name": built.name, "hash": built.hash, "library": str(built.library), "seconds": seconds}))
+        print(
+            json.dumps(
+                {"name": built.name, "hash": built.hash, "library": str(built.library), "seconds": seconds}
+            )
+        )
     else:
         console = stdout()
         console.print(f"[bold]sim:{built.name}[/bold]  {built.hash}  ({seconds:.1f} s)", soft_wrap=True)
@@ -57,7 +74,6 @@ def build(
 def list_cards(as_json: Json = False) -> None:
     """List the configurations there are and the cards that are built."""
     from godwit import cards
-    from godwit.report import print_plainly
     from godwit.spec import config
     from godwit.units import bytes_text
 
@@ -96,12 +112,13 @@ def list_cards(as_json: Json = False) -> None:
             digest = card.hash if card.newest else f"[dim]{card.hash} (replaced)[/dim]"
             device, about = (f"sim:{name}", named.get(name, "yours")) if card is builds[0] else ("", "")
             table.add_row(device, about, digest, bytes_text(card.size_bytes), when)
-    print_plainly(console, table)
+    console.print(table)
 
 
 @app.command(epilog="Example: godwit card info default")
 def info(
-    name: Annotated[str, typer.Argument(metavar="NAME|HASH", help="A built card.")] = "default", as_json: Json = False
+    name: Annotated[str, typer.Argument(metavar="NAME|HASH", help="A built card.")] = "default",
+    as_json: Json = False,
 ) -> None:
     """Show what a built card is: its configuration, kernels and their arguments."""
     from godwit import cards
@@ -129,7 +146,9 @@ def info(
 
 @app.command()
 def prune(
-    everything: Annotated[bool, typer.Option("--all", help="Remove all cards, not only the replaced ones.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Remove all cards, not only the replaced ones.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Remove cards that a newer build of the same name has replaced."""

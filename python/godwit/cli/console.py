@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,15 +16,16 @@ if TYPE_CHECKING:
 
     from godwit.report import Progress
 
+_UNLIMITED = 10_000
 DELAY_S = 1.0
 """Work that is done sooner shows no progress."""
 
 
 def stdout() -> Console:
-    """Console for results; plain when it is not a terminal, and honours NO_COLOR."""
+    """Console for results; honours NO_COLOR. Not a terminal: nothing is coloured, cut or wrapped."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _UNLIMITED)
 
 
 def stderr() -> Console:
@@ -36,7 +36,7 @@ def stderr() -> Console:
 
 
 def print_error(error: BaseException, *, hint: str = "") -> None:
-    """One message: what was asked, what was found, what to do. With GODWIT_DEBUG=1 the traceback comes first."""
+    """One message: what was asked, what was found, what to do. GODWIT_DEBUG=1 adds the traceback."""
     if os.environ.get("GODWIT_DEBUG", "") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)
     console = stderr()
@@ -53,7 +53,9 @@ def print_error(error: BaseException, *, hint: str = "") -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress callback that shows a bar on a terminal, one line a step elsewhere, and nothing for quick work."""
+    """A progress callback that shows a bar on a terminal, one line a step elsewhere, and nothing for quick
+    work.
+    """
     display = _Bar() if sys.stderr.isatty() else _Line()
     try:
         yield display.update
@@ -87,7 +89,14 @@ class _Bar:
     """A terminal: a bar that appears when the work has taken a second, and goes when it is done."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
 
         self._progress = Progress(
             SpinnerColumn(),

@@ -11,7 +11,7 @@ import typer
 
 from godwit.cli.console import progress_bar, stdout
 
-app = typer.Typer(help="Tables to try Godwit with.", no_args_is_help=True)
+app = typer.Typer(help="Tables to try Godwit with.", no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @app.callback()

@@ -16,38 +16,51 @@ if TYPE_CHECKING:
     from godwit.run.workload import Outcome, Setup
 
 app = typer.Typer(
-    help="Run a workload on a card, check its result, and report what translation cost.", no_args_is_help=True
+    help="Run a workload on a card, check its result, and report what translation cost.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
 )
 
 _CARD = "Card"
 Config = Annotated[
-    str, typer.Option(metavar="NAME|FILE", help="Configuration of the card: a name, or a TOML file.", rich_help_panel=_CARD)
+    str,
+    typer.Option(
+        metavar="NAME|FILE", help="Configuration of the card: a name, or a TOML file.", rich_help_panel=_CARD
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="SECTION.FIELD=VALUE",
-        help="Change a field of the configuration, for example translator.l1_entries=4. May be given more than once.",
+        help="Change a field of the configuration, for example translator.l1_entries=4; repeatable.",
         rich_help_panel=_CARD,
     ),
 ]
 Kernel = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.sv", help="A kernel of yours with the same arguments, in place of Godwit's.", rich_help_panel=_CARD
+        metavar="FILE.sv",
+        help="A kernel of yours with the same arguments, in place of Godwit's.",
+        rich_help_panel=_CARD,
     ),
 ]
 PageSize = Annotated[
     str,
     typer.Option(
-        metavar="auto|4K|64K|2M|1G", help="Pages to map buffers with; auto takes the largest that fit.", rich_help_panel=_CARD
+        metavar="auto|4K|64K|2M|1G",
+        help="Pages to map buffers with; auto takes the largest that fit.",
+        rich_help_panel=_CARD,
     ),
 ]
 _TRACE = "Watching the hardware"
 Waves = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.fst", help="Write every signal as waves (builds a card with waves).", rich_help_panel=_TRACE),
+    typer.Option(
+        metavar="FILE.fst",
+        help="Write every signal as waves (builds a card with waves).",
+        rich_help_panel=_TRACE,
+    ),
 ]
 AxiTrace = Annotated[
     Path | None, typer.Option(metavar="FILE.csv", help="Write every AXI handshake.", rich_help_panel=_TRACE)
@@ -58,16 +71,23 @@ Size = Annotated[str, typer.Option("--bytes", metavar="SIZE", help="Size of the 
 
 
 @app.command(
-    epilog="Example: godwit run split --input flights.parquet --column dep_delay --where '> 15' --output-dir late",
+    epilog="Example: godwit run split --input flights.parquet --column dep_delay --where '> 15'"
+    " --output-dir late",
 )
 def split(
     path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The table to split.")],
-    column: Annotated[str, typer.Option(metavar="NAME", help="Its column to look at: int32, int64, float32 or float64.")],
+    column: Annotated[
+        str, typer.Option(metavar="NAME", help="Its column to look at: int32, int64, float32 or float64.")
+    ],
     where: Annotated[
-        str, typer.Option(metavar="'OP NUMBER'", help="What matches: < <= > >= == != and a number, quoted: '> 15'.")
+        str,
+        typer.Option(
+            metavar="'OP NUMBER'", help="What matches: < <= > >= == != and a number, quoted: '> 15'."
+        ),
     ],
     output_dir: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here")
+        Path,
+        typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here"),
     ] = Path(),
     config: Config = "default",
     overrides: Overrides = None,
@@ -79,8 +99,9 @@ def split(
 ) -> None:
     """Split a Parquet table in two by a predicate on one column, on the card.
 
-    The kernel streams the column from device memory through a translated port and writes the row numbers that match, and
-    those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked against pyarrow.compute.
+    The kernel streams the column from device memory through a translated port and writes the row numbers that
+    match, and those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked
+    against pyarrow.compute.
     """
 
     def work(setup: Setup) -> Outcome:
@@ -101,7 +122,8 @@ def array_sum(
     dtype: Annotated[str, typer.Option(metavar="int32|int64", help="Element type of random data.")] = "int64",
     seed: Seed = 1,
     path: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE.parquet", help="Sum a column of this table instead.")
+        Path | None,
+        typer.Option("--input", metavar="FILE.parquet", help="Sum a column of this table instead."),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The column: int32 or int64; nulls count as 0.")
@@ -122,7 +144,9 @@ def array_sum(
         from godwit.run import array_sum
         from godwit.units import parse_size
 
-        return array_sum.run(setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column)
+        return array_sum.run(
+            setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column
+        )
 
     _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
 
@@ -174,21 +198,23 @@ def _run(
 
 
 def _print(outcome: Outcome) -> None:
-    from godwit.report import figures_table, number_text, print_plainly
+    from rich.markup import escape
+
+    from godwit.report import figures_table
     from godwit.units import bytes_text
 
     console = stdout()
     card = outcome.card
-    console.print(
-        f"[bold]{outcome.subject}[/bold] on {card['device']} ({card['hash'][:12]}), {card['page_size']} pages", soft_wrap=True
-    )
-    counts = {name: value for name, value in outcome.facts.items() if isinstance(value, int)}
-    parts = [
-        f"{name.removesuffix('_bytes')} {bytes_text(value) if name.endswith('_bytes') else number_text(value)}"
-        for name, value in counts.items()
-    ]
-    console.print("  ".join(parts), soft_wrap=True)
-    print_plainly(console, figures_table("", outcome.figures, boxed=console.is_terminal))
-    console.print("[green]checked[/green]: both results equal the reference computed on the host", soft_wrap=True)
+    where = f"{card['device']} ({card['hash'][:12]}), {card['page_size']} pages"
+    console.print(f"[bold]{escape(outcome.subject)}[/bold] on {escape(where)}", soft_wrap=True)
+    counts = []
+    for name, value in outcome.facts.items():
+        if name.endswith("_bytes"):
+            counts.append(f"{name.removesuffix('_bytes')} {bytes_text(value)}")
+        elif isinstance(value, int):
+            counts.append(f"{name} {value:,}")
+    console.print("  ".join(counts), soft_wrap=True)
+    console.print(figures_table("", outcome.figures, boxed=console.is_terminal))
+    console.print("[green]checked[/green]: both results equal the reference computed on the host")
     for name, path in outcome.facts.get("outputs", {}).items():
         console.print(f"{name}: {path}", markup=False, soft_wrap=True)

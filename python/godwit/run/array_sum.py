@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from godwit.api import DTYPE_CODES
-from godwit.errors import CheckError, InputError
+from godwit.errors import CheckError, InputError, nearest
 from godwit.run.column import INTEGERS, read_column, type_name
 from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_both
 
@@ -26,19 +26,30 @@ def run(
     path: Path | None = None,
     column: str | None = None,
 ) -> Outcome:
-    """Sums `size_bytes` of random numbers of `dtype` (int32 or int64), or an integer column of a Parquet file.
+    """Sums `size_bytes` of random numbers of `dtype` (int32 or int64), or an integer column of a Parquet
+    file.
 
     Nulls count as 0. The sum is modulo 2**64, with int32 sign-extended; it is checked against numpy's.
     """
-    if path is not None and column is not None:
-        values, source = _from_column(path, column)
-    else:
-        values, source = _random(size_bytes, dtype, seed)
-    wanted = int(values.sum(dtype=np.int64)) & (1 << 64) - 1
+    array = read_column(path, column, types=INTEGERS) if path is not None and column is not None else None
+    if array is None:
+        count = _random_count(size_bytes, dtype)
     with setup.open() as card:
         kernel = setup.kernel_name(card, "array_sum")
         context = card.context()
-        require_memory(card, [values.nbytes], setup.page_size)
+        if array is None:
+            require_memory(card, [size_bytes], setup.page_size)
+            values, source = _random(count, dtype, seed), {"seed": seed, "type": dtype}
+        else:
+            require_memory(card, [array.get_total_buffer_size()], setup.page_size)
+            values = array.fill_null(0).to_numpy()
+            source = {
+                "path": str(path),
+                "column": column,
+                "type": type_name(array.type),
+                "nulls": array.null_count,
+            }
+        wanted = int(values.sum(dtype=np.int64)) & (1 << 64) - 1
         link_before = card.stats()["link_ps"]
         buffer = context.put(values, page_size=setup.page_size, access="r", contiguous=True)
         args = {"values": buffer, "count": len(values), "dtype": DTYPE_CODES[values.dtype.name]}
@@ -64,18 +75,19 @@ def run(
     )
 
 
-def _random(size_bytes: int, dtype: str, seed: int) -> tuple[np.ndarray, dict[str, Any]]:
+def _random_count(size_bytes: int, dtype: str) -> int:
     if dtype not in INTEGERS:
-        raise InputError(f"array_sum takes no {dtype}", found="types: " + ", ".join(INTEGERS))
+        raise InputError(
+            f"array_sum takes no {dtype}",
+            found="types: " + ", ".join(INTEGERS),
+            hint=nearest(dtype, INTEGERS),
+        )
     count = size_bytes // np.dtype(dtype).itemsize
     if count == 0:
         raise InputError(f"{size_bytes} bytes hold no {dtype}", hint="give more with --bytes")
+    return count
+
+
+def _random(count: int, dtype: str, seed: int) -> np.ndarray:
     limits = np.iinfo(dtype)
-    values = np.random.default_rng(seed).integers(limits.min, limits.max, count, dtype=dtype, endpoint=True)
-    return values, {"seed": seed, "type": dtype}
-
-
-def _from_column(path: Path, column: str) -> tuple[np.ndarray, dict[str, Any]]:
-    array = read_column(path, column, types=INTEGERS)
-    source = {"path": str(path), "column": column, "type": type_name(array.type), "nulls": array.null_count}
-    return array.fill_null(0).to_numpy(), source
+    return np.random.default_rng(seed).integers(limits.min, limits.max, count, dtype=dtype, endpoint=True)

@@ -28,9 +28,13 @@ def open_parquet(path: Path):
     import pyarrow.parquet as pq
 
     if not path.exists():
-        raise InputError(f"no input file '{path}'", found=_neighbours(path), hint="check the path given to --input")
+        raise InputError(
+            f"no input file '{path}'", found=_neighbours(path), hint="check the path given to --input"
+        )
     if not path.is_file():
-        raise InputError(f"--input '{path}' is not a file", found="a directory" if path.is_dir() else "a special file")
+        raise InputError(
+            f"--input '{path}' is not a file", found="a directory" if path.is_dir() else "a special file"
+        )
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -38,7 +42,8 @@ def open_parquet(path: Path):
 
 
 def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> pa.Array:
-    """Column `name` of the Parquet file as one contiguous Arrow array; `types` are those that will do, by Arrow's names.
+    """Column `name` of the Parquet file as one contiguous Arrow array; `types` are those that will do, by
+    Arrow's names.
 
     Raises InputError when the file cannot be read, has no such column, or holds another type.
     """
@@ -47,12 +52,16 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
     with open_parquet(path) as file:
         schema = file.schema_arrow
         fits = [f"{field.name} ({type_name(field.type)})" for field in schema if str(field.type) in types]
-        usable = "columns that would do: " + ", ".join(fits) if fits else "the file has no column that would do"
+        usable = (
+            "columns that would do: " + ", ".join(fits) if fits else "the file has no column that would do"
+        )
         if name not in schema.names:
             raise InputError(
                 f"no column '{name}' in '{path}'",
                 found=usable,
-                hint=nearest(name, [field.name for field in schema if str(field.type) in types]) if fits else "",
+                hint=nearest(name, [field.name for field in schema if str(field.type) in types])
+                if fits
+                else "",
             )
         data_type = schema.field(name).type
         if str(data_type) not in types:
@@ -66,7 +75,9 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
         except (pa.ArrowInvalid, OSError) as error:
             raise _corrupt(path, error) from None
     if len(chunked) == 0:
-        raise InputError(f"column '{name}' of '{path}' is empty", found="0 rows", hint="give a file with rows")
+        raise InputError(
+            f"column '{name}' of '{path}' is empty", found="0 rows", hint="give a file with rows"
+        )
     return chunked.combine_chunks()
 
 

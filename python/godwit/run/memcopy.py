@@ -19,12 +19,12 @@ def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: i
     """Copies `size_bytes` of random data `iterations` times and compares the copy byte by byte."""
     if not 1 <= iterations < 1 << 32:
         raise InputError(f"{iterations} iterations cannot be run", found="iterations are 1 to 4,294,967,295")
-    data = np.frombuffer(np.random.default_rng(seed).bytes(size_bytes), "u1")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "memcopy")
         context = card.context()
         options = {"page_size": setup.page_size, "contiguous": True}
         require_memory(card, [size_bytes, size_bytes], setup.page_size)
+        data = np.frombuffer(np.random.default_rng(seed).bytes(size_bytes), "u1")
         link_before = card.stats()["link_ps"]
         source = context.put(data, access="r", **options)
         target = context.empty(size_bytes, access="w", **options)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``godwit run split``: the rows of a Parquet table that match a predicate and the others, chosen by the kernel `split`."""
+"""``godwit run split``: the rows of a Parquet table that match a predicate and the others, chosen by the
+kernel `split`.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,17 @@ INDEX_BYTES = 4  # the kernel writes uint32 row indices
 def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) -> Outcome:
     """Splits the table in `path` on ``column`` `where`; writes ``matches.parquet`` and ``rest.parquet``.
 
-    A row matches as pyarrow.compute says; nulls go to the rest, NaN compares as in IEEE 754. Both runs (virtual and physical
-    addresses) are checked row by row before anything is written. Raises GodwitError of some kind, and then leaves the output
-    directory as it was.
+    A row matches as pyarrow.compute says; nulls go to the rest, NaN compares as in IEEE 754. Both runs
+    (virtual and physical addresses) are checked row by row before anything is written. Raises GodwitError of
+    some kind, and then leaves the output directory as it was.
     """
     predicate = parse(where)
     array = read_column(path, column)
     predicate.value(array.type)
     if len(array) >= 1 << 32:
-        raise InputError(f"'{path}' has {len(array):,} rows", found="row indices are 32 bits", hint="split the file")
+        raise InputError(
+            f"'{path}' has {len(array):,} rows", found="row indices are 32 bits", hint="split the file"
+        )
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split")
         context = card.context()
@@ -60,9 +64,13 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
         def check(result: LaunchResult, which: str) -> None:
             count = result.match_count
             if count > len(array):
-                raise CheckError(f"split counted {count:,} matches in {len(array):,} rows ({which} addresses)")
+                raise CheckError(
+                    f"split counted {count:,} matches in {len(array):,} rows ({which} addresses)"
+                )
             pair = [(matches, count), (rest, len(array) - count)]
-            if which == "virtual":  # the results come back over the link once; the physical run is checked in place
+            if (
+                which == "virtual"
+            ):  # the results come back over the link once; the physical run is checked in place
                 indices = [np.frombuffer(buffer.download(0, n * INDEX_BYTES), "u4") for buffer, n in pair]
                 results.extend(indices)
             else:
@@ -85,7 +93,12 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
         "split",
         f"split {path.name}: {column} {predicate}",
         {
-            "input": {"path": str(path), "column": column, "type": type_name(array.type), "where": str(predicate)},
+            "input": {
+                "path": str(path),
+                "column": column,
+                "type": type_name(array.type),
+                "where": str(predicate),
+            },
             "rows": rows,
             "nulls": array.null_count,
             "matches": count,
@@ -107,7 +120,8 @@ def _expected(predicate: Predicate, array: pa.Array) -> tuple[np.ndarray, np.nda
 def _compare(name: str, got: np.ndarray, wanted: np.ndarray, which: str) -> None:
     if len(got) != len(wanted):
         raise CheckError(
-            f"split gave {len(got):,} rows in {name} ({which} addresses)", found=f"pyarrow.compute gives {len(wanted):,}"
+            f"split gave {len(got):,} rows in {name} ({which} addresses)",
+            found=f"pyarrow.compute gives {len(wanted):,}",
         )
     different = np.flatnonzero(got != wanted)
     if len(different):

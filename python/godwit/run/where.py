@@ -30,7 +30,7 @@ _EXAMPLES = "'> 15', '<= 0.5', '== 3' or '!= 0'"
 
 @dataclass(frozen=True)
 class Predicate:
-    """A comparison with a constant: ``column OP constant``. Nulls never match; NaN compares as IEEE 754 says."""
+    """``column OP constant``. Nulls never match; NaN compares as IEEE 754 says."""
 
     operator: str
     constant: str
@@ -41,8 +41,8 @@ class Predicate:
     def value(self, data_type: pa.DataType) -> int | float:
         """The constant as a number of `data_type` (int32, int64, float32 or float64).
 
-        Raises InputError when the type cannot hold it: a fraction for an integer column, or a number out of range.
-        A decimal fraction is rounded to the column's floating-point type, as numpy and pyarrow do.
+        Raises InputError when the type cannot hold it: a fraction for an integer column, or a number out of
+        range. A decimal fraction is rounded to the column's floating-point type, as numpy and pyarrow do.
         """
         name = str(data_type)
         if name.startswith("int"):
@@ -55,7 +55,9 @@ class Predicate:
         return int.from_bytes(struct.pack(form, self.value(data_type)), "little")
 
     def mask(self, column: pa.Array) -> pa.Array:
-        """Which rows match, by pyarrow.compute: the reference the kernel is checked against. Null rows are False."""
+        """Which rows match, by pyarrow.compute: the reference the kernel is checked against. Null rows are
+        False.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 

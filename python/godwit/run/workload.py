@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all workloads share: where they run, one measured launch, and the report of the two launches.
 
-Every workload runs its kernel twice on the same buffers, which are physically contiguous: with virtual addresses through
-the translator, then with physical addresses past it. The difference is what translation costs.
+Every workload runs its kernel twice on the same buffers, which are physically contiguous: with virtual
+addresses through the translator, then with physical addresses past it. The difference is what translation
+costs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from godwit.errors import CheckError, InputError, OutOfMemory, nearest
+from godwit.errors import CheckError, InputError, TooLarge, nearest
 from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
 
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
 """Page sizes by name; the number is what an allocation is rounded up to."""
 
-_STATUS = {1: "a read was answered with an error", 2: "a write was answered with an error", 3: "it refused an argument"}
+_STATUS = {
+    1: "a read was answered with an error",
+    2: "a write was answered with an error",
+    3: "it refused an argument",
+}
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -46,8 +51,9 @@ class Setup:
     def __post_init__(self) -> None:
         if self.page_size not in PAGE_SIZES:
             raise InputError(
-                f"no page size '{self.page_size}'", found="page sizes: " + ", ".join(PAGE_SIZES), hint=nearest(
-                    self.page_size.upper(), PAGE_SIZES)
+                f"no page size '{self.page_size}'",
+                found="page sizes: " + ", ".join(PAGE_SIZES),
+                hint=nearest(self.page_size.upper(), PAGE_SIZES),
             )
 
     def open(self) -> Card:
@@ -56,7 +62,9 @@ class Setup:
 
         for path in (self.waves, self.axi_trace):
             if path is not None and not path.resolve().parent.is_dir():
-                raise InputError(f"cannot write '{path}'", found="there is no such directory", hint="make it first")
+                raise InputError(
+                    f"cannot write '{path}'", found="there is no such directory", hint="make it first"
+                )
         return api.open(
             f"sim:{self.config}",
             overrides=self.overrides,
@@ -67,7 +75,9 @@ class Setup:
         )
 
     def kernel_name(self, card: Card, own: str) -> str:
-        """The kernel to launch: `own`, or the one brought with ``--kernel``. Its arguments must be those of `own`."""
+        """The kernel to launch: `own`, or the one brought with ``--kernel``. Its arguments must be those of
+        `own`.
+        """
         if self.kernel is None:
             if own not in card.kernels:
                 raise InputError(
@@ -144,7 +154,7 @@ def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mod
     status = result.results.get("status", 0)
     if status:
         raise CheckError(
-            f"kernel '{kernel}' ended with status {status} ({'virtual' if mode == 'translate' else 'physical'} addresses)",
+            f"kernel '{kernel}' ended with status {status} (mode {mode})",
             found=_STATUS.get(status, "see the kernel's manifest"),
             hint="--axi-trace FILE records every access",
         )
@@ -160,10 +170,11 @@ def run_both(
     check: Callable[[LaunchResult, str], None],
     progress: Progress,
 ) -> tuple[Measurement, Measurement]:
-    """The translated launch and the physical one; `check(result, which)`, `which` being ``virtual`` or ``physical``, looks at
-    each before the next begins.
+    """The translated launch and the physical one; `check(result, which)`, `which` being ``virtual`` or
+    ``physical``, looks at each before the next begins.
 
-    Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the other.
+    Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the
+    other.
     """
     measurements = []
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
@@ -177,26 +188,31 @@ def run_both(
 
 
 def require_memory(card: Card, sizes: Sequence[int], page_size: str) -> None:
-    """OutOfMemory, with the numbers, when buffers of `sizes` bytes cannot be had contiguously."""
+    """Raises TooLarge, with the numbers, when buffers of `sizes` bytes cannot be had contiguously."""
     granule = PAGE_SIZES[page_size]
     needed = sum(-(-size // granule) * granule for size in sizes)
     free, largest = card.memory_free()
     if needed > free or max(sizes) > largest:
         memory = card.config["card"]["memory_bytes"]
-        raise OutOfMemory(
-            f"the run needs {bytes_text(needed)} of device memory in pages of {bytes_text(granule)}, and"
-            f" {bytes_text(free)} of the card's {bytes_text(memory)} are free: use less data or smaller pages,"
-            f" or a larger card with --set card.memory_bytes={1 << (2 * needed).bit_length()}"
+        enough = bytes_text(1 << (needed + needed // 8).bit_length()).replace(" ", "")
+        raise TooLarge(
+            f"the run needs {bytes_text(needed)} of device memory in {bytes_text(granule)} pages",
+            found=f"the card has {bytes_text(memory)}, of which {bytes_text(free)} are free",
+            hint=f"less data, or a larger card: --set card.memory_bytes={enough}",
         )
 
 
-def cost_figures(card: Card, context: Context, translated: Measurement, physical: Measurement, link_ps: int) -> list[Figure]:
-    """The figures every report has. `link_ps`: modelled time of moving inputs and results over the host link."""
+def cost_figures(
+    card: Card, context: Context, translated: Measurement, physical: Measurement, link_ps: int
+) -> list[Figure]:
+    """The figures every report has. `link_ps`: modelled time of inputs and results on the host link."""
 
     def whole(name: str, label: str, unit: str, value: float) -> Figure:
         return Figure(name, label, unit, "simulated", value)
 
-    def both(name: str, label: str, unit: str, of: Callable[[Measurement], float], kind="simulated", show=None) -> Figure:
+    def both(
+        name: str, label: str, unit: str, of: Callable[[Measurement], float], kind="simulated", show=None
+    ) -> Figure:
         return Figure(name, label, unit, kind, of(translated), of(physical), show)
 
     walker = translated.counters["walker"]
@@ -205,7 +221,12 @@ def cost_figures(card: Card, context: Context, translated: Measurement, physical
     return [
         both("moved_bytes", "bytes moved", "bytes", lambda run: run.moved_bytes),
         both("cycles", "cycles", "cycles", lambda run: run.result.cycles),
-        both("bytes_per_cycle", "bytes per cycle", "bytes/cycle", lambda run: run.moved_bytes / run.result.cycles),
+        both(
+            "bytes_per_cycle",
+            "bytes per cycle",
+            "bytes/cycle",
+            lambda run: run.moved_bytes / run.result.cycles,
+        ),
         whole("l1_hits", "L1 TLB hits", "accesses", hits),
         whole("l1_misses", "L1 TLB misses", "accesses", misses),
         whole("walks", "page-table walks", "walks", walker["walks"]),
@@ -235,4 +256,9 @@ def cost_figures(card: Card, context: Context, translated: Measurement, physical
 
 def card_facts(card: Card, page_size: str) -> dict[str, Any]:
     """What the report says about the card."""
-    return {"device": card.device, "config": card.config["name"], "hash": card.description["hash"], "page_size": page_size}
+    return {
+        "device": card.device,
+        "config": card.config["name"],
+        "hash": card.description["hash"],
+        "page_size": page_size,
+    }

