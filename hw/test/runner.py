@@ -105,14 +105,15 @@ def _build(top: str, sources: list[Path], dirs: list[Path], parameters: Mapping[
 
 def run(top: str, test_module: str, *, here: str | os.PathLike, parameters: Mapping[str, object] | None = None,
         defines: Mapping[str, object] | None = None, packages: Sequence[str | os.PathLike] = (), spec: bool = True,
-        build_args: Sequence[str] = (), env: Mapping[str, str] | None = None, testcase: str | None = None) -> None:
+        dirs: Sequence[str | os.PathLike] = (), build_args: Sequence[str] = (), env: Mapping[str, str] | None = None,
+        testcase: str | None = None) -> None:
     """Builds ``top`` and runs the cocotb tests of ``test_module`` (a module beside ``here``); raises on any failure.
 
-    ``packages`` are read after the shared ones; ``spec`` adds those generated from spec/. ``env`` reaches the test
-    module as environment variables. GODWIT_WAVES=1 writes an FST file into the run's directory, which is then printed.
+    ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those generated from
+    spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an FST file into the run's directory, which is then printed.
     """
     bench = Path(here).resolve().parent
-    dirs = [bench, *sorted(p for p in RTL.iterdir() if p.is_dir())]
+    dirs = [bench, *(Path(d) for d in dirs), *sorted(p for p in RTL.iterdir() if p.is_dir())]
     sources = [RTL / name for name in PACKAGES]
     if spec:
         dirs.append(spec_dir())
