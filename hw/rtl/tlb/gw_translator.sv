@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Address translator of one accelerator port: virtual addresses in, physical ones out, AR and AW independent of each other.
+//
+// Contract
+// - L1 hit: address taken in cycle t, at the memory side in t+1; one a cycle on each channel. Miss: lookup request in t+1,
+//   address at the memory side one cycle after the answer.
+// - R, W and B pass combinationally: nothing is added to data.
+// - Order: reads keep it per AXI ID, as AXI asks; a hit passes waiting reads of other IDs. Writes keep the order of AW in total,
+//   because AXI4 write data is not interleaved; the translations of waiting writes are looked up at once all the same.
+// - Every burst gets exactly one response. A burst that may not be translated never reaches the memory: it is answered with
+//   SLVERR (len + 1 R beats, or its data swallowed and one B) in the order of its ID, reported with one fault_valid_o pulse,
+//   and does not hold up other IDs (writes: while at most 8 faulted ones wait for earlier writes of their ID).
+// - ar_ready and aw_ready are registers; up to `Outstanding` bursts a channel are under way, one more may be taken and wait.
+// - Write data is offered to the memory no earlier than its address.
+// - Invalidation: from the cycle after inval_i no translation from before it is used for an address taken since. Accesses
+//   translated, or waiting with a slot, at inval_i are old: they go on to their end and inval_busy_o is high until the
+//   last is complete. New accesses are not held up.
+// - xlate_req_o.src is zero; gw_xlate_mux fills it in. An answer is never refused and must come exactly once a request.
+// - Only cfg_i.mode == PortTranslate translates; in any other mode every burst is answered with an error.
+// - Reset empties everything; no burst may be under way on the memory side.
+//
+// All sizes of the blocks inside follow from the parameters here.
+
+module gw_translator #(
+  /// Entries of each channel's L1, >= 1.
+  parameter int unsigned L1Entries = 16,
+  /// Addresses of a channel that can wait, 2 to 256.
+  parameter int unsigned MissEntries = 64,
+  /// Bursts of a channel under way, >= 1.
+  parameter int unsigned Outstanding = 64,
+  /// Page-table levels of the widest mode: 3, 4, 5.
+  parameter int unsigned Levels = 4,
+  /// AXI bundles of the port (`GW_AXI_TYPEDEF).
+  parameter type req_t = gw_axi_pkg::axi_req_t,
+  parameter type rsp_t = gw_axi_pkg::axi_rsp_t
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  gw_pkg::port_cfg_t cfg_i,
+  /// Accelerator side.
+  input  req_t s_req_i,
+  output rsp_t s_rsp_o,
+  /// Memory side.
+  output req_t m_req_o,
+  input  rsp_t m_rsp_i,
+  /// Lookups, [0] of AR, [1] of AW; one bus of answers.
+  output logic [1:0]               xlate_req_valid_o,
+  input  logic [1:0]               xlate_req_ready_i,
+  output gw_pkg::xlate_req_t [1:0] xlate_req_o,
+  input  logic [1:0]               xlate_rsp_valid_i,
+  input  gw_pkg::xlate_rsp_t       xlate_rsp_i,
+  /// Invalidation: one-cycle pulse, never while busy.
+  input  logic inval_i,
+  output logic inval_busy_o,
+  /// One-cycle pulses.
+  output logic [1:0]                fault_valid_o,
+  output gw_pkg::fault_t [1:0]      fault_o,
+  output gw_pkg::chan_event_t [1:0] event_o
+);
+
+  localparam int unsigned IdWidth = $bits(s_req_i.ar.id);
+  localparam int unsigned DataWidth = $bits(s_req_i.w.data);
+  localparam int unsigned SlotWidth = $clog2(MissEntries);
+  localparam int unsigned CountWidth = $clog2(Outstanding + 1);
+  // Faulted writes that wait for earlier ones of their ID without holding up the channel.
+  localparam int unsigned WriteErrors = 8;
+
+  `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
+
+  typedef logic [IdWidth-1:0] id_t;
+
+  // Per channel: [0] AR, [1] AW.
+  port_ax_t [1:0] s_ax, m_ax;
+  logic [1:0] s_valid, s_ready, m_valid, m_ready;
+  logic [1:0] err_valid, err_ready, err_old, room, start, done, send, send_old, complete, wait_old, sent_old;
+  logic [1:0][SlotWidth-1:0] err_slot;
+  id_t [1:0] err_id, send_id, complete_id, query_id;
+  logic [1:0][7:0] err_len;
+  logic [1:0][CountWidth-1:0] sent;
+  logic read_err_done, write_err_old;
+  logic [SlotWidth-1:0] read_err_slot;
+  id_t read_err_id;
+
+  assign s_ax = {s_req_i.aw, s_req_i.ar};
+  assign s_valid = {s_req_i.aw_valid, s_req_i.ar_valid};
+  assign m_ready = {m_rsp_i.aw_ready, m_rsp_i.ar_ready};
+
+  for (genvar c = 0; c < 2; c++) begin : gen_channel
+    gw_translate_channel #(
+      .ax_t       (port_ax_t),
+      .IdWidth    (IdWidth),
+      .L1Entries  (L1Entries),
+      .MissEntries(MissEntries),
+      .Levels     (Levels),
+      .IsWrite    (c == 1)
+    ) u_channel (
+      .clk_i,
+      .rst_ni,
+      .cfg_i,
+      .s_valid_i        (s_valid[c]),
+      .s_ready_o        (s_ready[c]),
+      .s_ax_i           (s_ax[c]),
+      .m_valid_o        (m_valid[c]),
+      .m_ready_i        (m_ready[c]),
+      .m_ax_o           (m_ax[c]),
+      .xlate_req_valid_o(xlate_req_valid_o[c]),
+      .xlate_req_ready_i(xlate_req_ready_i[c]),
+      .xlate_req_o      (xlate_req_o[c]),
+      .xlate_rsp_valid_i(xlate_rsp_valid_i[c]),
+      .xlate_rsp_i,
+      .err_valid_o      (err_valid[c]),
+      .err_ready_i      (err_ready[c]),
+      .err_slot_o       (err_slot[c]),
+      .err_id_o         (err_id[c]),
+      .err_len_o        (err_len[c]),
+      .err_old_o        (err_old[c]),
+      .err_done_i       (c == 0 ? read_err_done : 1'b0),
+      .err_done_slot_i  (read_err_slot),
+      .err_done_id_i    (read_err_id),
+      .room_i           (room[c]),
+      .start_o          (start[c]),
+      .send_o           (send[c]),
+      .send_old_o       (send_old[c]),
+      .send_id_o        (send_id[c]),
+      .inval_i,
+      .old_o            (wait_old[c]),
+      .fault_valid_o    (fault_valid_o[c]),
+      .fault_o          (fault_o[c]),
+      .event_o          (event_o[c])
+    );
+
+    gw_inflight #(
+      .IdWidth(IdWidth),
+      .Max    (Outstanding)
+    ) u_inflight (
+      .clk_i,
+      .rst_ni,
+      .start_i      (start[c]),
+      .done_i       (done[c]),
+      .room_o       (room[c]),
+      .send_i       (send[c]),
+      .send_old_i   (send_old[c]),
+      .send_id_i    (send_id[c]),
+      .complete_i   (complete[c]),
+      .complete_id_i(complete_id[c]),
+      .query_id_i   (query_id[c]),
+      .sent_o       (sent[c]),
+      .inval_i,
+      .old_o        (sent_old[c])
+    );
+  end
+
+  assign inval_busy_o = |wait_old || |sent_old || write_err_old;
+
+  // Reads: error beats join the memory's.
+  logic err_r_valid, err_r_ready, mem_r_ready, r_valid;
+  port_r_t err_r, r;
+  gw_error_read #(
+    .IdWidth(IdWidth),
+    .Slots  (MissEntries),
+    .r_t    (port_r_t)
+  ) u_error_read (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i  (err_valid[0]),
+    .in_ready_o  (err_ready[0]),
+    .in_slot_i   (err_slot[0]),
+    .in_id_i     (err_id[0]),
+    .in_len_i    (err_len[0]),
+    .query_id_o  (query_id[0]),
+    .query_sent_i(sent[0] != '0),
+    .r_valid_o   (err_r_valid),
+    .r_ready_i   (err_r_ready),
+    .r_o         (err_r),
+    .done_o      (read_err_done),
+    .done_slot_o (read_err_slot),
+    .done_id_o   (read_err_id)
+  );
+
+  gw_error_merge #(
+    .T(port_r_t)
+  ) u_merge_r (
+    .clk_i,
+    .rst_ni,
+    .mem_valid_i(m_rsp_i.r_valid),
+    .mem_ready_o(mem_r_ready),
+    .mem_data_i (m_rsp_i.r),
+    .block_i    (1'b0),
+    .err_valid_i(err_r_valid),
+    .err_ready_o(err_r_ready),
+    .err_data_i (err_r),
+    .out_valid_o(r_valid),
+    .out_ready_i(s_req_i.r_ready),
+    .out_data_o (r)
+  );
+
+  assign complete[0] = m_rsp_i.r_valid && mem_r_ready && m_rsp_i.r.last;
+  assign complete_id[0] = m_rsp_i.r.id;
+  assign done[0] = complete[0] || read_err_done;
+
+  // Writes: data follows its address; error answers join the memory's.
+  logic w_ready, m_w_valid, swallowed, err_b_valid, err_b_ready, mem_b_ready, b_valid, b_block;
+  port_w_t m_w;
+  port_b_t err_b, b;
+  logic write_err;
+  assign write_err = err_valid[1] && err_ready[1];
+  // A faulted write holds no slot and answers without its length; a faulted read keeps its slot, which knows its age.
+  logic unused_err;
+  assign unused_err = ^{err_slot[1], err_len[1], err_old[0]};
+  gw_write_route #(
+    .Max(Outstanding),
+    .w_t(port_w_t)
+  ) u_write_route (
+    .clk_i,
+    .rst_ni,
+    .route_valid_i(send[1] || write_err),
+    .route_error_i(write_err),
+    .s_valid_i    (s_req_i.w_valid),
+    .s_ready_o    (w_ready),
+    .s_w_i        (s_req_i.w),
+    .m_valid_o    (m_w_valid),
+    .m_ready_i    (m_rsp_i.w_ready),
+    .m_w_o        (m_w),
+    .swallowed_o  (swallowed)
+  );
+
+  assign query_id[1] = err_id[1];
+  gw_error_write #(
+    .IdWidth   (IdWidth),
+    .Entries   (WriteErrors),
+    .CountWidth(CountWidth),
+    .b_t       (port_b_t)
+  ) u_error_write (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i  (err_valid[1]),
+    .in_ready_o  (err_ready[1]),
+    .in_id_i     (err_id[1]),
+    .in_earlier_i(sent[1]),
+    .in_old_i    (err_old[1]),
+    .swallowed_i (swallowed),
+    .mem_done_i  (complete[1]),
+    .mem_id_i    (m_rsp_i.b.id),
+    .block_o     (b_block),
+    .b_valid_o   (err_b_valid),
+    .b_ready_i   (err_b_ready),
+    .b_o         (err_b),
+    .inval_i,
+    .old_o       (write_err_old)
+  );
+
+  gw_error_merge #(
+    .T(port_b_t)
+  ) u_merge_b (
+    .clk_i,
+    .rst_ni,
+    .mem_valid_i(m_rsp_i.b_valid),
+    .mem_ready_o(mem_b_ready),
+    .mem_data_i (m_rsp_i.b),
+    .block_i    (b_block),
+    .err_valid_i(err_b_valid),
+    .err_ready_o(err_b_ready),
+    .err_data_i (err_b),
+    .out_valid_o(b_valid),
+    .out_ready_i(s_req_i.b_ready),
+    .out_data_o (b)
+  );
+
+  assign complete[1] = m_rsp_i.b_valid && mem_b_ready;
+  assign complete_id[1] = m_rsp_i.b.id;
+  assign done[1] = complete[1] || (err_b_valid && err_b_ready);
+
+  assign s_rsp_o = '{
+    aw_ready: s_ready[1],
+    w_ready: w_ready,
+    b: b,
+    b_valid: b_valid,
+    ar_ready: s_ready[0],
+    r: r,
+    r_valid: r_valid
+  };
+  assign m_req_o = '{
+    aw: m_ax[1],
+    aw_valid: m_valid[1],
+    w: m_w,
+    w_valid: m_w_valid,
+    b_ready: mem_b_ready,
+    ar: m_ax[0],
+    ar_valid: m_valid[0],
+    r_ready: mem_r_ready
+  };
+
+endmodule
