@@ -19,6 +19,9 @@
 extern "C" {
 #endif
 
+/* The library is built with hidden symbols, so that cards of several configurations live in one process. */
+#pragma GCC visibility push(default)
+
 #define GW_CARD_ABI 1u
 
 typedef struct gw_card gw_card;
@@ -30,6 +33,7 @@ enum gw_card_status {
 	GW_CARD_EBUS = -3,   /* a register access was answered with an AXI error */
 	GW_CARD_ENOMEM = -4, /* host memory for the card could not be had */
 	GW_CARD_EIO = -5,    /* a wave or trace file could not be written */
+	GW_CARD_EDESIGN = -6, /* an RTL assertion failed or the card broke the AXI protocol; only closing is left */
 };
 
 /* GW_CARD_ABI the library was built with. */
@@ -86,6 +90,9 @@ typedef struct gw_card_stats {
 } gw_card_stats;
 int gw_card_get_stats(const gw_card *card, gw_card_stats *out);
 
+/* Bursts to addresses where there is nothing, answered with DECERR; `first_addr` is the first one's physical address. */
+int gw_card_get_decode_errors(const gw_card *card, uint64_t *count, uint64_t *first_addr);
+
 /*
  * External ports (configuration: card.external_ports): AXI masters driven from here, for benches, co-simulation and
  * traces. Port numbers follow the kernels'. One burst a request; requests of a port are offered in order, one a cycle,
@@ -115,9 +122,12 @@ typedef struct gw_port_done {
 } gw_port_done;
 
 int gw_card_port_submit(gw_card *card, const gw_port_req *reqs, size_t count);
-/* Runs until all submitted requests are answered, or max_cycles. */
+/* Runs until all submitted requests are answered, or max_cycles: GW_CARD_OK either way, the answers tell. */
 int gw_card_port_drain(gw_card *card, uint64_t max_cycles);
-/* Takes up to `max` answers, oldest first; read data is packed into `data` in the same order. Returns how many. */
+/*
+ * Takes up to `max` answers, oldest first; read data is packed into `data` in the same order. Returns how many;
+ * an answer whose bytes do not fit is left for the next call. Without `data` the bytes are dropped.
+ */
 size_t gw_card_port_poll(gw_card *card, gw_port_done *out, size_t max, void *data, size_t data_size);
 
 /* AXI handshakes on the memory side (address channels only), kept while recording is on. */
@@ -132,6 +142,8 @@ typedef struct gw_mem_event {
 } gw_mem_event;
 int gw_card_record_events(gw_card *card, int on);
 size_t gw_card_take_events(gw_card *card, gw_mem_event *out, size_t max);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verilated card and its constants. Everything that touches a pin of the model includes this.
+//
+// gw_card_config.h is generated with the card: NUM_* and names, and the JSON of gw_card_describe(). Memory ports are numbered
+// kernels first, then external ports, then the walker, whose port is the last one.
+#pragma once
+
+#include <string>
+
+#include "Vgw_card_top.h"
+#include "gw_card_config.h"
+
+namespace gw {
+
+using Model = Vgw_card_top;
+
+inline constexpr unsigned kNumKernels = gw_card_config::kNumKernels;
+inline constexpr unsigned kNumExt = gw_card_config::kNumExt;
+inline constexpr unsigned kNumMem = gw_card_config::kNumMem;
+inline constexpr unsigned kIdWidth = gw_card_config::kIdWidth;
+inline constexpr unsigned kWalkerPort = kNumMem - 1;
+static_assert(kNumMem == kNumKernels + kNumExt + 1);
+static_assert(kNumMem <= 32, "the memory models keep a bit a channel in 64 bits");
+
+/// Register space (docs/architecture.md): the MMU at 0, kernels from here, a page-aligned window each.
+inline constexpr uint64_t kKernelRegisters = 0x0010'0000;
+inline constexpr uint64_t kKernelWindow = 0x1'0000;
+
+inline std::string port_name(unsigned port) {
+    if (port < kNumKernels) return gw_card_config::kKernelNames[port];
+    if (port < kWalkerPort) return "ext" + std::to_string(port - kNumKernels);
+    return "walker";
+}
+
+}  // namespace gw
