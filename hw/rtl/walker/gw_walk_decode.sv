@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Takes the entry a waiter came for out of its line and decides: answer, next level, or read again.
+//
+// Contract
+// - One waiter a cycle: selected in t, decided in t+1, a step or the walk cache's fill in t+1, an answer in t+2. Never waits.
+// - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
+//   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again.
+// - The answer of a waiter that saw an invalidation, up to the answer's own cycle, is not cacheable, and fills no cache.
+`include "gw_assert.svh"
+
+module gw_walk_decode #(
+  parameter int unsigned Levels = 4,
+  parameter int unsigned Requests = 64,
+  parameter int unsigned Lines = 32,
+  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  parameter type step_t = logic,
+  /// Derived.
+  localparam int unsigned IdWidth = $clog2(Requests),
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
+  localparam int unsigned ListWidth = $clog2(Lines + 1),
+  localparam int unsigned LineBits = gw_spec_pkg::PtLineBytes * 8
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic inval_i,
+  input logic ret_i,
+  input logic [SlotWidth-1:0] ret_slot_i,
+  input logic [LineBits-1:0] ret_data_i,
+  input logic sel_valid_i,
+  input logic [ListWidth-1:0] sel_list_i,
+  input logic [IdWidth-1:0] sel_id_i,
+  /// The waiter being decided, and what is known about it.
+  output logic [IdWidth-1:0] id_o,
+  input gw_pkg::xlate_req_t req_i,
+  input logic stale_i,
+  input logic [15:0] age_i,
+  input step_t step_i,
+  input logic own_i,
+  input logic [Lines-1:0] error_i,
+  output logic again_valid_o,
+  output step_t again_o,
+  output logic drop_o,
+  output logic [SlotWidth-1:0] drop_slot_o,
+  output logic fill_o,
+  output logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_o,
+  output gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_o,
+  /// The waiter is done; its answer is on the bus in the next cycle.
+  output logic release_o,
+  output logic rsp_valid_o,
+  output gw_pkg::xlate_rsp_t rsp_o,
+  output logic [15:0] rsp_latency_o,
+  /// The answer on the bus belongs to a waiter that saw an invalidation.
+  output logic rsp_stale_o
+);
+
+  import gw_pkg::*;
+  import gw_spec_pkg::*;
+
+  logic valid_q;
+  logic [ListWidth-1:0] list_q;
+  logic [IdWidth-1:0] id_q;
+  logic [LineBits-1:0] data_q[Lines];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else valid_q <= sel_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    list_q <= sel_list_i;
+    id_q <= sel_id_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (ret_i) data_q[ret_slot_i] <= ret_data_i;
+  end
+  assign id_o = id_q;
+
+  // The slot is not given away before the cycle after this one.
+  logic [SlotWidth-1:0] slot;
+  logic [PtLineEntries-1:0][63:0] line;
+  logic read_error;
+  assign slot = SlotWidth'(list_q);
+  assign line = data_q[slot];
+  assign read_error = error_i[slot];
+
+  logic pointer, leaf;
+  ppn_t ppn;
+  page_order_t order;
+  perm_t perm;
+  gw_pte_check #(
+    .Levels(Levels)
+  ) u_check (
+    .pte_i(line[step_i.index]),
+    .level_i(step_i.level),
+    .vpn_i(req_i.vpn),
+    .write_i(req_i.write),
+    .pointer_o(pointer),
+    .leaf_o(leaf),
+    .ppn_o(ppn),
+    .order_o(order),
+    .perm_o(perm)
+  );
+
+  logic good, next_level, look_again, final_fault;
+  cause_t cause;
+  assign good = !step_i.fault && !read_error && (pointer || leaf);
+  assign next_level = good && pointer;
+  assign look_again = !step_i.fault && !good && !own_i && !step_i.retry;
+  assign final_fault = !good && !look_again;
+
+  always_comb begin
+    if (step_i.fault) cause = step_i.cause;
+    else if (read_error) cause = req_i.write ? CauseStoreAccessFault : CauseLoadAccessFault;
+    else cause = req_i.write ? CauseStorePageFault : CauseLoadPageFault;
+  end
+
+  logic [2:0] below;
+  logic [PtLevelBits-1:0] below_index;
+  assign below = step_i.level - 3'd1;
+  always_comb begin
+    below_index = '0;
+    for (int unsigned l = 0; l < Levels - 1; l++) begin
+      if (below == 3'(l)) below_index = req_i.vpn[PtLevelBits*l +: PtLevelBits];
+    end
+  end
+
+  assign again_valid_o = valid_q && (next_level || look_again);
+  always_comb begin
+    again_o = step_i;
+    again_o.retry = look_again;
+    if (next_level) begin
+      again_o.level = below;
+      {again_o.line, again_o.index} = {ppn, below_index};
+    end
+  end
+
+  assign drop_o = valid_q && look_again;
+  assign drop_slot_o = slot;
+
+  assign fill_o = valid_q && next_level && !stale_i;
+  for (genvar i = 0; i < PtLineEntries; i++) begin : gen_fill
+    logic unused_leaf;
+    gw_pte_kind u_kind (
+      .pte_i(line[i]),
+      .pointer_o(fill_pointer_o[i]),
+      .leaf_o(unused_leaf)
+    );
+    assign fill_ppn_o[i] = line[i][PtePpnLsb +: PtePpnWidth];
+  end
+
+  xlate_rsp_t rsp_d, rsp_q;
+  logic rsp_valid_q, rsp_stale_q;
+  logic [15:0] latency_q;
+
+  assign release_o = valid_q && (final_fault || (good && leaf));
+  assign rsp_d = '{
+      src: req_i.src,
+      tag: req_i.tag,
+      ppn: ppn,
+      order: order,
+      perm: perm,
+      cacheable: !stale_i && !final_fault,
+      fault: final_fault,
+      cause: cause
+  };
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rsp_valid_q <= 1'b0;
+    else rsp_valid_q <= release_o;
+  end
+  always_ff @(posedge clk_i) begin
+    rsp_q <= rsp_d;
+    rsp_stale_q <= stale_i;
+    latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
+  end
+
+  assign rsp_valid_o = rsp_valid_q;
+  always_comb begin
+    rsp_o = rsp_q;
+    rsp_o.cacheable = rsp_q.cacheable && !inval_i;
+  end
+  assign rsp_latency_o = latency_q;
+  assign rsp_stale_o = rsp_valid_q && rsp_stale_q;
+
+  `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, release_o}))
+  `GW_INVARIANT(FaultNeverCacheable_A, !(rsp_valid_o && rsp_o.fault && rsp_o.cacheable))
+  `GW_COVER(LookAgain_C, drop_o)
+  `GW_COVER(StaleAnswer_C, rsp_valid_o && rsp_stale_q)
+
+endmodule

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Waiters of each line slot, as linked lists, and their replay: once a line is there, its waiters are selected one a cycle.
+// One list more than there are slots is for waiters that need no line.
+//
+// Contract
+// - `append_i` puts a waiter at the end of a list. `append_fetching_i` says that the list's line is on its way and nothing
+//   is to be selected before `ret_i`; otherwise the list is due at once.
+// - `ret_i`: the line has come, its waiters are due. Always taken.
+// - Selection: one waiter a cycle, without gaps while any is due; the first of a line that comes while nothing else is due is
+//   selected in that same cycle (combinational from `ret_i`), one of an appended list in the next cycle at the earliest.
+// - Lists that are due take turns between those whose line came and those that were appended to a line already here.
+// - Within a list waiters keep their order. A waiter is in one list at most.
+// - `pending_o`: the list has waiters that are not selected yet.
+`include "gw_assert.svh"
+
+module gw_walk_lists #(
+  /// Waiters, 2 or more.
+  parameter int unsigned Requests = 64,
+  /// Lists, 2 or more.
+  parameter int unsigned Lists = 33,
+  /// Derived: width of a waiter's and of a list's number.
+  localparam int unsigned IdWidth = $clog2(Requests),
+  localparam int unsigned ListWidth = $clog2(Lists)
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic append_i,
+  input logic append_fetching_i,
+  input logic [ListWidth-1:0] append_list_i,
+  input logic [IdWidth-1:0] append_id_i,
+  input logic ret_i,
+  input logic [ListWidth-1:0] ret_list_i,
+  output logic sel_valid_o,
+  output logic [ListWidth-1:0] sel_list_o,
+  output logic [IdWidth-1:0] sel_id_o,
+  output logic [Lists-1:0] pending_o
+);
+
+  typedef logic [IdWidth-1:0] id_t;
+  typedef logic [ListWidth-1:0] list_t;
+
+  // A list is given to the replay as a whole (detached); what is appended later begins a new one.
+  logic [Lists-1:0] filled_q;
+  id_t head_q[Lists];
+  id_t tail_q[Lists];
+  id_t next_q[Requests];
+
+  logic detach, detach_same, append_first, append_due;
+  list_t detach_list;
+  logic [Lists-1:0] append_mask, detach_mask, replay_mask;
+
+  assign detach_same = detach && detach_list == append_list_i;
+  assign append_first = !filled_q[append_list_i] || detach_same;
+  // A waiter that joins in the very cycle in which the returned list is detached is not in it: its line is here already.
+  assign append_due = append_i && append_first && (!append_fetching_i || detach_same);
+
+  always_comb begin
+    append_mask = '0;
+    append_mask[append_list_i] = append_i;
+    detach_mask = '0;
+    detach_mask[detach_list] = detach;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) filled_q <= '0;
+    else filled_q <= (filled_q & ~detach_mask) | append_mask;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (append_i) tail_q[append_list_i] <= append_id_i;
+    if (append_i && append_first) head_q[append_list_i] <= append_id_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (append_i && !append_first) next_q[tail_q[append_list_i]] <= append_id_i;
+  end
+
+  // Lists that are due. A list is in one of the two queues at most, so neither can overflow.
+  logic [1:0] due_valid, due_ready;
+  list_t [1:0] due_list;
+  logic [1:0] in_ready;
+
+  gw_fifo #(
+    .T(list_t),
+    .Depth(Lists),
+    .PassThrough(1'b1)
+  ) u_returned (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(ret_i),
+    .in_ready_o(in_ready[0]),
+    .in_data_i(ret_list_i),
+    .out_valid_o(due_valid[0]),
+    .out_ready_i(due_ready[0]),
+    .out_data_o(due_list[0]),
+    .usage_o()
+  );
+
+  gw_fifo #(
+    .T(list_t),
+    .Depth(Lists)
+  ) u_appended (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(append_due),
+    .in_ready_o(in_ready[1]),
+    .in_data_i(append_list_i),
+    .out_valid_o(due_valid[1]),
+    .out_ready_i(due_ready[1]),
+    .out_data_o(due_list[1]),
+    .usage_o()
+  );
+
+  logic [1:0] gnt;
+  logic any_due;
+  gw_rr_arbiter #(
+    .NumReq(2)
+  ) u_turns (
+    .clk_i,
+    .rst_ni,
+    .req_i(due_valid),
+    .gnt_o(gnt),
+    .idx_o(),
+    .valid_o(any_due),
+    .ready_i(detach)
+  );
+
+  // The list being replayed: waiters not selected yet.
+  logic replay_q;
+  list_t replay_list_q;
+  id_t replay_head_q, replay_tail_q;
+  id_t list_tail;
+
+  assign detach = any_due && !replay_q;
+  assign detach_list = gnt[0] ? due_list[0] : due_list[1];
+  assign due_ready = gnt & {2{!replay_q}};
+  assign list_tail = replay_q ? replay_tail_q : tail_q[detach_list];
+
+  assign sel_valid_o = replay_q || any_due;
+  assign sel_list_o = replay_q ? replay_list_q : detach_list;
+  assign sel_id_o = replay_q ? replay_head_q : head_q[detach_list];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) replay_q <= 1'b0;
+    else replay_q <= sel_valid_o && sel_id_o != list_tail;
+  end
+
+  always_ff @(posedge clk_i) begin
+    replay_head_q <= next_q[sel_id_o];
+    replay_tail_q <= list_tail;
+    replay_list_q <= sel_list_o;
+  end
+
+  always_comb begin
+    replay_mask = '0;
+    replay_mask[replay_list_q] = replay_q;
+  end
+  assign pending_o = filled_q | replay_mask;
+
+  `GW_INVARIANT(QueuesTakeAll_A, (!ret_i || in_ready[0]) && (!append_due || in_ready[1]))
+  `GW_INVARIANT(DueHasWaiters_A, !detach || filled_q[detach_list])
+  `GW_INVARIANT(ReturnHasWaiters_A, !ret_i || filled_q[ret_list_i])
+  `GW_COVER(JoinWhileDetached_C, append_i && append_fetching_i && detach_same)
+
+endmodule

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Requests in flight: hands out waiter numbers, keeps each waiter's request and when it came, and knows which waiters saw an
+// invalidation (are stale).
+//
+// Contract
+// - `free_valid_o`/`free_id_o` is registered; taking it (`take_i`) stores the request under that number.
+// - One taken and one released a cycle; a released number can be taken again two cycles later.
+// - A waiter is stale from the cycle after an invalidation that it was here for; in the cycle of the pulse itself
+//   `rd_stale_o` is already high. A request taken in the cycle of the pulse is not stale.
+// - `stale_busy_o`: some waiter is stale.
+`include "gw_assert.svh"
+
+module gw_walk_requests #(
+  /// Requests in flight, 2 to 256.
+  parameter int unsigned Requests = 64,
+  /// Derived: width of a waiter's number.
+  localparam int unsigned IdWidth = $clog2(Requests),
+  /// Width of the clock count that a walk's latency is taken from: longer walks would be counted wrong.
+  localparam int unsigned StampWidth = 24
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic inval_i,
+  output logic stale_busy_o,
+  output logic free_valid_o,
+  output logic [IdWidth-1:0] free_id_o,
+  input logic take_i,
+  input gw_pkg::xlate_req_t req_i,
+  input logic [IdWidth-1:0] rd_id_i,
+  output gw_pkg::xlate_req_t rd_req_o,
+  output logic rd_stale_o,
+  /// Cycles since the request was taken, that cycle included; saturates.
+  output logic [15:0] rd_age_o,
+  /// The waiter `rd_id_i` is done.
+  input logic release_i
+);
+
+  typedef logic [IdWidth-1:0] id_t;
+  typedef struct packed {
+    gw_pkg::xlate_req_t req;
+    logic [StampWidth-1:0] stamp;
+  } entry_t;
+
+  logic [Requests-1:0] busy_q, stale_q, take_mask, release_mask, candidates;
+  logic free_valid_q;
+  id_t free_id_q, candidate;
+  logic [StampWidth-1:0] now_q, age;
+  entry_t entry_q[Requests];
+
+  assign free_valid_o = free_valid_q;
+  assign free_id_o = free_id_q;
+  assign stale_busy_o = (busy_q & stale_q) != '0;
+
+  always_comb begin
+    take_mask = '0;
+    take_mask[free_id_q] = take_i;
+    release_mask = '0;
+    release_mask[rd_id_i] = release_i;
+  end
+
+  // The next number is found a cycle ahead, so the one on offer does not count as free.
+  always_comb begin
+    candidates = ~busy_q;
+    if (free_valid_q) candidates[free_id_q] = 1'b0;
+    candidate = '0;
+    for (int i = Requests - 1; i >= 0; i--) begin
+      if (candidates[i]) candidate = id_t'(i);
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= '0;
+      stale_q <= '0;
+      free_valid_q <= 1'b0;
+      free_id_q <= '0;
+      now_q <= '0;
+    end else begin
+      busy_q <= (busy_q & ~release_mask) | take_mask;
+      stale_q <= (inval_i ? '1 : stale_q) & ~take_mask;
+      now_q <= now_q + 1'b1;
+      if (!free_valid_q || take_i) begin
+        free_valid_q <= candidates != '0;
+        free_id_q <= candidate;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take_i) entry_q[free_id_q] <= '{req: req_i, stamp: now_q};
+  end
+
+  entry_t rd_entry;
+  assign rd_entry = entry_q[rd_id_i];
+  assign rd_req_o = rd_entry.req;
+  assign rd_stale_o = stale_q[rd_id_i] || inval_i;
+  assign age = now_q - rd_entry.stamp + 1'b1;
+  assign rd_age_o = (age > StampWidth'(16'hffff)) ? 16'hffff : age[15:0];
+
+  `GW_INVARIANT(TakenWasFree_A, !take_i || (free_valid_q && !busy_q[free_id_q]))
+  `GW_INVARIANT(ReleasedWasBusy_A, !release_i || busy_q[rd_id_i])
+  `GW_INVARIANT(OfferIsFree_A, !free_valid_q || !busy_q[free_id_q])
+  `GW_COVER(Full_C, &busy_q)
+
+endmodule

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// One step of a walk: finds the line of page-table entries that a waiter needs next, joins its fetch, or begins one.
+//
+// Contract
+// - One step a cycle. Steps of walks under way (`again_*`, always taken) go before those of new requests (`new_*`).
+// - A step taken in cycle t is in its list from t+1 on, and a read it begins is offered to memory in t+1.
+// - Steps wait only while no slot can be replaced; slots come free as lines return and their waiters are replayed, which never
+//   waits for a step. Reads are queued for every slot, so memory's back-pressure holds up no step.
+// - What a waiter's last step was stays readable at `rd_*` until its next one.
+`include "gw_assert.svh"
+
+module gw_walk_step #(
+  /// Walks in flight.
+  parameter int unsigned Requests = 64,
+  /// Line slots.
+  parameter int unsigned Lines = 32,
+  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  parameter type step_t = logic,
+  /// Derived.
+  localparam int unsigned IdWidth = $clog2(Requests),
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
+  localparam int unsigned ListWidth = $clog2(Lines + 1),
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic inval_i,
+  input logic new_valid_i,
+  output logic new_ready_o,
+  input step_t new_i,
+  input logic again_valid_i,
+  input step_t again_i,
+  /// The waiter and the list it is put in; list `Lines` is for steps that need no line.
+  output logic append_o,
+  output logic append_fetching_o,
+  output logic [ListWidth-1:0] append_list_o,
+  output logic [IdWidth-1:0] append_id_o,
+  input logic [Lines-1:0] pending_i,
+  output logic ar_valid_o,
+  input logic ar_ready_i,
+  output logic [SlotWidth-1:0] ar_slot_o,
+  output logic [LineWidth-1:0] ar_line_o,
+  input logic ret_i,
+  input logic [SlotWidth-1:0] ret_slot_i,
+  input logic ret_error_i,
+  input logic drop_i,
+  input logic [SlotWidth-1:0] drop_slot_i,
+  output logic [Lines-1:0] error_o,
+  input logic [IdWidth-1:0] rd_id_i,
+  output step_t rd_step_o,
+  /// The waiter began the fetch of that step itself.
+  output logic rd_own_o,
+  output logic event_merge_o,
+  output logic event_line_hit_o
+);
+
+  typedef struct packed {
+    logic [SlotWidth-1:0] slot;
+    logic [LineWidth-1:0] line;
+  } ar_t;
+  typedef struct packed {
+    step_t step;
+    logic own;
+  } stored_t;
+
+  step_t again, step;
+  logic again_valid, again_in_ready, step_valid, step_ready;
+
+  // Never full: a waiter has one step at a time.
+  gw_fifo #(
+    .T(step_t),
+    .Depth(Requests)
+  ) u_again (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(again_valid_i),
+    .in_ready_o(again_in_ready),
+    .in_data_i(again_i),
+    .out_valid_o(again_valid),
+    .out_ready_i(step_ready),
+    .out_data_o(again),
+    .usage_o()
+  );
+
+  assign step_valid = again_valid || new_valid_i;
+  assign step = again_valid ? again : new_i;
+  assign new_ready_o = step_ready && !again_valid;
+
+  logic hit, hit_fetching, victim_valid, needs_line, alloc;
+  logic [SlotWidth-1:0] hit_slot, victim;
+
+  gw_line_table #(
+    .Lines(Lines)
+  ) u_lines (
+    .clk_i,
+    .rst_ni,
+    .inval_i,
+    .line_i(step.line),
+    .hit_o(hit),
+    .hit_fetching_o(hit_fetching),
+    .hit_slot_o(hit_slot),
+    .used_i(step_valid && needs_line),
+    .victim_valid_o(victim_valid),
+    .victim_o(victim),
+    .alloc_i(alloc),
+    .pending_i,
+    .ret_i,
+    .ret_slot_i,
+    .ret_error_i,
+    .drop_i,
+    .drop_slot_i,
+    .error_o
+  );
+
+  assign needs_line = !step.fault;
+  assign alloc = step_valid && needs_line && !hit && victim_valid;
+  assign step_ready = !needs_line || hit || victim_valid;
+
+  assign append_o = step_valid && step_ready;
+  assign append_fetching_o = needs_line && (!hit || hit_fetching);
+  assign append_id_o = step.waiter;
+  assign append_list_o = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
+  assign event_merge_o = append_o && needs_line && hit && hit_fetching;
+  assign event_line_hit_o = append_o && needs_line && hit && !hit_fetching;
+
+  ar_t ar;
+  logic ar_in_ready;
+  gw_fifo #(
+    .T(ar_t),
+    .Depth(Lines)
+  ) u_reads (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(alloc),
+    .in_ready_o(ar_in_ready),
+    .in_data_i('{slot: victim, line: step.line}),
+    .out_valid_o(ar_valid_o),
+    .out_ready_i(ar_ready_i),
+    .out_data_o(ar),
+    .usage_o()
+  );
+  assign ar_slot_o = ar.slot;
+  assign ar_line_o = ar.line;
+
+  stored_t stored_q[Requests];
+  stored_t rd;
+  always_ff @(posedge clk_i) begin
+    if (append_o) stored_q[step.waiter] <= '{step: step, own: alloc};
+  end
+  assign rd = stored_q[rd_id_i];
+  assign rd_step_o = rd.step;
+  assign rd_own_o = rd.own;
+
+  `GW_INVARIANT(QueuesTakeAll_A, (!again_valid_i || again_in_ready) && (!alloc || ar_in_ready))
+  `GW_COVER(NoSlot_C, step_valid && !step_ready)
+  `GW_COVER(Merge_C, event_merge_o)
+  `GW_COVER(LineHit_C, event_line_hit_o)
+
+endmodule

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Page-table walker: translates virtual pages of many contexts, many at a time.
+//
+//   request ─> start / walk cache ─> slice ─┐                                  ┌─> answer
+//              (cycle 1)                    ├─> step (2) ─> AR (3)  R (4+L) ─> decode (5+L) (6+L)
+//                                  again ───┘     └─> waiter lists ─> replay ──┘ │
+//                                    └──────────────────────────────────────────-┘ next level, or look again
+//
+// Contract
+// - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
+// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its data, less one:
+//   one read 6 + L, each further level 4 + L more; 5 if the line is kept.
+// - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
+//   (6 + L and 4 + L cycles).
+// - A 64-byte line is never read while it is on its way or kept: requests to one page, to neighbouring pages and to shared
+//   upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
+// - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
+//   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
+// - `inval_i`: requests accepted in that cycle or later use only reads sent later. Those accepted before are answered as
+//   not cacheable; `inval_busy_o` is high from the next cycle until they all are. New requests keep flowing.
+// - Memory port: only reads, one 64-byte beat each, ID = line slot, data in any order; always ready for data.
+// - Never: an answer without a request; a wait for anything but memory.
+`include "gw_assert.svh"
+
+module gw_walker #(
+  /// Levels of the widest mode: 3 (Sv39), 4 (Sv48), 5 (Sv57); narrower modes work too.
+  parameter int unsigned Levels = 4,
+  /// Requests in flight, 2 to 256.
+  parameter int unsigned Requests = 64,
+  /// 64-byte lines fetched or kept, 1 to 64.
+  parameter int unsigned Lines = 32,
+  /// Lines of eight pointers kept for each upper level, 1 or more.
+  parameter int unsigned CacheEntries = 16,
+  /// Contexts, 1 to 256.
+  parameter int unsigned NumContexts = 16
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input gw_pkg::ctx_t [NumContexts-1:0] ctx_i,
+  input logic req_valid_i,
+  output logic req_ready_o,
+  input gw_pkg::xlate_req_t req_i,
+  output logic rsp_valid_o,
+  output gw_pkg::xlate_rsp_t rsp_o,
+  output gw_axi_pkg::pt_req_t m_req_o,
+  input gw_axi_pkg::pt_rsp_t m_rsp_i,
+  input logic inval_i,
+  output logic inval_busy_o,
+  output gw_pkg::walk_event_t event_o
+);
+
+  import gw_pkg::*;
+  import gw_axi_pkg::*;
+  import gw_spec_pkg::*;
+
+  if (Levels < 3 || Levels > 5) begin : gen_bad_levels
+    $fatal(1, "gw_walker: Levels must be 3 to 5");
+  end
+  if (Requests < 2 || Requests > 256) begin : gen_bad_requests
+    $fatal(1, "gw_walker: Requests must be 2 to 256");
+  end
+  if (Lines < 1 || Lines > 64) begin : gen_bad_lines
+    $fatal(1, "gw_walker: Lines must be 1 to 64");
+  end
+  if (CacheEntries < 1) begin : gen_bad_cache_entries
+    $fatal(1, "gw_walker: CacheEntries must be at least 1");
+  end
+  if (NumContexts < 1 || NumContexts > 2 ** CtxIdWidth) begin : gen_bad_num_contexts
+    $fatal(1, "gw_walker: NumContexts must be 1 to 256");
+  end
+
+  localparam int unsigned IdWidth = $clog2(Requests);
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1;
+  localparam int unsigned ListWidth = $clog2(Lines + 1);
+  localparam int unsigned LineWidth = PaWidth - $clog2(PtLineBytes);
+  localparam int unsigned EntryIdxWidth = $clog2(PtLineEntries);
+
+  typedef struct packed {
+    logic [IdWidth-1:0] waiter;
+    logic fault;  // needs no line: `cause` is the answer
+    cause_t cause;
+    logic retry;  // second look at the same entry
+    logic [2:0] level;
+    logic [LineWidth-1:0] line;
+    logic [EntryIdxWidth-1:0] index;
+  } step_t;
+
+  // Cycle 1: accept, find where to begin.
+  logic accept, free_valid, slice_ready, start_fault, cache_hit;
+  logic [IdWidth-1:0] free_id;
+  logic [2:0] start_level, cache_level;
+  ppn_t start_root, cache_ppn, base;
+  cause_t start_cause;
+  step_t first;
+  logic [PtLevelBits-1:0] first_index;
+
+  assign req_ready_o = free_valid && slice_ready;
+  assign accept = req_valid_i && req_ready_o;
+
+  gw_walk_start #(
+    .Levels(Levels),
+    .NumContexts(NumContexts)
+  ) u_start (
+    .ctx_i,
+    .ctx_id_i(req_i.ctx),
+    .vpn_i(req_i.vpn),
+    .write_i(req_i.write),
+    .level_o(start_level),
+    .root_o(start_root),
+    .fault_o(start_fault),
+    .cause_o(start_cause)
+  );
+
+  assign base = cache_hit ? cache_ppn : start_root;
+  always_comb begin
+    first = '0;
+    first.waiter = free_id;
+    first.fault = start_fault;
+    first.cause = start_cause;
+    first.level = cache_hit ? cache_level : start_level;
+    first_index = '0;
+    for (int unsigned l = 0; l < Levels; l++) begin
+      if (first.level == 3'(l)) first_index = req_i.vpn[PtLevelBits*l +: PtLevelBits];
+    end
+    {first.line, first.index} = {base, first_index};
+  end
+
+  step_t new_step, again, rd_step;
+  logic new_valid, new_ready, again_valid, rd_own;
+  gw_slice #(
+    .T(step_t)
+  ) u_slice (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(accept),
+    .in_ready_o(slice_ready),
+    .in_data_i(first),
+    .out_valid_o(new_valid),
+    .out_ready_i(new_ready),
+    .out_data_o(new_step)
+  );
+
+  // Waiters.
+  logic [IdWidth-1:0] id;
+  xlate_req_t id_req;
+  logic id_stale, release_id, stale_busy, rsp_stale;
+  logic [15:0] id_age;
+  gw_walk_requests #(
+    .Requests(Requests)
+  ) u_requests (
+    .clk_i,
+    .rst_ni,
+    .inval_i,
+    .stale_busy_o(stale_busy),
+    .free_valid_o(free_valid),
+    .free_id_o(free_id),
+    .take_i(accept),
+    .req_i,
+    .rd_id_i(id),
+    .rd_req_o(id_req),
+    .rd_stale_o(id_stale),
+    .rd_age_o(id_age),
+    .release_i(release_id)
+  );
+  assign inval_busy_o = stale_busy || rsp_stale;
+
+  // Cycle 2: find or fetch the line.
+  logic append, append_fetching, ar_valid, ret, ret_error, drop;
+  logic [ListWidth-1:0] append_list, sel_list;
+  logic [IdWidth-1:0] append_id, sel_id;
+  logic [SlotWidth-1:0] ar_slot, ret_slot, drop_slot;
+  logic [LineWidth-1:0] ar_line;
+  logic [Lines:0] pending;
+  logic [Lines-1:0] read_error;
+  logic sel_valid;
+
+  gw_walk_step #(
+    .Requests(Requests),
+    .Lines(Lines),
+    .step_t(step_t)
+  ) u_step (
+    .clk_i,
+    .rst_ni,
+    .inval_i,
+    .new_valid_i(new_valid),
+    .new_ready_o(new_ready),
+    .new_i(new_step),
+    .again_valid_i(again_valid),
+    .again_i(again),
+    .append_o(append),
+    .append_fetching_o(append_fetching),
+    .append_list_o(append_list),
+    .append_id_o(append_id),
+    .pending_i(pending[Lines-1:0]),
+    .ar_valid_o(ar_valid),
+    .ar_ready_i(m_rsp_i.ar_ready),
+    .ar_slot_o(ar_slot),
+    .ar_line_o(ar_line),
+    .ret_i(ret),
+    .ret_slot_i(ret_slot),
+    .ret_error_i(ret_error),
+    .drop_i(drop),
+    .drop_slot_i(drop_slot),
+    .error_o(read_error),
+    .rd_id_i(id),
+    .rd_step_o(rd_step),
+    .rd_own_o(rd_own),
+    .event_merge_o(event_o.merge),
+    .event_line_hit_o(event_o.line_hit)
+  );
+
+  // Cycles 3 and 4 + L: memory.
+  always_comb begin
+    m_req_o = '0;
+    m_req_o.ar_valid = ar_valid;
+    m_req_o.ar.id = 6'(ar_slot);
+    m_req_o.ar.addr = 64'({ar_line, {$clog2(PtLineBytes){1'b0}}});
+    m_req_o.ar.size = 3'($clog2(PtLineBytes));
+    m_req_o.ar.burst = BurstIncr;
+    m_req_o.ar.cache = 4'b0011;  // normal memory, bufferable: the host's writes are visible there
+    m_req_o.ar.prot = 3'b001;  // privileged data
+    m_req_o.r_ready = 1'b1;
+    m_req_o.b_ready = 1'b1;
+  end
+  assign ret = m_rsp_i.r_valid;
+  assign ret_slot = SlotWidth'(m_rsp_i.r.id);
+  assign ret_error = m_rsp_i.r.resp[1];
+
+  gw_walk_lists #(
+    .Requests(Requests),
+    .Lists(Lines + 1)
+  ) u_lists (
+    .clk_i,
+    .rst_ni,
+    .append_i(append),
+    .append_fetching_i(append_fetching),
+    .append_list_i(append_list),
+    .append_id_i(append_id),
+    .ret_i(ret),
+    .ret_list_i(ListWidth'(ret_slot)),
+    .sel_valid_o(sel_valid),
+    .sel_list_o(sel_list),
+    .sel_id_o(sel_id),
+    .pending_o(pending)
+  );
+
+  // Cycles 5 + L and 6 + L: decide, answer.
+  logic fill;
+  logic [PtLineEntries-1:0] fill_pointer;
+  ppn_t [PtLineEntries-1:0] fill_ppn;
+  gw_walk_decode #(
+    .Levels(Levels),
+    .Requests(Requests),
+    .Lines(Lines),
+    .step_t(step_t)
+  ) u_decode (
+    .clk_i,
+    .rst_ni,
+    .inval_i,
+    .ret_i(ret),
+    .ret_slot_i(ret_slot),
+    .ret_data_i(m_rsp_i.r.data),
+    .sel_valid_i(sel_valid),
+    .sel_list_i(sel_list),
+    .sel_id_i(sel_id),
+    .id_o(id),
+    .req_i(id_req),
+    .stale_i(id_stale),
+    .age_i(id_age),
+    .step_i(rd_step),
+    .own_i(rd_own),
+    .error_i(read_error),
+    .again_valid_o(again_valid),
+    .again_o(again),
+    .drop_o(drop),
+    .drop_slot_o(drop_slot),
+    .fill_o(fill),
+    .fill_pointer_o(fill_pointer),
+    .fill_ppn_o(fill_ppn),
+    .release_o(release_id),
+    .rsp_valid_o,
+    .rsp_o,
+    .rsp_latency_o(event_o.latency),
+    .rsp_stale_o(rsp_stale)
+  );
+
+  gw_walk_cache #(
+    .Levels(Levels),
+    .Entries(CacheEntries)
+  ) u_cache (
+    .clk_i,
+    .rst_ni,
+    .flush_i(inval_i),
+    .ctx_i(req_i.ctx),
+    .vpn_i(req_i.vpn),
+    .used_i(accept),
+    .hit_o(cache_hit),
+    .level_o(cache_level),
+    .ppn_o(cache_ppn),
+    .fill_i(fill),
+    .fill_level_i(rd_step.level),
+    .fill_ctx_i(id_req.ctx),
+    .fill_vpn_i(id_req.vpn),
+    .fill_pointer_i(fill_pointer),
+    .fill_ppn_i(fill_ppn)
+  );
+
+  assign event_o.start = accept;
+  assign event_o.done = rsp_valid_o;
+  assign event_o.fault = rsp_valid_o && rsp_o.fault;
+  assign event_o.cache_hit = accept && cache_hit && !start_fault;
+  assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready;
+
+  `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
+  `GW_ASSERT(RequestStable_A, req_valid_i && !req_ready_o |=> req_valid_i && $stable(req_i))
+  `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && 32'(m_rsp_i.r.id) < Lines)
+
+endmodule

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gw_walker: exact cycles, exact numbers of page-table reads, throughput."""
+
+import os
+import random
+
+import cocotb
+from page_tables import SV48, Memory, pte
+from walker_bench import Bench, Request
+
+BASE = 0x7_F123_4560  # an ordinary user-space page number, first of its line
+LEVELS = 4
+
+
+async def bench(dut, latency, pages, seed=1):
+    """A walker whose context 0 maps `pages` to frame = page ^ 0x5a5a5, in 4 KiB pages."""
+    memory = Memory()
+    root = memory.frame()
+    for vpn in pages:
+        memory.map(root, LEVELS, vpn, pte(vpn ^ 0x5A5A5))
+    b = Bench(dut, memory, latency=latency, rng=random.Random(seed))
+    await b.start({0: (SV48, root)})
+    return b
+
+
+def check(requests):
+    for r in requests:
+        assert r.answer.cause is None and r.answer.ppn == r.vpn ^ 0x5A5A5 and r.cacheable
+        assert r.latency == r.cycles
+
+
+@cocotb.test()
+async def latency_of_cold_warm_and_kept_walks(dut):
+    far = BASE + 64  # the same leaf table, another line
+    other = BASE + 512 * 8  # another leaf table, its pointer in the next line
+    for latency in (0, 1, 10, 50):
+        b = await bench(dut, latency, [BASE, BASE + 1, far, far + 7, other])
+        [cold] = await b.run([Request(0, BASE)])
+        assert cold.cycles == 6 + latency + 3 * (4 + latency)
+        assert len(b.reads) == 4
+        [warm] = await b.run([Request(0, far)])
+        assert warm.cycles == 6 + latency and len(b.reads) == 5
+        assert b.reads[-1][0] == warm.accepted + 2, "the read is offered in the third cycle"
+        [kept] = await b.run([Request(0, far + 7)])
+        assert kept.cycles == 5 and len(b.reads) == 5
+        [half] = await b.run([Request(0, other)])
+        assert half.cycles == 6 + latency + (4 + latency) and len(b.reads) == 7
+        check([cold, warm, kept, half])
+        await b.idle(2)
+        e = b.events
+        assert (e.start, e.done, e.fault, e.merge, e.line_hit, e.cache_hit, e.pte_read) == (4, 4, 0, 0, 1, 3, 7)
+
+
+@cocotb.test()
+async def requests_to_one_page_merge_into_one_read(dut):
+    for latency in (0, 10, 50):
+        b = await bench(dut, latency, [BASE, BASE + 64])
+        requests = await b.run([Request(0, BASE) for _ in range(32)])
+        check(requests)
+        assert len(b.reads) == 4, "a cold page: one read a level"
+        requests = await b.run([Request(0, BASE + 64, write=bool(i % 2)) for i in range(32)])
+        check(requests)
+        assert len(b.reads) == 5, "warm upper levels: one read"
+        assert b.events.pte_read == 5
+        assert requests[-1].answered - requests[0].answered == 31, "one answer a cycle"
+        assert requests[0].cycles == 6 + latency
+
+
+@cocotb.test()
+async def pages_of_one_line_share_its_read(dut):
+    pages = [BASE + i for i in range(512)]
+    b = await bench(dut, 20, pages)
+    requests = await b.run([Request(0, vpn) for vpn in pages])
+    check(requests)
+    lines = {vpn // 8 for vpn in pages}
+    tables = {vpn // 512 for vpn in pages}
+    upper = {vpn // 512 // 8 for vpn in pages}
+    assert len(b.reads) == len(lines) + len(upper) + 2, "each line once: leaves, pointers to leaf tables, two roots"
+    assert len(tables) == 2
+
+
+def workloads():
+    rng = random.Random(20)
+    region = BASE & ~511
+    yield "sequential", [region + i for i in range(512)]
+    yield "random in 2 MiB", [region + i for i in rng.sample(range(512), 512)]
+    for name, pages in (("64 MiB", 1 << 14), ("256 MiB", 1 << 16), ("1 GiB", 1 << 18)):
+        start = BASE & ~(pages - 1)
+        yield f"random in {name}", [start + i for i in rng.sample(range(pages), 512)]
+
+
+@cocotb.test()
+async def throughput_from_cold_and_warm(dut):
+    """512 distinct pages, L = 50: at most 1.52 cycles a request from cold, 1.13 once the upper levels are known."""
+    latency = 50
+    for name, pages in workloads():
+        b = await bench(dut, latency, pages + [pages[0] ^ 0x1FF])
+        requests = await b.run([Request(0, vpn) for vpn in pages])
+        check(requests)
+        cold = (requests[-1].answered - requests[0].accepted + 1, max(r.answered for r in requests) - requests[0].accepted + 1)
+        again = await b.run([Request(0, vpn) for vpn in pages])
+        check(again)
+        warm = max(r.answered for r in again) - again[0].accepted + 1
+        line = f"{name}: cold {cold[1] / 512:.3f}, warm {warm / 512:.3f} cycles a request, {len(b.reads)} reads"
+        dut._log.info(line)
+        if os.environ.get("BENCH_REPORT"):
+            print(line)
+        assert cold[1] <= 1.52 * 512 or os.environ.get("BENCH_REPORT")

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RISC-V page tables in a plain dictionary, and the walk as the specification states it, as oracle of the benches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+V, R, W, X, U, G, A, D = (1 << i for i in range(8))
+N = 1 << 63
+LEAF = V | R | W | U | A | D
+LEVELS = {8: 3, 9: 4, 10: 5}
+OFF, SV39, SV48, SV57 = 0, 8, 9, 10
+
+LOAD_ACCESS, STORE_ACCESS, LOAD_PAGE, STORE_PAGE, CONTEXT_OFF, CONTEXT_BAD = 5, 7, 13, 15, 258, 259
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a walk gives: a fault's cause, or a frame."""
+
+    cause: int | None = None
+    ppn: int = 0
+    order: int = 0
+    perm: int = 0  # {r, w}
+
+
+def pte(ppn: int, flags: int = LEAF) -> int:
+    return ppn << 10 | flags
+
+
+def napot(ppn: int, flags: int = LEAF) -> int:
+    """Entry of a 64 KiB page; `ppn` is its first frame."""
+    return N | pte(ppn & ~15 | 8, flags)
+
+
+def vpn_index(vpn: int, level: int) -> int:
+    return vpn >> 9 * level & 511
+
+
+def canonical(vpn: int, levels: int) -> bool:
+    top = vpn >> 9 * levels - 1
+    return top in (0, (1 << 45 - (9 * levels - 1)) - 1)
+
+
+@dataclass
+class Memory:
+    """Physical memory that holds only table entries, eight bytes each."""
+
+    words: dict[int, int] = field(default_factory=dict)
+    next_frame: int = 0x1000
+
+    def frame(self) -> int:
+        """A new, empty table."""
+        self.next_frame += 1
+        return self.next_frame
+
+    def read(self, ppn: int, index: int) -> int:
+        return self.words.get(ppn << 12 | index << 3, 0)
+
+    def write(self, ppn: int, index: int, value: int) -> None:
+        self.words[ppn << 12 | index << 3] = value
+
+    def line(self, addr: int) -> int:
+        """The 64 bytes at `addr` as one number."""
+        return sum(self.words.get(addr + 8 * i, 0) << 64 * i for i in range(8))
+
+    def table(self, root: int, levels: int, vpn: int, level: int) -> int:
+        """The table that holds `vpn`'s entry of `level`; made where it is missing."""
+        ppn = root
+        for at in range(levels - 1, level, -1):
+            entry = self.read(ppn, vpn_index(vpn, at))
+            if not entry & V:
+                entry = pte(self.frame(), V)
+                self.write(ppn, vpn_index(vpn, at), entry)
+            assert not entry & (R | X), "a larger page is in the way"
+            ppn = entry >> 10
+        return ppn
+
+    def map(self, root: int, levels: int, vpn: int, entry: int, level: int = 0) -> None:
+        self.write(self.table(root, levels, vpn, level), vpn_index(vpn, level), entry)
+
+    def walk(self, mode: int, root: int, max_levels: int, vpn: int, write: bool) -> Answer:
+        """The walk of the privileged specification, section "Virtual Address Translation Process"."""
+        if mode == OFF:
+            return Answer(CONTEXT_OFF)
+        levels = LEVELS.get(mode, 99)
+        if levels > max_levels:
+            return Answer(CONTEXT_BAD)
+        fault = Answer(STORE_PAGE if write else LOAD_PAGE)
+        if not canonical(vpn, levels):
+            return fault
+        ppn = root
+        for level in range(levels - 1, -1, -1):
+            entry = self.read(ppn, vpn_index(vpn, level))
+            if not entry & V or entry & (R | W) == W or entry >> 54 & 0x1FF:
+                return fault
+            ppn = entry >> 10 & (1 << 44) - 1
+            if entry & (R | X):
+                return self._leaf(entry, ppn, level, vpn, write) or fault
+            if entry & (N | D | A | U):
+                return fault
+        return fault
+
+    @staticmethod
+    def _leaf(entry: int, ppn: int, level: int, vpn: int, write: bool) -> Answer | None:
+        order = 9 * level
+        if entry & N:
+            if level or ppn & 15 != 8:
+                return None
+            order, ppn = 4, ppn & ~15
+        low = (1 << order) - 1
+        writable = entry & W and entry & D
+        if ppn & low or not entry & U or not entry & A or not (writable if write else entry & R):
+            return None
+        perm = 2 * bool(entry & R) + bool(writable)
+        return Answer(None, ppn | vpn & low, min(order, 18), perm)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives gw_walker cycle by cycle: requests, page-table memory, invalidations; keeps what happened in which cycle."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cocotb.clock import Clock
+from cocotb.triggers import ReadOnly, RisingEdge
+from page_tables import Answer, Memory
+
+LINE_SHAPE = 0 << 5 | 6 << 2 | 1  # one beat of 64 bytes, INCR
+
+
+@dataclass
+class Request:
+    ctx: int
+    vpn: int
+    write: bool = False
+    id: int = -1
+    accepted: int = -1
+    answered: int = -1
+    answer: Answer | None = None
+    cacheable: bool = False
+    latency: int = -1
+
+    @property
+    def cycles(self) -> int:
+        """From acceptance to answer, both included."""
+        return self.answered - self.accepted + 1
+
+
+@dataclass
+class Read:
+    id: int
+    addr: int
+    data: int
+    resp: int
+    due: int
+
+
+@dataclass
+class Events:
+    start: int = 0
+    done: int = 0
+    fault: int = 0
+    merge: int = 0
+    line_hit: int = 0
+    cache_hit: int = 0
+    pte_read: int = 0
+
+
+@dataclass
+class Bench:
+    """`latency` is L: 0 gives data in the cycle after the read was accepted."""
+
+    dut: object
+    memory: Memory
+    latency: int = 0
+    rng: random.Random = field(default_factory=lambda: random.Random(0))
+    ar_ready: Callable[[], bool] = lambda: True
+    r_go: Callable[[], bool] = lambda: True
+    offer: Callable[[], bool] = lambda: True
+    in_order: bool = True
+    error_at: Callable[[int], bool] = lambda addr: False
+    on_cycle: Callable[[Bench], None] = lambda bench: None
+    cycle: int = 0
+    invalidate: bool = False
+    pulses: list[int] = field(default_factory=list)
+    reads: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address)
+    events: Events = field(default_factory=Events)
+    queue: deque[Request] = field(default_factory=deque)
+    flying: dict[int, Request] = field(default_factory=dict)
+    pending: list[Read] = field(default_factory=list)
+    busy: bool = False
+    offering: bool = False
+    ids: deque[int] = field(default_factory=lambda: deque(range(1 << 14)))
+
+    async def start(self, contexts: dict[int, tuple[int, int]]) -> None:
+        """Resets; `contexts` gives mode and root of each context that is not off."""
+        dut = self.dut
+        for name in ("rst_ni", "req_valid_i", "ar_ready_i", "r_valid_i", "inval_i", "req_id_i", "req_ctx_i", "req_vpn_i",
+                     "req_write_i", "r_id_i", "r_data_i", "r_resp_i"):
+            getattr(dut, name).value = 0
+        for i in range(len(dut.ctx_i)):
+            self.set_context(i, *contexts.get(i, (0, 0)))
+        await self.clock()
+        for _ in range(4):
+            await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        for _ in range(3):
+            await self.step()
+
+    async def clock(self) -> None:
+        import cocotb
+
+        cocotb.start_soon(Clock(self.dut.clk_i, 2).start())
+        await RisingEdge(self.dut.clk_i)
+
+    def set_context(self, index: int, mode: int, root: int) -> None:
+        self.dut.ctx_i[index].value = mode << 44 | root
+
+    def submit(self, *requests: Request) -> None:
+        self.queue.extend(requests)
+
+    async def step(self) -> None:
+        """One clock cycle: drives, looks, then lets the edge come."""
+        dut = self.dut
+        self.on_cycle(self)
+        if not self.offering and self.queue and self.offer():
+            self.offering = True
+            request = self.queue[0]
+            request.id = self.ids.popleft()
+            dut.req_id_i.value, dut.req_ctx_i.value = request.id, request.ctx
+            dut.req_vpn_i.value, dut.req_write_i.value = request.vpn, int(request.write)
+        dut.req_valid_i.value = int(self.offering)
+        ar_ready = self.ar_ready()
+        dut.ar_ready_i.value = int(ar_ready)
+        data = self._data_now()
+        dut.r_valid_i.value = int(data is not None)
+        if data is not None:
+            dut.r_id_i.value, dut.r_data_i.value, dut.r_resp_i.value = data.id, data.data, data.resp
+        pulse, self.invalidate = self.invalidate, False
+        dut.inval_i.value = int(pulse)
+        if pulse:
+            self.pulses.append(self.cycle)
+
+        await ReadOnly()
+        if dut.rsp_valid_o.value:
+            self._take_answer()
+        if self.offering and dut.req_ready_o.value:
+            request = self.queue.popleft()
+            request.accepted = self.cycle
+            self.flying[request.id] = request
+            self.offering = False
+        if ar_ready and dut.ar_valid_o.value:
+            self._take_read()
+        self.busy = bool(dut.inval_busy_o.value)
+        self._count()
+        assert dut.r_ready_o.value == 1 and dut.writes_o.value == 0
+        self.cycle += 1
+        await RisingEdge(dut.clk_i)
+
+    def _data_now(self) -> Read | None:
+        ready = [read for read in self.pending if read.due <= self.cycle]
+        if not ready or not self.r_go():
+            return None
+        read = ready[0] if self.in_order else self.rng.choice(ready)
+        self.pending.remove(read)
+        return read
+
+    def _take_read(self) -> None:
+        dut = self.dut
+        addr, slot = int(dut.ar_addr_o.value), int(dut.ar_id_o.value)
+        assert int(dut.ar_shape_o.value) == LINE_SHAPE and addr % 64 == 0 and addr >> 56 == 0
+        assert all(read.id != slot for read in self.pending), "the slot's read is still out"
+        failed = self.error_at(addr)
+        # The oldest data that a read may bring: that of the cycle in which it was accepted.
+        data = self.rng.getrandbits(512) if failed else self.memory.line(addr)
+        self.pending.append(Read(slot, addr, data, 2 + self.rng.randrange(2) if failed else 0, self.cycle + 1 + self.latency))
+        self.reads.append((self.cycle, addr))
+
+    def _take_answer(self) -> None:
+        dut = self.dut
+        request = self.flying.pop(int(dut.rsp_id_o.value))  # KeyError: an answer nobody asked for
+        request.answered = self.cycle
+        request.cacheable = bool(dut.rsp_cacheable_o.value)
+        request.latency = int(dut.latency_o.value)
+        if dut.rsp_fault_o.value:
+            request.answer = Answer(int(dut.rsp_cause_o.value))
+        else:
+            request.answer = Answer(None, int(dut.rsp_ppn_o.value), int(dut.rsp_order_o.value), int(dut.rsp_perm_o.value))
+        self.ids.append(request.id)
+
+    def _count(self) -> None:
+        bits = int(self.dut.events_o.value)
+        if bits:
+            for i, name in enumerate(("cache_hit", "line_hit", "merge", "fault", "done", "start")):
+                if bits >> i & 1:
+                    setattr(self.events, name, getattr(self.events, name) + 1)
+        self.events.pte_read += int(self.dut.event_pte_read_o.value)
+
+    async def run(self, requests: list[Request] = (), limit: int = 20000) -> list[Request]:
+        """Submits, and runs until everything is answered."""
+        self.submit(*requests)
+        end = self.cycle + limit
+        while self.queue or self.flying:
+            assert self.cycle < end, f"{len(self.flying)} requests are never answered"
+            await self.step()
+        return list(requests)
+
+    async def idle(self, cycles: int) -> None:
+        for _ in range(cycles):
+            await self.step()

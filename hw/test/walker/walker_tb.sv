@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// gw_walker with a port a field, so that the bench reads and drives plain numbers.
+module walker_tb #(
+  parameter int unsigned Levels = 4,
+  parameter int unsigned Requests = 64,
+  parameter int unsigned Lines = 32,
+  parameter int unsigned CacheEntries = 16,
+  parameter int unsigned NumContexts = 16
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic [47:0] ctx_i[NumContexts],  // {mode, root}
+  input logic req_valid_i,
+  output logic req_ready_o,
+  input logic [13:0] req_id_i,  // {src, tag}
+  input logic [7:0] req_ctx_i,
+  input logic [44:0] req_vpn_i,
+  input logic req_write_i,
+  output logic rsp_valid_o,
+  output logic [13:0] rsp_id_o,
+  output logic [43:0] rsp_ppn_o,
+  output logic [4:0] rsp_order_o,
+  output logic [1:0] rsp_perm_o,  // {r, w}
+  output logic rsp_cacheable_o,
+  output logic rsp_fault_o,
+  output logic [11:0] rsp_cause_o,
+  output logic ar_valid_o,
+  input logic ar_ready_i,
+  output logic [5:0] ar_id_o,
+  output logic [63:0] ar_addr_o,
+  output logic [12:0] ar_shape_o,  // {len, size, burst}
+  input logic r_valid_i,
+  input logic [5:0] r_id_i,
+  input logic [511:0] r_data_i,
+  input logic [1:0] r_resp_i,
+  output logic r_ready_o,
+  output logic writes_o,  // a write channel was used
+  input logic inval_i,
+  output logic inval_busy_o,
+  output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
+  output logic event_pte_read_o,
+  output logic [15:0] latency_o
+);
+
+  gw_pkg::ctx_t [NumContexts-1:0] ctx;
+  gw_pkg::xlate_req_t req;
+  gw_pkg::xlate_rsp_t rsp;
+  gw_axi_pkg::pt_req_t m_req;
+  gw_axi_pkg::pt_rsp_t m_rsp;
+  gw_pkg::walk_event_t ev;
+
+  for (genvar i = 0; i < NumContexts; i++) begin : gen_ctx
+    assign ctx[i] = ctx_i[i];
+  end
+  assign req = '{src: req_id_i[13:8], tag: req_id_i[7:0], ctx: req_ctx_i, vpn: req_vpn_i, write: req_write_i};
+  assign rsp_id_o = {rsp.src, rsp.tag};
+  assign rsp_ppn_o = rsp.ppn;
+  assign rsp_order_o = rsp.order;
+  assign rsp_perm_o = rsp.perm;
+  assign rsp_cacheable_o = rsp.cacheable;
+  assign rsp_fault_o = rsp.fault;
+  assign rsp_cause_o = rsp.cause;
+  assign ar_valid_o = m_req.ar_valid;
+  assign ar_id_o = m_req.ar.id;
+  assign ar_addr_o = m_req.ar.addr;
+  assign ar_shape_o = {m_req.ar.len, m_req.ar.size, m_req.ar.burst};
+  assign r_ready_o = m_req.r_ready;
+  assign writes_o = m_req.aw_valid || m_req.w_valid;
+  always_comb begin
+    m_rsp = '0;
+    m_rsp.ar_ready = ar_ready_i;
+    m_rsp.r_valid = r_valid_i;
+    m_rsp.r = '{id: r_id_i, data: r_data_i, resp: r_resp_i, last: 1'b1};
+  end
+  assign events_o = {ev.start, ev.done, ev.fault, ev.merge, ev.line_hit, ev.cache_hit};
+  assign event_pte_read_o = ev.pte_read;
+  assign latency_o = ev.latency;
+
+  gw_walker #(
+    .Levels(Levels),
+    .Requests(Requests),
+    .Lines(Lines),
+    .CacheEntries(CacheEntries),
+    .NumContexts(NumContexts)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .ctx_i(ctx),
+    .req_valid_i,
+    .req_ready_o,
+    .req_i(req),
+    .rsp_valid_o,
+    .rsp_o(rsp),
+    .m_req_o(m_req),
+    .m_rsp_i(m_rsp),
+    .inval_i,
+    .inval_busy_o,
+    .event_o(ev)
+  );
+
+endmodule
