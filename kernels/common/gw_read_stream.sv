@@ -51,7 +51,7 @@ module gw_read_stream
   // ---- Shape of a range
   logic [64:0] end_offset;  // bytes from the first beat's first to the range's end
   addr_t last_byte;
-  beat_count_t out_beats;
+  beat_count_t in_beats, out_beats;
   shape_t shape, next_shape;
   logic nothing;
 
@@ -59,10 +59,11 @@ module gw_read_stream
   assign end_offset = {1'b0, range_i.bytes} + 65'(range_i.addr[BeatShift-1:0]);
   assign last_byte = range_i.bytes - 1'b1;
   assign out_beats = nothing ? '0 : {1'b0, last_byte[63:BeatShift]} + 1'b1;
+  assign in_beats = nothing ? '0 : end_offset[64:BeatShift] + beat_count_t'(end_offset[BeatShift-1:0] != '0);
   assign shape.offset = range_i.addr[BeatShift-1:0];
-  assign shape.beats = nothing ? '0 : end_offset[64:BeatShift] + beat_count_t'(end_offset[BeatShift-1:0] != '0);
+  assign shape.beats = in_beats;
   assign shape.tail_bytes = nothing ? '0 : {1'b0, last_byte[BeatShift-1:0]} + 1'b1;
-  assign shape.same_beats = out_beats == shape.beats;
+  assign shape.same_beats = out_beats == in_beats;
 
   // ---- Every range goes to the splitter, and its shape waits for the data. The queue is emptied by the aligner even in an
   // abort: the aligner is kept idle and takes one a cycle.

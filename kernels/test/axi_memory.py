@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory behind a kernel's ``m_axi_gmem`` port: exact cycles, reordering between IDs, stalls, errors, protocol checks."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+from cocotb.triggers import RisingEdge
+
+BEAT = 64
+OKAY, SLVERR = 0, 2
+
+
+@dataclass
+class Policy:
+    """How the memory behaves. The default is the ideal memory: fixed latency, one beat a cycle, in order."""
+
+    latency: int = 4
+    stall_percent: int = 0
+    """Chance that a channel does nothing in a cycle: AR, R, AW, W and B each for itself."""
+    reorder: bool = False
+    """Data and responses of different IDs come in random order, read data interleaved beat by beat."""
+    slow_ids: dict[int, int] = field(default_factory=dict)
+    """Latency of some IDs instead of the common one."""
+    read_errors: list[range] = field(default_factory=list)
+    write_errors: list[range] = field(default_factory=list)
+
+
+@dataclass
+class Burst:
+    """An accepted burst and how far it has got."""
+
+    id: int
+    addr: int
+    beats: int
+    ready: int
+    done: int = 0
+    error: bool = False
+
+
+class AxiMemory:
+    """Serves one AXI4 port from ``data``. Every address a kernel uses must lie in it."""
+
+    def __init__(self, dut, size: int) -> None:
+        self.dut = dut
+        self.data = bytearray(size)
+        self.policy = Policy()
+        self.random = random.Random(0)
+        self.cycle = 0
+        self.reset_counts()
+        self._reads: list[Burst] = []
+        self._writes: deque[Burst] = deque()
+        self._answers: list[Burst] = []
+        self._held: dict[str, tuple] = {}
+
+    def reset_counts(self) -> None:
+        """Starts the statistics afresh."""
+        self.read_bursts: list[tuple[int, int, int]] = []
+        self.write_bursts: list[tuple[int, int, int]] = []
+        self.r_cycles: list[int] = []
+        self.w_cycles: list[int] = []
+        self.max_reads = self.max_writes = 0
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is on the bus."""
+        return not (self._reads or self._writes or self._answers)
+
+    def _pin(self, name: str):
+        return getattr(self.dut, f"m_axi_gmem_{name}")
+
+    def _get(self, name: str) -> int:
+        return int(self._pin(name).value)
+
+    def _awake(self) -> bool:
+        return self.random.randrange(100) >= self.policy.stall_percent
+
+    def _hit(self, ranges: list[range], addr: int) -> bool:
+        return any(r.start < addr + BEAT and addr < r.stop for r in ranges)
+
+    def _take_address(self, channel: str) -> Burst | None:
+        """Checks the address channel and returns the burst that was accepted in this cycle."""
+        if not self._get(f"{channel}VALID"):
+            assert channel not in self._held, f"{channel}VALID fell before {channel}READY"
+            return None
+        fields = tuple(self._get(channel + f) for f in ("ADDR", "ID", "LEN", "SIZE", "BURST"))
+        assert self._held.get(channel, fields) == fields, f"{channel} changed before it was taken"
+        if not self._get(f"{channel}READY"):
+            self._held[channel] = fields
+            return None
+        self._held.pop(channel, None)
+        addr, axi_id, length, size, burst = fields
+        end = addr + (length + 1) * BEAT
+        assert size == 6 and burst == 1 and addr % BEAT == 0, f"{channel}: not an aligned INCR burst of full beats"
+        assert addr // 4096 == (end - 1) // 4096, f"{channel}: burst {addr:#x}..{end:#x} crosses 4 KiB"
+        assert end <= len(self.data), f"{channel}: {end:#x} is outside of memory"
+        latency = self.policy.slow_ids.get(axi_id, self.policy.latency)
+        return Burst(axi_id, addr, length + 1, self.cycle + latency)
+
+    def _next_read(self) -> Burst | None:
+        """The burst whose beat goes out next: the oldest, or with reordering any that is its ID's oldest."""
+        heads: dict[int, Burst] = {}
+        for burst in self._reads:
+            heads.setdefault(burst.id, burst)
+        ready = [b for b in heads.values() if b.ready <= self.cycle]
+        if not ready:
+            return None
+        if self.policy.reorder:
+            return self.random.choice(ready)
+        if self.policy.slow_ids:
+            return ready[0]
+        return ready[0] if ready[0] is self._reads[0] else None
+
+    def _read_channel(self) -> None:
+        if self._get("RVALID") and self._get("RREADY"):
+            self.r_cycles.append(self.cycle)
+            self._pin("RVALID").value = 0
+        elif self._get("RVALID"):
+            return
+        burst = self._next_read()
+        if burst is None or not self._awake():
+            return
+        addr = burst.addr + burst.done * BEAT
+        error = self._hit(self.policy.read_errors, addr)
+        burst.done += 1
+        last = burst.done == burst.beats
+        if last:
+            self._reads.remove(burst)
+        data = bytes(0xEE for _ in range(BEAT)) if error else self.data[addr : addr + BEAT]
+        self._pin("RVALID").value = 1
+        self._pin("RID").value = burst.id
+        self._pin("RDATA").value = int.from_bytes(data, "little")
+        self._pin("RLAST").value = int(last)
+        self._pin("RRESP").value = SLVERR if error else OKAY
+
+    def _write_data(self) -> None:
+        if not (self._get("WVALID") and self._get("WREADY")):
+            return
+        assert self._writes, "write data before its address"
+        burst = self._writes[0]
+        addr = burst.addr + burst.done * BEAT
+        strobe = self._get("WSTRB")
+        data = self._get("WDATA").to_bytes(BEAT, "little")
+        assert strobe, "a beat without any byte"
+        self.w_cycles.append(self.cycle)
+        if self._hit(self.policy.write_errors, addr):
+            burst.error = True
+        elif strobe == 2**BEAT - 1:
+            self.data[addr : addr + BEAT] = data
+        else:
+            for i in range(BEAT):
+                if strobe >> i & 1:
+                    self.data[addr + i] = data[i]
+        burst.done += 1
+        assert self._get("WLAST") == (burst.done == burst.beats), "WLAST in the wrong beat"
+        if burst.done == burst.beats:
+            self._writes.popleft()
+            burst.ready = self.cycle + self.policy.slow_ids.get(burst.id, self.policy.latency)
+            self._answers.append(burst)
+
+    def _write_response(self) -> None:
+        if self._get("BVALID") and not self._get("BREADY"):
+            return
+        self._pin("BVALID").value = 0
+        ready = [b for b in self._answers if b.ready <= self.cycle]
+        if not ready or not self._awake():
+            return
+        burst = self.random.choice(ready) if self.policy.reorder else ready[0]
+        self._answers.remove(burst)
+        self._pin("BVALID").value = 1
+        self._pin("BID").value = burst.id
+        self._pin("BRESP").value = SLVERR if burst.error else OKAY
+
+    async def run(self) -> None:
+        """Serves the port for ever; start it once, before the reset ends."""
+        for name in ("RVALID", "RID", "RDATA", "RLAST", "RRESP", "BVALID", "BID", "BRESP"):
+            self._pin(name).value = 0
+        for name in ("ARREADY", "AWREADY", "WREADY"):
+            self._pin(name).value = 0
+        while True:
+            await RisingEdge(self.dut.ap_clk)
+            self.cycle += 1
+            if not self.dut.ap_rst_n.value:
+                continue
+            if burst := self._take_address("AR"):
+                self.read_bursts.append((burst.id, burst.addr, burst.beats))
+                self._reads.append(burst)
+            if burst := self._take_address("AW"):
+                self.write_bursts.append((burst.id, burst.addr, burst.beats))
+                self._writes.append(burst)
+            self._write_data()
+            self._read_channel()
+            self._write_response()
+            self.max_reads = max(self.max_reads, len(self._reads))
+            self.max_writes = max(self.max_writes, len(self._writes) + len(self._answers))
+            for name in ("ARREADY", "AWREADY", "WREADY"):
+                self._pin(name).value = int(self._awake())

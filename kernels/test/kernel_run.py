@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts a cocotb bench on a kernel: finds its sources and generates its argument package from the manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runner import run
+
+from godwit.card import manifest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMON = ROOT / "kernels" / "common"
+
+
+def manifest_path(name: str) -> Path:
+    """The manifest of one of Godwit's kernels, or of the documented example."""
+    own = ROOT / "kernels" / name / f"{name}.toml"
+    return own if own.is_file() else ROOT / "examples" / "kernel" / f"{name}.toml"
+
+
+def args_package(name: str) -> Path:
+    """Writes the kernel's argument package; the same file for the same content, so that builds are kept."""
+    path = ROOT / "build" / "kernels" / f"{name}_args_pkg.sv"
+    text = manifest.load(manifest_path(name)).args_package()
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return path
+
+
+def run_kernel(name: str, *, id_width: int = 4, testcase: str | None = None) -> None:
+    """Runs the cocotb tests of ``cocotb_NAME`` on kernel ``name``."""
+    run(
+        name,
+        f"cocotb_{name}",
+        here=__file__,
+        parameters={"C_M_AXI_GMEM_ID_WIDTH": id_width},
+        packages=[COMMON / "gw_kernel_pkg.sv", args_package(name)],
+        dirs=[COMMON, manifest_path(name).parent],
+        spec=False,
+        testcase=testcase,
+    )

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benches of the kernels, one test a kernel and ID width."""
+
+import pytest
+from kernel_run import run_kernel
+
+
+@pytest.mark.parametrize("id_width", [1, 4, 6])
+def test_memcopy(id_width):
+    run_kernel("memcopy", id_width=id_width)
