@@ -98,7 +98,7 @@ static inline uint64_t gw_va(const struct gw_pt *pt, uint64_t offset)
 
 static inline int gw_fail_at(struct gw_pt *pt, uint64_t offset, int status)
 {
-	pt->error_va = gw_va(pt, offset);
+	pt->error_va = gw_va(pt, offset) & ~gw_order_mask(GW_PT_ORDER_4K);
 	return status;
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory for tables in the C tests: aborts on any access that is not to an entry of a live frame. */
+#ifndef GODWIT_TEST_MEMORY_H_
+#define GODWIT_TEST_MEMORY_H_
+
+#include <godwit/pt.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MEMORY_FRAMES 48u
+
+#define CHECK(cond)                                                                              \
+	do {                                                                                     \
+		if (!(cond)) {                                                                   \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #cond); \
+			abort();                                                                 \
+		}                                                                                \
+	} while (0)
+
+struct memory {
+	uint64_t words[MEMORY_FRAMES][512];
+	bool live[MEMORY_FRAMES];
+	uint64_t used;   /* live frames */
+	uint64_t limit;  /* frames that may be live */
+	uint64_t give;   /* what alloc returns when it is not 0 */
+	uint64_t writes; /* entries written so far */
+};
+
+extern const struct gw_pt_ops memory_ops;
+
+/* No frame live; at most `limit` of them from now on. */
+void memory_reset(struct memory *memory, uint64_t limit);
+/* Copies the live frames and what is live. */
+void memory_copy(struct memory *to, const struct memory *from);
+/* Aborts unless the same frames are live with the same content. */
+void memory_check_same(const struct memory *a, const struct memory *b);
+
+#endif /* GODWIT_TEST_MEMORY_H_ */
