@@ -74,8 +74,8 @@ def open(
     Raises InputError for an unknown configuration or option, SetupError when a tool is missing, DeviceError
     when the card cannot be opened.
     """
-    native = _native_module()
     library = _library(device, overrides, kernels, waves is not None, build, progress)
+    native = _native_module()
     options: dict[str, Any] = {
         "memory": dict(memory) if memory else None,
         "host_link": dict(host_link) if host_link else None,
@@ -579,5 +579,10 @@ def _library(
             )
         return Path(name).resolve()
     from godwit import cards
+    from godwit.spec import config
 
+    config.load(name, tuple(overrides))
+    for kernel in kernels:
+        cards.brought_kernel(kernel)
+    _native_module()  # said before a build of minutes, not after it
     return cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress).library

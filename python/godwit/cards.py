@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from godwit.errors import InputError, nearest
+from godwit.errors import InputError, SetupError, nearest
 from godwit.toolchain import cache_dir
+
+if TYPE_CHECKING:
+    from godwit.card.build import Card
+    from godwit.card.manifest import Manifest
+    from godwit.report import Progress
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class BuiltCard:
     built: float
     """Seconds since the epoch."""
     newest: bool
-    """Whether ``sim:NAME`` opens this one."""
+    """Whether it is the last one built under its name: what Rust and C open as ``sim:NAME``."""
 
     @property
     def library(self) -> Path:
@@ -51,8 +57,60 @@ def listing() -> list[BuiltCard]:
     return sorted(found, key=lambda card: (card.name, not card.newest, -card.built))
 
 
+def ensure(
+    config: str | Path,
+    overrides: Sequence[str] = (),
+    kernels: Sequence[str | Path] = (),
+    *,
+    waves: bool = False,
+    build: bool = True,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Card:
+    """The card of a configuration, built when it is not in the cache (or `force`).
+
+    kernels: sources or manifests of kernels to build in besides the configuration's. build: False raises SetupError
+    instead of building. Raises InputError for a configuration or kernel that cannot be built.
+    """
+    from godwit.card import build as builder
+
+    for kernel in kernels:
+        brought_kernel(kernel)
+    todo = builder.plan(config, overrides, kernels, waves=waves)
+    if (
+        not build
+        and not (builder.cards_dir() / f"{todo.config.name}-{todo.hash}" / builder.LIBRARY).is_file()
+    ):
+        raise SetupError(
+            f"the card of configuration '{config}' is not built",
+            found="build=False",
+            hint=f"godwit card build {config}",
+        )
+    return builder.build(todo, force=force, progress=progress)
+
+
+def current() -> dict[str, str]:
+    """Hash that each named configuration's card has with the sources as they are now."""
+    from godwit.card import build as builder
+    from godwit.spec import config
+
+    return {name: builder.plan(name).hash for name in config.names()}
+
+
+def brought_kernel(path: str | Path) -> Manifest:
+    """Manifest of a kernel that a user brings, by its source or its TOML file. InputError when it cannot be used."""
+    from godwit.card import manifest
+
+    try:
+        return manifest.load(path)
+    except manifest.ManifestError as error:
+        raise InputError(
+            f"kernel '{path}' cannot be used", found=str(error), hint="docs/kernels.md has an example"
+        ) from None
+
+
 def find(name: str) -> BuiltCard:
-    """The build that ``sim:NAME`` opens, or the one with that hash. InputError when there is none."""
+    """The last build of that name, or the one whose hash begins so. InputError when there is none."""
     cards = listing()
     for card in cards:
         if (card.newest and card.name == name) or (len(name) >= 6 and card.hash.startswith(name)):

@@ -149,23 +149,19 @@ def _cache() -> Check:
 
 def _cards() -> Iterator[Check]:
     from godwit import cards
-    from godwit.spec import config
 
     try:
-        names = config.names()
+        current = cards.current()
     except GodwitError:
-        return  # no source tree: said above
-    built = {card.name: card for card in cards.listing() if card.newest}
-    for name in sorted({*names, *built}):
-        if name in built:
-            yield _try_card(name, built[name].library)
+        return  # no source tree, or no tools: said above
+    built = {(card.name, card.hash): card for card in cards.listing()}
+    for name, digest in current.items():
+        if card := built.get((name, digest)):
+            yield _try_card(name, card.library)
         else:
+            found = "built from older sources" if any(other == name for other, _ in built) else "not built"
             yield Check(
-                f"sim:{name}",
-                "absent",
-                "not built",
-                "runs on this configuration",
-                f"godwit card build {name}",
+                f"sim:{name}", "absent", found, "runs on this configuration", f"godwit card build {name}"
             )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+Done = subprocess.CompletedProcess[str]
 SEED = int(os.environ.get("GODWIT_SEED") or random.SystemRandom().randrange(1 << 32))
 
 
@@ -29,7 +30,7 @@ def seed() -> int:
 
 
 @pytest.fixture
-def godwit(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def godwit(tmp_path: Path) -> Callable[..., Done]:
     """Runs the command in `tmp_path` as a user's shell does, with output that is not a terminal."""
 
     def run(*args: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -42,6 +43,23 @@ def godwit(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             timeout=600,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Runs the command inside this process: the same but for the start-up, which is most of the time."""
+
+    def run(*args: str | Path, **env: str) -> Done:
+        from godwit.cli.app import run
+
+        for name, value in {"COLUMNS": "100", **env}.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        code = run([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return Done(args, code, captured.out, captured.err)
 
     return run
 

@@ -47,8 +47,7 @@ def build(
 ) -> None:
     """Build a card: the RTL of a configuration with its kernels, as a shared library in the cache.
 
-    A card with the same sources and configuration is taken from the cache. `sim:NAME` opens the last one
-    built under NAME.
+    A card of the same sources and configuration is taken from the cache.
     """
     from godwit import cards
 
@@ -78,6 +77,7 @@ def list_cards(as_json: Json = False) -> None:
     from godwit.units import bytes_text
 
     built = cards.listing()
+    current = {*cards.current().items()}
     named = {name: config.load(name).description for name in config.names()}
     if as_json:
         document = {
@@ -90,6 +90,7 @@ def list_cards(as_json: Json = False) -> None:
                     "size_bytes": card.size_bytes,
                     "built": card.built,
                     "newest": card.newest,
+                    "current": (card.name, card.hash) in current,
                 }
                 for card in built
             ],
@@ -109,7 +110,7 @@ def list_cards(as_json: Json = False) -> None:
             table.add_row(f"sim:{name}", named.get(name, ""), "[dim]not built[/dim]", "", "")
         for card in builds:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(card.built))
-            digest = card.hash if card.newest else f"[dim]{card.hash} (replaced)[/dim]"
+            digest = card.hash if (name, card.hash) in current else f"[dim]{card.hash} (other)[/dim]"
             device, about = (f"sim:{name}", named.get(name, "yours")) if card is builds[0] else ("", "")
             table.add_row(device, about, digest, bytes_text(card.size_bytes), when)
     console.print(table)
@@ -146,12 +147,10 @@ def info(
 
 @app.command()
 def prune(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Remove all cards, not only the replaced ones.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove all cards.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove cards that a newer build of the same name has replaced."""
+    """Remove cards that are neither of the sources as they are nor the last built under their name."""
     from godwit import cards
     from godwit.units import bytes_text
 

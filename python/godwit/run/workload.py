@@ -86,9 +86,9 @@ class Setup:
                     hint="choose another --config",
                 )
             return own
-        from godwit.card import manifest
+        from godwit.cards import brought_kernel
 
-        brought = manifest.load(self.kernel)
+        brought = brought_kernel(self.kernel)
         wanted = [arg["name"] for arg in card.kernels[own]["args"]] if own in card.kernels else None
         has = [arg.name for arg in brought.args]
         if wanted is not None and set(wanted) != set(has):
