@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What every backend of the runtime can do.
 
+use std::sync::Arc;
+
 use crate::{CardError, Description, Memory, Ports};
 
 /// A card, whatever stands behind it. Calls take `&mut self`: a card does one thing at a time.
@@ -10,8 +12,8 @@ pub trait Device: Send {
     /// What the card is.
     fn description(&self) -> &Description;
 
-    /// Device memory.
-    fn memory(&self) -> &Memory;
+    /// Device memory. It may be kept longer than the card is open.
+    fn memory(&self) -> &Arc<Memory>;
 
     /// Reads a register of the card's register space.
     fn reg_read(&mut self, offset: u64) -> Result<u32, CardError>;
@@ -28,6 +30,14 @@ pub trait Device: Send {
 
     /// Copies out of device memory over the host link.
     fn download(&mut self, device_addr: u64, data: &mut [u8]) -> Result<(), CardError>;
+
+    /// Lets the card reach `memory` at bus address `bus_addr` of the host aperture, in place of what was there; `None`
+    /// takes it away.
+    fn set_host_window(
+        &mut self,
+        bus_addr: u64,
+        memory: Option<Arc<Memory>>,
+    ) -> Result<(), CardError>;
 
     /// What the card has done since it was opened.
     fn stats(&self) -> Result<Stats, CardError>;

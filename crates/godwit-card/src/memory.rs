@@ -3,6 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, MemfdFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -103,16 +104,26 @@ impl Memory {
         Ok(())
     }
 
-    /// Reads one aligned 64-bit word, as the walker would.
+    /// Reads one aligned 64-bit word, with a single access.
     pub fn read_u64(&self, addr: u64) -> Result<u64, CardError> {
-        let mut bytes = [0; 8];
-        self.read(addr, &mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        Ok(u64::from_le(self.word(addr)?.load(Ordering::Acquire)))
     }
 
-    /// Writes one 64-bit word.
+    /// Writes one aligned 64-bit word, with a single access after all that was written before.
     pub fn write_u64(&self, addr: u64, value: u64) -> Result<(), CardError> {
-        self.write(addr, &value.to_le_bytes())
+        self.word(addr)?.store(value.to_le(), Ordering::Release);
+        Ok(())
+    }
+
+    fn word(&self, addr: u64) -> Result<&AtomicU64, CardError> {
+        let at = self.at(addr, 8)?;
+        if addr % 8 != 0 {
+            return Err(CardError::Invalid(format!(
+                "a 64-bit word at {addr:#x}, which is no multiple of 8"
+            )));
+        }
+        // SAFETY: the word is mapped as long as `self` lives, and aligned because mappings are.
+        Ok(unsafe { AtomicU64::from_ptr(at.cast()) })
     }
 
     /// Makes `[addr, addr + len)` read as zero and gives its pages back to the host.

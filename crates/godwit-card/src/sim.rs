@@ -66,7 +66,7 @@ pub struct SimCard {
     functions: Functions,
     card: NonNull<RawCard>,
     description: Description,
-    memory: Memory,
+    memory: Arc<Memory>,
     /// Memory the card reaches through the aperture, by bus address.
     windows: HashMap<u64, Arc<Memory>>,
     /// Read bytes submitted to ports and not polled yet: an upper bound of what a poll brings.
@@ -99,8 +99,10 @@ impl SimCard {
             });
         }
         let description = describe(&functions, path)?;
-        if let Some(wanted) = &options.spec_hash
-            && *wanted != description.spec_hash
+        if let Some(wanted) = options
+            .spec_hash
+            .as_ref()
+            .filter(|wanted| **wanted != description.spec_hash)
         {
             let (name, found) = (description.name, description.spec_hash);
             return Err(CardError::Spec {
@@ -116,7 +118,7 @@ impl SimCard {
                 functions,
                 card,
                 description,
-                memory,
+                memory: Arc::new(memory),
                 windows: HashMap::new(),
                 pending_read_bytes: 0,
                 scratch: Vec::new(),
@@ -127,33 +129,6 @@ impl SimCard {
                 Err(error)
             }
         }
-    }
-
-    /// Lets the card reach `memory` at host bus address `bus_addr`; a window that was there is replaced.
-    pub fn map_host(&mut self, bus_addr: u64, memory: Arc<Memory>) -> Result<(), CardError> {
-        // SAFETY: the card is open; the window's memory is kept in `windows` until the card no longer knows it.
-        let status = unsafe {
-            (self.functions.host_window)(
-                self.card.as_ptr(),
-                bus_addr,
-                memory.host_ptr().cast(),
-                memory.size(),
-            )
-        };
-        self.check(status)?;
-        self.windows.insert(bus_addr, memory);
-        Ok(())
-    }
-
-    /// Takes the window at `bus_addr` away.
-    pub fn unmap_host(&mut self, bus_addr: u64) -> Result<(), CardError> {
-        // SAFETY: the card is open; size 0 removes the window and reads nothing.
-        let status = unsafe {
-            (self.functions.host_window)(self.card.as_ptr(), bus_addr, std::ptr::null_mut(), 0)
-        };
-        self.check(status)?;
-        self.windows.remove(&bus_addr);
-        Ok(())
     }
 
     /// Turns a status into a result with the card's message.
@@ -268,7 +243,7 @@ impl Device for SimCard {
         &self.description
     }
 
-    fn memory(&self) -> &Memory {
+    fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }
 
@@ -300,6 +275,27 @@ impl Device for SimCard {
 
     fn download(&mut self, device_addr: u64, data: &mut [u8]) -> Result<(), CardError> {
         self.transfer(false, device_addr, data.as_mut_ptr(), data.len())
+    }
+
+    fn set_host_window(
+        &mut self,
+        bus_addr: u64,
+        memory: Option<Arc<Memory>>,
+    ) -> Result<(), CardError> {
+        let (host, size) = match &memory {
+            Some(memory) => (memory.host_ptr(), memory.size()),
+            None => (std::ptr::null_mut(), 0),
+        };
+        // SAFETY: the card is open; the memory is kept in `windows` until the card no longer knows it.
+        let status = unsafe {
+            (self.functions.host_window)(self.card.as_ptr(), bus_addr, host.cast(), size)
+        };
+        self.check(status)?;
+        match memory {
+            Some(memory) => self.windows.insert(bus_addr, memory),
+            None => self.windows.remove(&bus_addr),
+        };
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, CardError> {

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How device memory for a buffer is chosen.
+
+use godwit_core::{PageSize, Perm};
+
+use crate::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
+
+/// What kernels may do with a buffer. The host may always do both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Read it.
+    Read,
+    /// Read and write it. There is no write-only memory: the page-table format reserves W without R.
+    #[default]
+    ReadWrite,
+}
+
+impl Access {
+    pub(crate) fn perm(self) -> Perm {
+        match self {
+            Self::Read => Perm::Read,
+            Self::ReadWrite => Perm::ReadWrite,
+        }
+    }
+}
+
+/// Which pages a buffer is mapped with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PagePolicy {
+    /// The largest that fit into it; the size is only rounded up to 4 KiB.
+    #[default]
+    Auto,
+    /// Only pages of this size; the size is rounded up to whole ones.
+    Only(PageSize),
+}
+
+impl PagePolicy {
+    /// Largest page that may be used.
+    pub(crate) fn max_page(self) -> PageSize {
+        match self {
+            Self::Auto => PageSize::Size1G,
+            Self::Only(size) => size,
+        }
+    }
+
+    /// Sizes of the pieces that memory is taken in, largest first.
+    fn granules(self, len: u64) -> Vec<u64> {
+        match self {
+            Self::Auto => PAGE_BYTES.into_iter().filter(|page| *page <= len).collect(),
+            Self::Only(size) => vec![size.bytes()],
+        }
+    }
+}
+
+/// Whether the memory behind a buffer is in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contiguity {
+    /// In one piece when there is one that large.
+    #[default]
+    Preferred,
+    /// In one piece, or not at all. Launches with physical addresses need it.
+    Required,
+    /// Not looked for: the largest pages, wherever they are.
+    Ignored,
+}
+
+/// Options of [`Context::alloc`](crate::Context::alloc).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AllocOptions {
+    pub(crate) pages: PagePolicy,
+    pub(crate) access: Access,
+    pub(crate) contiguity: Contiguity,
+}
+
+impl AllocOptions {
+    /// The largest pages, readable and writable, in one piece when possible.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Maps with these pages.
+    pub fn pages(mut self, pages: PagePolicy) -> Self {
+        self.pages = pages;
+        self
+    }
+
+    /// Allows kernels this.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Wants this contiguity.
+    pub fn contiguity(mut self, contiguity: Contiguity) -> Self {
+        self.contiguity = contiguity;
+        self
+    }
+}
+
+/// Frames for a buffer, and where its addresses must lie for its pages to be large.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// In the order of the virtual addresses.
+    pub extents: Vec<Extent>,
+    /// Bytes, whole pages.
+    pub len: u64,
+    /// The virtual address must be `phase` modulo `align`.
+    pub align: u64,
+    /// See `align`.
+    pub phase: u64,
+}
+
+/// Takes frames for `bytes` (at least 1); `None` when there are not enough of the kind asked for.
+pub(crate) fn plan(frames: &mut FrameAllocator, bytes: u64, options: AllocOptions) -> Option<Plan> {
+    let rounding = match options.pages {
+        PagePolicy::Auto => FRAME_BYTES,
+        PagePolicy::Only(size) => size.bytes(),
+    };
+    let len = bytes.checked_next_multiple_of(rounding)?;
+    let granules = options.pages.granules(len);
+    let align = *granules.first()?;
+    let one_piece = |frames: &mut FrameAllocator| {
+        granules
+            .iter()
+            .find_map(|granule| frames.alloc_contiguous(len, *granule))
+            .map(|extent| vec![extent])
+    };
+    let extents = match options.contiguity {
+        Contiguity::Required => one_piece(frames),
+        Contiguity::Preferred => {
+            one_piece(frames).or_else(|| frames.alloc_scattered(len, &granules))
+        }
+        Contiguity::Ignored => frames.alloc_scattered(len, &granules),
+    }?;
+    let phase = extents.first()?.pa % align;
+    Some(Plan {
+        extents,
+        len,
+        align,
+        phase,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn a_buffer_is_aligned_to_the_largest_page_in_it() {
+        let mut frames = FrameAllocator::new(64 * MIB);
+        plan(&mut frames, 1, AllocOptions::new()).unwrap();
+        let large = plan(&mut frames, 3 * MIB, AllocOptions::new()).unwrap();
+        assert_eq!(
+            large.extents,
+            [Extent {
+                pa: 2 * MIB,
+                len: 3 * MIB
+            }]
+        );
+        assert_eq!((large.align, large.phase), (2 * MIB, 0));
+    }
+
+    #[test]
+    fn a_page_size_rounds_the_buffer_up() {
+        let mut frames = FrameAllocator::new(64 * MIB);
+        let only = |size| AllocOptions::new().pages(PagePolicy::Only(size));
+        assert_eq!(
+            plan(&mut frames, 1, only(PageSize::Size64K)).unwrap().len,
+            1 << 16
+        );
+        assert_eq!(
+            plan(&mut frames, 2 * MIB + 1, only(PageSize::Size2M))
+                .unwrap()
+                .len,
+            4 * MIB
+        );
+        assert_eq!(plan(&mut frames, 1, only(PageSize::Size1G)), None);
+    }
+
+    #[test]
+    fn without_a_large_enough_piece_several_are_taken() {
+        let mut frames = FrameAllocator::new(8 * MIB);
+        let hole = frames.alloc_contiguous(3 * MIB, FRAME_BYTES).unwrap();
+        let kept = frames.alloc_contiguous(2 * MIB, FRAME_BYTES).unwrap();
+        frames.free(hole);
+        assert_eq!(
+            plan(
+                &mut frames,
+                4 * MIB,
+                AllocOptions::new().contiguity(Contiguity::Required)
+            ),
+            None
+        );
+        let scattered = plan(&mut frames, 4 * MIB, AllocOptions::new()).unwrap();
+        assert_eq!(
+            scattered.extents,
+            [
+                Extent {
+                    pa: 0,
+                    len: 2 * MIB
+                },
+                Extent {
+                    pa: 6 * MIB,
+                    len: 2 * MIB
+                }
+            ]
+        );
+        assert!(
+            scattered
+                .extents
+                .iter()
+                .all(|extent| extent.end() <= kept.pa || extent.pa >= kept.end())
+        );
+    }
+
+    #[test]
+    fn an_unaligned_piece_still_lets_pages_be_large() {
+        let mut frames = FrameAllocator::new(7 * MIB);
+        frames.alloc_contiguous(MIB / 2, FRAME_BYTES).unwrap();
+        let plan = plan(&mut frames, 6 * MIB, AllocOptions::new()).unwrap();
+        assert_eq!(
+            plan.extents,
+            [Extent {
+                pa: MIB / 2,
+                len: 6 * MIB
+            }]
+        );
+        assert_eq!((plan.align, plan.phase), (2 * MIB, MIB / 2));
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An address space on a card.
+
+use std::sync::Arc;
+
+use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm};
+
+use crate::alloc::AllocOptions;
+use crate::buffer::Buffer;
+use crate::card::Card;
+use crate::state::{ContextState, State};
+use crate::{Error, mmu};
+
+/// One address space (a process, as the hardware sees it). Clones are handles of the same one; it ends with the last of
+/// them, and every buffer holds one.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    card: Card,
+    id: usize,
+    serial: u64,
+    mode: Mode,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A card that is closed, hung or another process's has nothing left to be undone.
+        let _ = self
+            .card
+            .shared
+            .with(|state| state.close_context(self.id, self.serial));
+    }
+}
+
+impl Context {
+    pub(crate) fn new(card: &Card, mode: Option<Mode>) -> Result<Self, Error> {
+        let levels = card.description().config.walker.levels;
+        let widest = match levels {
+            3 => Mode::Sv39,
+            4 => Mode::Sv48,
+            _ => Mode::Sv57,
+        };
+        let mode = mode.unwrap_or(widest);
+        if mode.levels() > levels {
+            return Err(Error::Argument(format!(
+                "the card walks {levels} levels: {widest:?} at most, not {mode:?}"
+            )));
+        }
+        card.shared.with(|state| {
+            let id = state.contexts.iter().position(Option::is_none);
+            let id = id.ok_or(Error::NoContext {
+                count: state.contexts.len() as u32,
+            })?;
+            let table = PageTable::new(card.shared.pool.clone(), mode)?;
+            mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())))?;
+            let serial = state.serial();
+            state.contexts[id] = Some(ContextState {
+                serial,
+                table,
+                buffers: Default::default(),
+            });
+            Ok(Self {
+                inner: Arc::new(Inner {
+                    card: card.clone(),
+                    id,
+                    serial,
+                    mode,
+                }),
+            })
+        })
+    }
+
+    /// The card it is on.
+    pub fn card(&self) -> &Card {
+        &self.inner.card
+    }
+
+    /// Its translation mode.
+    pub fn mode(&self) -> Mode {
+        self.inner.mode
+    }
+
+    /// Its number in the hardware.
+    pub fn id(&self) -> u32 {
+        self.inner.id as u32
+    }
+
+    /// End of the addresses that a user program can have in this mode.
+    pub(crate) fn address_limit(&self) -> u64 {
+        1 << (self.inner.mode.va_bits() - 1)
+    }
+
+    /// Device memory of `bytes` bytes, zeroed, mapped into this context and into this process at the same address.
+    pub fn alloc(&self, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
+        Buffer::new(self, bytes, options)
+    }
+
+    /// Bytes of device memory that its page tables take.
+    pub fn table_bytes(&self) -> Result<u64, Error> {
+        self.with_table(|table| Ok(table.table_bytes()))
+    }
+
+    /// Physical address of its root table.
+    pub fn root(&self) -> Result<u64, Error> {
+        self.with_table(|table| Ok(table.root()))
+    }
+
+    /// The page around an address as the page table has it: the oracle of what the hardware must do.
+    pub fn lookup(&self, va: u64) -> Result<Option<Mapping>, Error> {
+        self.with_table(|table| match table.lookup(va) {
+            Ok(mapping) => Ok(Some(mapping)),
+            Err(error) if error.kind() == godwit_core::ErrorKind::Corrupt => Err(error.into()),
+            Err(_) => Ok(None),
+        })
+    }
+
+    /// Maps physical memory by hand; the process sees nothing of it. Pages are the largest that fit, up to `max_page`.
+    pub fn map(
+        &self,
+        va: u64,
+        pa: u64,
+        bytes: u64,
+        perm: Perm,
+        max_page: PageSize,
+    ) -> Result<(), Error> {
+        self.with_table(|table| Ok(table.map(va, pa, bytes, perm, max_page)?))
+    }
+
+    /// Undoes [`Context::map`], and returns when no access can use the mapping any more.
+    pub fn unmap(&self, va: u64, bytes: u64) -> Result<(), Error> {
+        let Inner {
+            card, id, serial, ..
+        } = &*self.inner;
+        card.shared
+            .with(|state| state.unmap(*id, *serial, va, bytes))
+    }
+
+    /// Changes what a mapping allows, and returns when no access can use what was taken away.
+    pub fn protect(&self, va: u64, bytes: u64, perm: Perm) -> Result<(), Error> {
+        let Inner {
+            card, id, serial, ..
+        } = &*self.inner;
+        card.shared.with(|state| {
+            let mut invalidation = godwit_core::Invalidation::with_capacity(0);
+            state
+                .context(*id, *serial)?
+                .table
+                .protect(va, bytes, perm, &mut invalidation)?;
+            if invalidation.is_needed() {
+                mmu::invalidate(state.device.as_mut())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Ends the context now: kernels that use it are stopped, its mappings and tables are gone. Its buffers keep their
+    /// memory for the host until they are dropped. Closing twice does nothing.
+    pub fn close(&self) -> Result<(), Error> {
+        let Inner {
+            card, id, serial, ..
+        } = &*self.inner;
+        card.shared.with(|state| state.close_context(*id, *serial))
+    }
+
+    /// Its number, if it is one of `card` and open.
+    pub(crate) fn check(&self, card: &Card, state: &mut State) -> Result<usize, Error> {
+        if !Arc::ptr_eq(&self.inner.card.shared, &card.shared) {
+            return Err(Error::Argument("the context is one of another card".into()));
+        }
+        state.context(self.inner.id, self.inner.serial)?;
+        Ok(self.inner.id)
+    }
+
+    pub(crate) fn serial(&self) -> u64 {
+        self.inner.serial
+    }
+
+    fn with_table<R>(
+        &self,
+        work: impl FnOnce(&mut PageTable<crate::table_memory::FramePool>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let Inner {
+            card, id, serial, ..
+        } = &*self.inner;
+        card.shared
+            .with(|state| work(&mut state.context(*id, *serial)?.table))
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Context {}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("id", &self.inner.id)
+            .field("mode", &self.inner.mode)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kernels at work.
+
+use godwit_card::{Arg, ArgKind, Device, Kernel, Stats, closest};
+use godwit_core::layout;
+
+use crate::card::Card;
+use crate::context::Context;
+use crate::state::{Running, State};
+use crate::value::{Value, as_u32};
+use crate::{Error, mmu};
+
+/// Cycles a cancelled kernel gets to come to its end with every access refused.
+const STOP_MAX_CYCLES: u64 = 200_000;
+/// Cycles between two looks at the clock while waiting.
+const SLICE_CYCLES: u64 = 1 << 20;
+
+/// A launch in preparation; see [`Card::kernel`].
+#[must_use = "nothing runs before `start` or `run`"]
+pub struct LaunchBuilder<'a> {
+    card: &'a Card,
+    kernel: &'a Kernel,
+    context: Option<&'a Context>,
+    args: Vec<(String, Value<'a>)>,
+    bare: bool,
+    timeout_cycles: Option<u64>,
+}
+
+/// What a kernel has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// Cycles from the start to the interrupt.
+    pub cycles: u64,
+    /// Virtual time of these cycles, in picoseconds.
+    pub time_ps: u64,
+    /// Virtual time of the whole launch: arguments written, kernel run, results read.
+    pub launch_ps: u64,
+    /// What the card did from the start to the interrupt.
+    pub stats: Stats,
+    /// Result registers, in the kernel's order.
+    pub results: Vec<(String, u64)>,
+}
+
+impl Completion {
+    /// The result register `name`.
+    pub fn result(&self, name: &str) -> Option<u64> {
+        self.results
+            .iter()
+            .find(|(result, _)| result == name)
+            .map(|(_, value)| *value)
+    }
+}
+
+/// A kernel that was started. Dropped before it is done, it is cancelled.
+#[must_use = "a launch that is dropped is cancelled"]
+pub struct Launch {
+    card: Card,
+    kernel: Kernel,
+    serial: u64,
+    timeout_cycles: Option<u64>,
+    /// Before the arguments were written.
+    called: Stats,
+    /// When the kernel was started.
+    started: Stats,
+    finished: bool,
+}
+
+impl<'a> LaunchBuilder<'a> {
+    pub(crate) fn new(card: &'a Card, kernel: &'a Kernel) -> Self {
+        Self {
+            card,
+            kernel,
+            context: None,
+            args: Vec::new(),
+            bare: false,
+            timeout_cycles: None,
+        }
+    }
+
+    /// Gives an argument.
+    pub fn arg(mut self, name: &str, value: impl Into<Value<'a>>) -> Self {
+        self.args.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Runs in this context; without it, in that of the buffers.
+    pub fn context(mut self, context: &'a Context) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Gives physical addresses and switches translation off, to compare. Every buffer must be in one piece.
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
+    /// Stops the kernel when it is not done by then.
+    pub fn timeout_cycles(mut self, cycles: u64) -> Self {
+        self.timeout_cycles = Some(cycles);
+        self
+    }
+
+    /// Runs the kernel to its end.
+    pub fn run(self) -> Result<Completion, Error> {
+        self.start()?.wait()
+    }
+
+    /// Starts the kernel. Its buffers must live until it is done: freeing one stops it.
+    pub fn start(self) -> Result<Launch, Error> {
+        self.check_names()?;
+        let context = self.common_context()?;
+        let port = self.kernel.port;
+        self.card.shared.with(|state| {
+            state.require_idle(port, &self.card.shared.description)?;
+            let id = context
+                .map(|context| context.check(self.card, state))
+                .transpose()?;
+            let registers = self.registers(state, context)?;
+            let called = state.device.stats()?;
+            match id {
+                _ if self.bare => state.bind(port, layout::PORT_MODE_BARE, 0)?,
+                Some(id) => state.bind(port, layout::PORT_MODE_TRANSLATE, id)?,
+                None => state.bind(port, layout::PORT_MODE_OFF, 0)?,
+            }
+            // An older fault must not take the place of one of this launch in the record.
+            if state.device.run(0, 0)? & layout::IRQ_MMU as u32 != 0 {
+                state.collect_faults()?;
+            }
+            while state.fault_of(port).is_some() {}
+            let serial = state.serial();
+            let started = start(state, port, &registers)?;
+            let buffers = self.buffers().map(|(_, buffer)| buffer.address()).collect();
+            state.ports[port as usize].running = Some(Running {
+                serial,
+                context: context.map(Context::serial),
+                buffers,
+            });
+            Ok(Launch {
+                card: self.card.clone(),
+                kernel: self.kernel.clone(),
+                serial,
+                timeout_cycles: self.timeout_cycles,
+                called,
+                started,
+                finished: false,
+            })
+        })
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = (&str, &'a crate::Buffer)> {
+        self.args.iter().filter_map(|(name, value)| match value {
+            Value::Buffer(buffer) => Some((name.as_str(), *buffer)),
+            _ => None,
+        })
+    }
+
+    fn bad(&self, problem: std::fmt::Arguments<'_>) -> Error {
+        Error::Argument(format!("kernel `{}`: {problem}", self.kernel.name))
+    }
+
+    /// The context asked for, or the one of the buffers, which must all agree.
+    fn common_context(&self) -> Result<Option<&'a Context>, Error> {
+        let mut context = self.context;
+        for (name, buffer) in self.buffers() {
+            if **context.get_or_insert(buffer.context()) != *buffer.context() {
+                return Err(self.bad(format_args!("buffer `{name}` belongs to another context")));
+            }
+        }
+        Ok(context)
+    }
+
+    /// Every argument is given once, and none that is not the caller's to give.
+    fn check_names(&self) -> Result<(), Error> {
+        let inputs = || {
+            self.kernel
+                .args
+                .iter()
+                .filter(|arg| !arg.kind.is_result())
+                .map(|arg| arg.name.as_str())
+        };
+        for (index, (name, _)) in self.args.iter().enumerate() {
+            if self.args[..index]
+                .iter()
+                .any(|(earlier, _)| earlier == name)
+            {
+                return Err(self.bad(format_args!("argument `{name}` is given twice")));
+            }
+            if inputs().any(|input| input == name) {
+                continue;
+            }
+            if self.kernel.args.iter().any(|arg| arg.name == *name) {
+                return Err(self.bad(format_args!(
+                    "`{name}` is a result, which the kernel writes: do not give it"
+                )));
+            }
+            let hint = match closest(name, inputs()) {
+                Some(closest) => format!("did you mean `{closest}`?"),
+                None => format!("it takes {}", inputs().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(self.bad(format_args!("no argument `{name}`; {hint}")));
+        }
+        let missing: Vec<_> = inputs()
+            .filter(|input| !self.args.iter().any(|(name, _)| name == input))
+            .collect();
+        if !missing.is_empty() {
+            return Err(self.bad(format_args!("missing arguments: {}", missing.join(", "))));
+        }
+        Ok(())
+    }
+
+    /// The words to write into the control block, each with its offset.
+    fn registers(
+        &self,
+        state: &mut State,
+        context: Option<&Context>,
+    ) -> Result<Vec<(u64, u32)>, Error> {
+        let mut registers = Vec::new();
+        for (name, value) in &self.args {
+            let Some(arg) = self.kernel.args.iter().find(|arg| arg.name == *name) else {
+                continue;
+            };
+            let number = self.number(arg, *value, state, context)?;
+            registers.push((arg.offset, number as u32));
+            if arg.kind != ArgKind::U32 {
+                registers.push((arg.offset + 4, (number >> 32) as u32));
+            }
+        }
+        Ok(registers)
+    }
+
+    /// What the kernel is given for an argument.
+    fn number(
+        &self,
+        arg: &Arg,
+        value: Value<'_>,
+        state: &mut State,
+        context: Option<&Context>,
+    ) -> Result<u64, Error> {
+        let name = &arg.name;
+        match (arg.kind, value) {
+            (ArgKind::Buffer, Value::Null | Value::Number(0)) => Ok(0),
+            (ArgKind::Buffer, Value::Address(address)) => Ok(address),
+            (ArgKind::Buffer, Value::Number(address)) => self.pointer(arg, address, state, context),
+            (ArgKind::Buffer, Value::Buffer(buffer)) => {
+                self.pointer(arg, buffer.address(), state, context)
+            }
+            (ArgKind::U32, Value::Number(number)) => {
+                as_u32(number).map(u64::from).ok_or_else(|| {
+                    self.bad(format_args!(
+                        "argument `{name}` has 32 bits, {number} needs more"
+                    ))
+                })
+            }
+            (_, Value::Number(number)) => Ok(number),
+            (kind, other) => {
+                let given = match other {
+                    Value::Buffer(_) => "a buffer",
+                    Value::Null => "nothing",
+                    _ => "an address",
+                };
+                Err(self.bad(format_args!(
+                    "argument `{name}` is a {}, not {given}",
+                    kind.name()
+                )))
+            }
+        }
+    }
+
+    /// An address in a live buffer of the context, as the kernel must be given it.
+    fn pointer(
+        &self,
+        arg: &Arg,
+        address: u64,
+        state: &mut State,
+        context: Option<&Context>,
+    ) -> Result<u64, Error> {
+        let name = &arg.name;
+        let Some(context) = context else {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is an address: say of which context"
+            )));
+        };
+        let context = state.context(context.id() as usize, context.serial())?;
+        let around = context.buffers.range(..=address).next_back();
+        let Some((_, buffer)) = around.filter(|(start, buffer)| address - **start < buffer.len)
+        else {
+            return Err(self.bad(format_args!(
+                "argument `{name}`: {address:#x} is in no buffer of the context"
+            )));
+        };
+        if arg.access.is_some_and(|access| access.writes()) && !buffer.writable {
+            return Err(self.bad(format_args!(
+                "it writes `{name}`, but that buffer is read-only: allocate it readable and writable"
+            )));
+        }
+        if !self.bare {
+            return Ok(address);
+        }
+        if !buffer.contiguous {
+            return Err(self.bad(format_args!(
+                "buffer `{name}` is not physically contiguous, which a launch with physical addresses needs: allocate it so"
+            )));
+        }
+        Ok(context.table.lookup(address)?.translate(address))
+    }
+}
+
+/// First register of the kernel on `port`.
+fn control_block(port: u32) -> u64 {
+    u64::from(layout::REGISTER_SPACE_KERNEL_BASE)
+        + u64::from(port) * u64::from(layout::REGISTER_SPACE_KERNEL_STRIDE)
+}
+
+fn irq_of(port: u32) -> u32 {
+    (layout::IRQ_KERNEL0 as u32) << port
+}
+
+/// Writes arguments and start bit; returns the statistics of the start.
+fn start(state: &mut State, port: u32, registers: &[(u64, u32)]) -> Result<Stats, Error> {
+    let base = control_block(port);
+    let kernel = &mut state.ports[port as usize];
+    if !kernel.interrupts {
+        kernel.interrupts = true;
+        state
+            .device
+            .reg_write(base + u64::from(layout::HLS_GIE), 1)?;
+        state.device.reg_write(
+            base + u64::from(layout::HLS_IER),
+            layout::HLS_IRQ_DONE as u32,
+        )?;
+    }
+    for (offset, value) in registers {
+        state.device.reg_write(base + offset, *value)?;
+    }
+    state.device.reg_write(
+        base + u64::from(layout::HLS_AP_CTRL),
+        layout::HLS_CTRL_START as u32,
+    )?;
+    Ok(state.device.stats()?)
+}
+
+/// Lets time pass until the kernel on `port` is done; then its interrupt is acknowledged.
+fn step(
+    device: &mut dyn Device,
+    port: u32,
+    max_cycles: u64,
+) -> Result<Option<(Stats, u32)>, Error> {
+    let irq = device.run(max_cycles, irq_of(port))?;
+    if irq & irq_of(port) == 0 {
+        return Ok(None);
+    }
+    let stats = device.stats()?;
+    device.reg_write(
+        control_block(port) + u64::from(layout::HLS_ISR),
+        layout::HLS_IRQ_DONE as u32,
+    )?;
+    Ok(Some((stats, irq)))
+}
+
+/// Stops the launch on `port`: with its port off every access is refused, so that the kernel comes to its end; what was
+/// translated before has ended when the invalidation is acknowledged. Returns whether the kernel stopped.
+pub(crate) fn cancel(state: &mut State, port: u32) -> Result<bool, Error> {
+    state.ports[port as usize].running = None;
+    // Until the end is known.
+    state.ports[port as usize].stuck = true;
+    state.bind(port, layout::PORT_MODE_OFF, 0)?;
+    mmu::invalidate(state.device.as_mut())?;
+    let stopped = step(state.device.as_mut(), port, STOP_MAX_CYCLES)?.is_some();
+    state.ports[port as usize].stuck = !stopped;
+    state.collect_faults()?;
+    while state.fault_of(port).is_some() {}
+    Ok(stopped)
+}
+
+impl Launch {
+    /// Lets at most `max_cycles` pass; `None` while the kernel is not done.
+    pub fn poll(&mut self, max_cycles: u64) -> Result<Option<Completion>, Error> {
+        let port = self.kernel.port;
+        let card = self.card.clone();
+        let result = card.shared.with(|state| {
+            self.require_running(state)?;
+            let done = step(state.device.as_mut(), port, max_cycles);
+            let Some((stats, irq)) = done.map_err(|error| self.with_fault(state, error))? else {
+                return Ok(None);
+            };
+            state.ports[port as usize].running = None;
+            if irq & layout::IRQ_MMU as u32 != 0 {
+                state.collect_faults()?;
+            }
+            if let Some(record) = state.fault_of(port) {
+                return Err(Error::Fault(Box::new(
+                    state.explain(record, &card.shared.description),
+                )));
+            }
+            self.complete(state, stats).map(Some)
+        });
+        self.finished = !matches!(result, Ok(None));
+        result
+    }
+
+    /// Waits until the kernel is done.
+    pub fn wait(mut self) -> Result<Completion, Error> {
+        loop {
+            let slice = self
+                .left()?
+                .map_or(SLICE_CYCLES, |left| left.min(SLICE_CYCLES));
+            match self.poll(slice)? {
+                Some(done) => return Ok(done),
+                None if slice == 0 => return Err(self.time_out()),
+                None => {}
+            }
+        }
+    }
+
+    /// Cycles until the timeout, if there is one.
+    pub fn left(&self) -> Result<Option<u64>, Error> {
+        let Some(timeout) = self.timeout_cycles else {
+            return Ok(None);
+        };
+        let cycles = self.card.stats()?.cycles - self.started.cycles;
+        Ok(Some(timeout.saturating_sub(cycles)))
+    }
+
+    /// Stops the kernel because its time is over; the error to return.
+    pub fn time_out(&mut self) -> Error {
+        let cycles = self.timeout_cycles.unwrap_or_default();
+        match self.cancel() {
+            Ok(stopped) => Error::Timeout {
+                kernel: self.kernel.name.clone(),
+                cycles,
+                stopped,
+            },
+            Err(error) => error,
+        }
+    }
+
+    /// Stops the kernel; returns whether it did stop. If it did not, it cannot be launched any more.
+    pub fn cancel(&mut self) -> Result<bool, Error> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(true);
+        }
+        self.card
+            .shared
+            .with(|state| match self.require_running(state) {
+                Ok(()) => cancel(state, self.kernel.port),
+                Err(_) => Ok(!state.ports[self.kernel.port as usize].stuck),
+            })
+    }
+
+    fn require_running(&self, state: &State) -> Result<(), Error> {
+        match &state.ports[self.kernel.port as usize].running {
+            Some(running) if running.serial == self.serial => Ok(()),
+            _ => Err(Error::Cancelled {
+                kernel: self.kernel.name.clone(),
+                why: "a buffer or the context that it used was freed",
+            }),
+        }
+    }
+
+    /// A hang with the fault that probably led to it.
+    fn with_fault(&self, state: &mut State, error: Error) -> Error {
+        let Error::Hang(message) = error else {
+            return error;
+        };
+        let kernel = &self.kernel.name;
+        // The registers may hang as well: then there is no more to say.
+        let fault = state
+            .collect_faults()
+            .ok()
+            .and_then(|()| state.fault_of(self.kernel.port));
+        Error::Hang(match fault {
+            Some(record) => {
+                let fault = state.explain(record, &self.card.shared.description);
+                format!("kernel `{kernel}` hangs: {message}; before that: {fault}")
+            }
+            None => format!("kernel `{kernel}` hangs: {message}"),
+        })
+    }
+
+    /// Reads the results.
+    fn complete(&self, state: &mut State, ended: Stats) -> Result<Completion, Error> {
+        let base = control_block(self.kernel.port);
+        let mut results = Vec::new();
+        for arg in self.kernel.args.iter().filter(|arg| arg.kind.is_result()) {
+            let mut value = u64::from(state.device.reg_read(base + arg.offset)?);
+            if arg.kind == ArgKind::OutU64 {
+                value |= u64::from(state.device.reg_read(base + arg.offset + 4)?) << 32;
+            }
+            results.push((arg.name.clone(), value));
+        }
+        let stats = ended.since(&self.started);
+        let launch_ps = state.device.stats()?.time_ps - self.called.time_ps;
+        Ok(Completion {
+            cycles: stats.cycles,
+            time_ps: stats.time_ps,
+            launch_ps,
+            stats,
+            results,
+        })
+    }
+}
+
+impl Drop for Launch {
+    fn drop(&mut self) {
+        // What cannot be stopped is marked, and reported by the next launch.
+        let _ = self.cancel();
+    }
+}

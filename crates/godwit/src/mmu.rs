@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The MMU's registers, as procedures.
+
+use godwit_card::{CardError, Device};
+use godwit_core::{Mode, layout};
+
+use crate::counters::{ChannelCounters, Counters, PortCounters, WalkerCounters};
+use crate::{Error, regs};
+
+/// `id.magic`.
+const MAGIC: u32 = 0x4757;
+/// `id.major` this runtime was written for.
+const MAJOR: u32 = 1;
+/// An invalidation ends with the accesses in flight; one that takes longer than this hangs.
+const INVALIDATE_MAX_CYCLES: u64 = 10_000_000;
+
+const BASE: u64 = layout::REGISTER_SPACE_MMU_BASE as u64;
+
+fn read(device: &mut dyn Device, register: u64) -> Result<u32, CardError> {
+    device.reg_read(BASE + register)
+}
+
+fn write(device: &mut dyn Device, register: u64, value: u32) -> Result<(), CardError> {
+    device.reg_write(BASE + register, value)
+}
+
+/// The two halves of a 64-bit register that does not change meanwhile.
+fn read64(device: &mut dyn Device, register: u64) -> Result<u64, CardError> {
+    let low = read(device, register)?;
+    let high = read(device, register + 4)?;
+    Ok(u64::from(high) << 32 | u64::from(low))
+}
+
+/// Checks that the hardware is the one this program was generated for, and lets faults raise the interrupt line.
+pub(crate) fn bring_up(device: &mut dyn Device) -> Result<(), Error> {
+    let id = read(device, regs::ID)?;
+    let magic = (id & regs::ID_MAGIC_MASK) >> regs::ID_MAGIC_SHIFT;
+    let major = (id & regs::ID_MAJOR_MASK) >> regs::ID_MAJOR_SHIFT;
+    if (magic, major) != (MAGIC, MAJOR) {
+        return Err(Error::Hardware(format!(
+            "the identification register reads {id:#010x}, not {MAGIC:#06x} with major version {MAJOR}: this is no card \
+             that this program knows"
+        )));
+    }
+    let found = read(device, regs::SPEC_HASH)?;
+    if found != layout::SPEC_HASH {
+        let name = device.description().name.clone();
+        let (found, wanted) = (format!("{found:08x}"), format!("{:08x}", layout::SPEC_HASH));
+        return Err(CardError::Spec {
+            name,
+            found,
+            wanted,
+        }
+        .into());
+    }
+    Ok(write(
+        device,
+        regs::IRQ_ENABLE,
+        regs::IRQ_ENABLE_FAULT_MASK,
+    )?)
+}
+
+/// Sets a context's root table, or takes it away.
+pub(crate) fn set_context(
+    device: &mut dyn Device,
+    id: usize,
+    root: Option<(Mode, u64)>,
+) -> Result<(), CardError> {
+    let value = root.map_or(0, |(mode, root)| {
+        u64::from(mode.code()) << layout::FSC_MODE_SHIFT
+            | (root >> layout::PT_PAGE_SHIFT) << layout::FSC_PPN_SHIFT
+    });
+    let register = regs::CONTEXTS_FSC + id as u64 * regs::CONTEXTS_FSC_STRIDE;
+    // The hardware takes both halves with the write of the upper one.
+    write(device, register, value as u32)?;
+    write(device, register + 4, (value >> 32) as u32)
+}
+
+/// Binds a port; `mode` is one of `layout::PORT_MODE_*`.
+pub(crate) fn bind_port(
+    device: &mut dyn Device,
+    port: u32,
+    mode: u32,
+    context: usize,
+) -> Result<(), CardError> {
+    let register = regs::PORT_BINDING + u64::from(port) * regs::PORT_STRIDE;
+    let context = (context as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT;
+    write(
+        device,
+        register,
+        mode << regs::PORT_BINDING_MODE_SHIFT | context,
+    )
+}
+
+/// Drops everything cached and waits until no access uses what was looked up before.
+pub(crate) fn invalidate(device: &mut dyn Device) -> Result<(), Error> {
+    let start = device.stats()?.cycles;
+    write(device, regs::INVALIDATE, regs::INVALIDATE_START_MASK)?;
+    while read(device, regs::INVALIDATE)? & regs::INVALIDATE_BUSY_MASK != 0 {
+        let cycles = device.stats()?.cycles - start;
+        if cycles > INVALIDATE_MAX_CYCLES {
+            return Err(Error::Hang(format!(
+                "an invalidation was not acknowledged within {cycles} cycles: an access that was translated before has \
+                 not ended"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What the fault record holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FaultRecord {
+    pub cause: u32,
+    pub port: u32,
+    pub context: u32,
+    pub write: bool,
+    pub id: u16,
+    pub address: u64,
+    /// Faults that found the record occupied, since the counters were cleared.
+    pub lost: u32,
+}
+
+/// Takes the fault record, if there is one, and makes room for the next.
+pub(crate) fn take_fault(device: &mut dyn Device) -> Result<Option<FaultRecord>, CardError> {
+    let fault = read(device, regs::FAULT)?;
+    if fault & regs::FAULT_VALID_MASK == 0 {
+        return Ok(None);
+    }
+    let record = FaultRecord {
+        cause: (fault & regs::FAULT_CAUSE_MASK) >> regs::FAULT_CAUSE_SHIFT,
+        port: (fault & regs::FAULT_PORT_MASK) >> regs::FAULT_PORT_SHIFT,
+        context: (fault & regs::FAULT_CONTEXT_ID_MASK) >> regs::FAULT_CONTEXT_ID_SHIFT,
+        write: fault & regs::FAULT_WRITE_MASK != 0,
+        id: (read(device, regs::FAULT_ID)? & regs::FAULT_ID_ID_MASK) as u16,
+        address: read64(device, regs::FAULT_ADDRESS)?,
+        lost: read(device, regs::FAULTS_LOST)?,
+    };
+    // In this order a fault that comes between the two raises the interrupt again.
+    write(device, regs::IRQ_PENDING, regs::IRQ_PENDING_FAULT_MASK)?;
+    write(device, regs::FAULT, regs::FAULT_VALID_MASK)?;
+    Ok(Some(record))
+}
+
+/// All counters as of one cycle: they stand still while they are read.
+pub(crate) fn counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardError> {
+    write(
+        device,
+        regs::COUNT_CONTROL,
+        regs::COUNT_CONTROL_INHIBIT_MASK,
+    )?;
+    let counters = read_counters(device, ports);
+    write(device, regs::COUNT_CONTROL, 0)?;
+    counters
+}
+
+fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardError> {
+    let ports = (0..u64::from(ports))
+        .map(|port| {
+            let base = port * regs::PORT_COUNTERS_PORT_STRIDE;
+            Ok(PortCounters {
+                read: ChannelCounters {
+                    requests: read64(device, base + regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
+                    hits: read64(device, base + regs::PORT_COUNTERS_PORT_AR_HITS)?,
+                    misses: read64(device, base + regs::PORT_COUNTERS_PORT_AR_MISSES)?,
+                    faults: read64(device, base + regs::PORT_COUNTERS_PORT_AR_FAULTS)?,
+                    stalls: read64(device, base + regs::PORT_COUNTERS_PORT_AR_STALLS)?,
+                },
+                write: ChannelCounters {
+                    requests: read64(device, base + regs::PORT_COUNTERS_PORT_AW_REQUESTS)?,
+                    hits: read64(device, base + regs::PORT_COUNTERS_PORT_AW_HITS)?,
+                    misses: read64(device, base + regs::PORT_COUNTERS_PORT_AW_MISSES)?,
+                    faults: read64(device, base + regs::PORT_COUNTERS_PORT_AW_FAULTS)?,
+                    stalls: read64(device, base + regs::PORT_COUNTERS_PORT_AW_STALLS)?,
+                },
+            })
+        })
+        .collect::<Result<_, CardError>>()?;
+    Ok(Counters {
+        ports,
+        walker: WalkerCounters {
+            walks: read64(device, regs::WALKER_COUNTERS_WALKS)?,
+            latency_sum: read64(device, regs::WALKER_COUNTERS_LATENCY_SUM)?,
+            latency_max: read64(device, regs::WALKER_COUNTERS_LATENCY_MAX)?,
+            faults: read64(device, regs::WALKER_COUNTERS_FAULTS)?,
+            merges: read64(device, regs::WALKER_COUNTERS_MERGES)?,
+            line_hits: read64(device, regs::WALKER_COUNTERS_LINE_HITS)?,
+            cache_hits: read64(device, regs::WALKER_COUNTERS_CACHE_HITS)?,
+            pte_reads: read64(device, regs::WALKER_COUNTERS_PTE_READS)?,
+        },
+        faults_lost: read(device, regs::FAULTS_LOST)?,
+    })
+}
+
+/// Sets every counter to zero.
+pub(crate) fn clear_counters(device: &mut dyn Device) -> Result<(), CardError> {
+    write(device, regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a kernel's argument can be.
+
+use crate::Buffer;
+
+/// A kernel's argument.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// The null pointer, for a buffer.
+    Null,
+    /// A buffer's first address.
+    Buffer(&'a Buffer),
+    /// A number, signed ones in two's complement; for a buffer an address inside a live buffer of the context.
+    Number(u64),
+    /// An address for a buffer that is given to the kernel as it is, checked by nobody but the hardware.
+    Address(u64),
+}
+
+impl<'a> From<&'a Buffer> for Value<'a> {
+    fn from(buffer: &'a Buffer) -> Self {
+        Self::Buffer(buffer)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<i32> for Value<'_> {
+    fn from(number: i32) -> Self {
+        Self::from(i64::from(number))
+    }
+}
+
+impl From<usize> for Value<'_> {
+    fn from(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+/// The low 32 bits of a number that fits them, unsigned or as a negative number.
+pub(crate) fn as_u32(number: u64) -> Option<u32> {
+    let signed = number as i64;
+    (number <= u64::from(u32::MAX) || (i64::from(i32::MIN)..0).contains(&signed))
+        .then_some(number as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_32_bits_may_be_negative() {
+        assert_eq!(as_u32(u64::from(u32::MAX)), Some(u32::MAX));
+        assert_eq!(as_u32(-1i64 as u64), Some(u32::MAX));
+        assert_eq!(as_u32(1 << 32), None);
+        assert_eq!(as_u32(i64::from(i32::MIN) as u64 - 1), None);
+    }
+}
