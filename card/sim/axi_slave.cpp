@@ -106,7 +106,7 @@ void AxiSlave::sample(uint64_t cycle) {
     sample_write(cycle);
     if (r_valid_) {
         if (top_.mem_r_ready_o[port_]) {
-            moved(cycle);
+            shared_.last_handshake = cycle;
             if (shared_.trace.on()) shared_.trace.answer(cycle, name_, false, reading_->id, reading_->resp);
             r_valid_ = false;
             r_.since = kNever;
@@ -120,7 +120,7 @@ void AxiSlave::sample(uint64_t cycle) {
     }
     if (answering_) {
         if (top_.mem_b_ready_o[port_]) {
-            moved(cycle);
+            shared_.last_handshake = cycle;
             if (shared_.trace.on()) shared_.trace.answer(cycle, name_, true, answering_->id, answering_->resp);
             b_.since = kNever;
             answered(*answering_);
@@ -146,7 +146,7 @@ void AxiSlave::sample_address(AddressChannel& channel, const char* name, bool va
         return;
     }
     channel.since = kNever;
-    moved(cycle);
+    shared_.last_handshake = cycle;
     accept(address, write, cycle);
 }
 
@@ -167,7 +167,7 @@ void AxiSlave::sample_write(uint64_t cycle) {
         return;
     }
     w_.since = kNever;
-    moved(cycle);
+    shared_.last_handshake = cycle;
     if (shared_.trace.on()) shared_.trace.write_beat(cycle, name_);
     if (no_data_.empty()) {
         early_ = std::make_unique<Beat>(beat());

@@ -29,8 +29,6 @@ class AxiSlave {
 
     /// One line for each handshake that is missing; none when the port is idle.
     void report_waiting(std::vector<std::string>& out) const;
-    /// Cycle of the latest handshake on this port; kNever when there was none.
-    uint64_t last_handshake() const { return last_handshake_; }
     /// Last cycle for which the memory model or the link has promised an answer; 0 when there is none.
     uint64_t busy_until() const;
 
@@ -63,7 +61,6 @@ class AxiSlave {
     Burst* next_answer(std::deque<Burst*>& bursts, uint64_t cycle);
     void answered(Burst& burst);
     Burst& new_burst();
-    void moved(uint64_t cycle) { shared_.last_handshake = last_handshake_ = cycle; }
     std::string where() const;
     [[noreturn]] void violation(const std::string& what) const;
 
@@ -85,7 +82,6 @@ class AxiSlave {
     bool r_valid_ = false;
     unsigned off_model_ = 0;  // outstanding bursts whose time the memory model does not decide
     uint64_t cycle_ = 0;
-    uint64_t last_handshake_ = kNever;
 
     std::vector<std::unique_ptr<Burst>> storage_;
     std::vector<Burst*> free_;

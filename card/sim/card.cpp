@@ -44,7 +44,8 @@ Card::Card(const Options& options)
               .events = {},
               .answers_in_order = options.memory.model == MemoryOptions::Model::kFixed},
       watchdog_(options.watchdog_cycles),
-      axil_(shared_) {
+      axil_(shared_),
+      kernel_ports_(shared_) {
     context_.fatalOnError(false);
     context_.timeunit(-12);
     context_.timeprecision(-12);
@@ -90,6 +91,7 @@ void Card::step() {
         throw;
     }
     axil_.sample(cycle_);
+    kernel_ports_.sample(cycle_);
     timing_->tick(cycle_);
     evaluate(1);
     ++cycle_;
@@ -118,14 +120,15 @@ void Card::inspect() {
     }
     for (const PortMaster& master : masters_) master.report_waiting(waiting);
     axil_.report_waiting(waiting);
+    kernel_ports_.report_waiting(waiting);
     for (unsigned k = 0; k < kNumKernels; ++k) {
         if (!kernels_[k].started || !(waited_irqs_ >> (1 + k) & 1)) continue;
-        const uint64_t last = slaves_[k].last_handshake();
+        const uint64_t last = kernel_ports_.last_handshake(k);
         std::string text = format("kernel %u (%s) was started in cycle %llu and has not raised its interrupt", k,
                                   port_name(k).c_str(), ull(kernels_[k].since));
         text += last == kNever || last < kernels_[k].since
-                    ? std::string(": it has done nothing at all on its memory port")
-                    : format(": the last handshake on its memory port was in cycle %llu", ull(last));
+                    ? std::string(": it has done nothing at all on its AXI port")
+                    : format(": the last handshake on its AXI port was in cycle %llu", ull(last));
         waiting.push_back(text + " (if it only computes, raise watchdog_cycles; if it has finished, enable its interrupt)");
     }
     watchdog_.judge(cycle_, shared_.last_handshake, busy_until, waiting);

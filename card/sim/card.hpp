@@ -17,6 +17,7 @@
 #include "axi_slave.hpp"
 #include "axil_master.hpp"
 #include "gw_card.h"
+#include "kernel_ports.hpp"
 #include "port_master.hpp"
 #include "shared.hpp"
 #include "watchdog.hpp"
@@ -81,6 +82,7 @@ class Card {
     std::deque<PortAnswer> answers_;
     std::vector<PortMaster> masters_;
     AxilMaster axil_;
+    KernelPorts kernel_ports_;
 
     uint64_t cycle_ = 0;
     Femtoseconds link_time_ = 0;

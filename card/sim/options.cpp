@@ -151,7 +151,8 @@ Options parse_options(const char* describe, const char* overrides) {
     const json built = parse(describe, "the card's own description");
     const json config = built.value("config", json::object());
 
-    Section card(config.value("card", json::object()), "card");
+    const json card_config = config.value("card", json::object());
+    Section card(card_config, "card");
     card.take("clock_mhz", options.clock_mhz, 1e-3, 1e5);
     card.take("memory_bytes", options.memory_bytes, 4096, uint64_t{1} << 55);
     card.take("watchdog_cycles", options.watchdog_cycles, 0, std::numeric_limits<uint64_t>::max());

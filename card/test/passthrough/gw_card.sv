@@ -4,7 +4,7 @@
 // combinationally, so a handshake on one side is the same handshake in the same cycle on the other. It can be told to
 // break in a chosen way.
 //
-// External port 0 and 1: to their own memory ports; port 0 through the faults below. Port 2: reads to the walker's port,
+// External ports 0 and 1: to their own memory ports; port 0 through the faults below. Port 2: reads to the walker's port,
 // writes to its own. Kernel 0 (`sleeper`) has registers and never does anything.
 //
 // Registers: 0x00 scratch; 0x04 faults (bits below); 0x08 interrupt lines; 0x0c cycles after which line 0 is raised;
@@ -26,6 +26,8 @@ module gw_card #(
   input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
+  output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
+  output logic [4:0]            acc_ready_o [NumPorts],
   output logic [NumIrq-1:0]     irq_o
 );
 
@@ -33,6 +35,7 @@ module gw_card #(
 
   // One fault a bit.
   typedef struct packed {
+    logic stuck_kernel; // 9: the sleeper offers AR before translation and is not heard
     logic strb_all;     // 8: all strobes set, whatever the beat's lanes
     logic flip_wlast;   // 7: WLAST inverted
     logic wander_ar;    // 6: the AR address changes every cycle
@@ -81,8 +84,11 @@ module gw_card #(
     mem_req_o[3] = ext_req_i[2];
     mem_req_o[3].ar_valid = 1'b0;
     pt_req_o = '0;
-    pt_req_o.ar = ext_req_i[2].ar;
     pt_req_o.ar.id = $bits(pt_req_o.ar.id)'(ext_req_i[2].ar.id);
+    pt_req_o.ar.addr = ext_req_i[2].ar.addr;
+    pt_req_o.ar.len = ext_req_i[2].ar.len;
+    pt_req_o.ar.size = ext_req_i[2].ar.size;
+    pt_req_o.ar.burst = ext_req_i[2].ar.burst;
     pt_req_o.ar_valid = ext_req_i[2].ar_valid;
     pt_req_o.r_ready = ext_req_i[2].r_ready;
     ext_rsp_o[2] = mem_rsp_i[3];
@@ -95,6 +101,13 @@ module gw_card #(
   end
 
   assign mem_req_o[0] = '0;
+  assign acc_valid_o[0] = {4'b0, faults_q.stuck_kernel};
+  assign acc_ready_o[0] = '0;
+  for (genvar i = 1; i < NumPorts; i++) begin : gen_acc
+    // The external ports' masters are in the simulation, which watches them itself.
+    assign acc_valid_o[i] = '0;
+    assign acc_ready_o[i] = '0;
+  end
   assign irq_o = irq_q;
 
   // Registers: a write is taken when address and data are there, one answer at a time.
@@ -135,6 +148,7 @@ module gw_card #(
       {faults_q, scratch_q, delay_q, ap_ctrl_q, cycle_q, irq_q} <= '0;
       {b_valid_q, r_valid_q, b_resp_q, r_resp_q, r_data_q} <= '0;
     end else begin
+      assert (!faults_q.assertion) else $error("the assertion that was asked for");
       cycle_q <= cycle_q + 1;
       if (delay_q != 0) begin
         delay_q <= delay_q - 1;
@@ -160,10 +174,6 @@ module gw_card #(
         endcase
       end
     end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) assert (!faults_q.assertion) else $error("the assertion that was asked for");
   end
 
 endmodule
