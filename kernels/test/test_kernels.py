@@ -8,3 +8,12 @@ from kernel_run import run_kernel
 @pytest.mark.parametrize("id_width", [1, 4, 6])
 def test_memcopy(id_width):
     run_kernel("memcopy", id_width=id_width)
+
+
+@pytest.mark.parametrize("id_width", [1, 4])
+def test_split(id_width):
+    run_kernel("split", id_width=id_width)
+
+
+def test_array_sum():
+    run_kernel("array_sum")
