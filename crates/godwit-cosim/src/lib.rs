@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Randomized co-simulation of the translation path.
+//!
+//! A card whose ports are all driven from here gets random reads and writes from several contexts at once; the page
+//! tables of `core/` say what each of them must do, and a copy of memory says what it must bring. Every answer is
+//! checked for data, response and order, every address that reaches memory against the oracle's, every fault against
+//! the fault record and the counters. Between batches tables change (map, protect, unmap), ports change their context,
+//! and only what must be invalidated is.
+//!
+//! A run is a function of its [`Options`]: the same seed gives the same cycles.
+
+mod check;
+mod frames;
+mod shadow;
+mod traffic;
+mod world;
+
+use std::collections::BTreeMap;
+
+use godwit_card::{CardError, OpenOptions, PortAnswers, PortBatch, SimCard};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::json;
+
+use crate::world::World;
+
+/// The generator: fast, and the same on every machine.
+pub(crate) type Random = Xoshiro256PlusPlus;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Card with external ports only, as `sim:NAME`.
+    pub device: String,
+    /// Everything random comes from it.
+    pub seed: u64,
+    /// Reads and writes to send.
+    pub accesses: u64,
+    /// Of these, how many at a time; tables change between batches.
+    pub batch: usize,
+    /// Random back-pressure on every memory channel and port, in percent of the cycles.
+    pub stall_percent: u32,
+    /// Memory latency in cycles, page tables included.
+    pub latency_cycles: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            device: "sim:cosim".to_owned(),
+            seed: 1,
+            accesses: 100_000,
+            batch: 4096,
+            stall_percent: 20,
+            latency_cycles: 20,
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Reads answered with data.
+    pub reads: u64,
+    /// Writes done.
+    pub writes: u64,
+    /// Accesses refused, by the cause the oracle gave.
+    pub faults: BTreeMap<String, u64>,
+    /// Invalidations sent.
+    pub invalidations: u64,
+    /// Clock cycles.
+    pub cycles: u64,
+    /// Reads of page-table lines.
+    pub pte_reads: u64,
+    /// Accesses by the size of the page they went to, in KiB.
+    pub by_page_kib: BTreeMap<u64, u64>,
+}
+
+/// Why a run stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum CosimError {
+    /// The card itself failed: it hung, or could not be opened.
+    #[error(transparent)]
+    Card(#[from] CardError),
+    /// A page-table operation failed that should not have.
+    #[error(transparent)]
+    Tables(#[from] godwit_core::Error),
+    /// The RTL and the oracle disagree.
+    #[error("seed {seed}, batch {batch}: {what}")]
+    Mismatch {
+        /// The run's seed.
+        seed: u64,
+        /// Which batch, from 0.
+        batch: u64,
+        /// Who said what.
+        what: String,
+    },
+    /// The card is not one this can drive.
+    #[error("card `{device}`: {what}")]
+    Unsuitable {
+        /// The card.
+        device: String,
+        /// What is missing and what to do.
+        what: String,
+    },
+}
+
+/// Runs one co-simulation to its end or to the first difference.
+///
+/// # Errors
+/// See [`CosimError`].
+pub fn run(options: &Options) -> Result<Report, CosimError> {
+    let open = OpenOptions::new()
+        .set(
+            "memory",
+            json!({
+                "model": "fixed",
+                "latency_cycles": options.latency_cycles,
+                "page_table_latency_cycles": options.latency_cycles,
+                "requests_per_cycle": 4.0,
+            }),
+        )
+        .set(
+            "stall",
+            json!({"seed": options.seed, "percent": options.stall_percent}),
+        );
+    let card = SimCard::open(&options.device, &open)?;
+    let mut random = Random::seed_from_u64(options.seed);
+    let mut world = World::new(card, &options.device, &mut random)?;
+    let mut report = Report::default();
+    let mut requests = PortBatch::new();
+    let mut answers = PortAnswers::new();
+    let mut left = options.accesses;
+    let mut number = 0;
+    while left > 0 {
+        let size = left.min(options.batch as u64);
+        let mismatch = |what: String| CosimError::Mismatch {
+            seed: options.seed,
+            batch: number,
+            what,
+        };
+        world.change(&mut random)?;
+        requests.clear();
+        let plan = traffic::plan(&mut world, size as usize, &mut random, &mut requests)?;
+        let events = world.drive(&requests, &mut answers)?;
+        check::answers(&plan, &answers).map_err(mismatch)?;
+        check::addresses(&plan, &events, world.port_count()).map_err(mismatch)?;
+        check::faults(&plan, &mut world)?.map_err(mismatch)?;
+        plan.count(&mut report);
+        left -= size;
+        number += 1;
+    }
+    world
+        .finish(&mut report)?
+        .map_err(|what| CosimError::Mismatch {
+            seed: options.seed,
+            batch: number,
+            what,
+        })?;
+    Ok(report)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A million random accesses through the RTL. `GODWIT_SEED` repeats one seed; without it the seeds are fixed.
+
+use godwit_cosim::{Options, Report, run};
+
+const ACCESSES: u64 = 1_048_576;
+
+fn first_seed() -> u64 {
+    match std::env::var("GODWIT_SEED") {
+        Ok(seed) => seed.parse().expect("GODWIT_SEED is a number"),
+        Err(_) => 1,
+    }
+}
+
+fn check(report: &Report) {
+    assert!(report.reads > 0 && report.writes > 0, "{report:?}");
+    for page_kib in [4, 64, 2048, 1 << 20] {
+        assert!(
+            report.by_page_kib.contains_key(&page_kib),
+            "no page of {page_kib} KiB: {report:?}"
+        );
+    }
+    for cause in ["13", "15", "256", "258", "2048"] {
+        assert!(
+            report.faults.contains_key(cause),
+            "no fault with cause {cause}: {report:?}"
+        );
+    }
+    assert!(report.invalidations > 0, "{report:?}");
+}
+
+#[test]
+fn a_million_random_accesses_do_what_the_tables_say() {
+    // Half with heavy back-pressure, half with none, so that both full queues and full speed are met.
+    for (number, stall_percent, latency_cycles) in [(0, 30, 20), (1, 0, 50)] {
+        let seed = first_seed() + number;
+        println!("seed {seed}");
+        let report = run(&Options {
+            seed,
+            accesses: ACCESSES / 2,
+            stall_percent,
+            latency_cycles,
+            ..Options::default()
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+        println!("{report:?}");
+        check(&report);
+    }
+}
+
+#[test]
+fn a_seed_repeats_its_run() {
+    let options = Options {
+        seed: first_seed(),
+        accesses: 4096,
+        ..Options::default()
+    };
+    let [first, second] = [(); 2].map(|()| run(&options).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(first, second);
+}
+
+#[test]
+fn the_smallest_queues_lose_nothing() {
+    let report = run(&Options {
+        device: "sim:cosim-small".to_owned(),
+        seed: first_seed(),
+        accesses: 65_536,
+        ..Options::default()
+    })
+    .unwrap_or_else(|error| panic!("{error}"));
+    println!("{report:?}");
+    assert!(report.reads > 0 && report.writes > 0);
+}
