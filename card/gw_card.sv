@@ -27,6 +27,9 @@ module gw_card #(
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
+  // Handshakes of the accelerator ports before translation, to look at: {B, W, AW, R, AR}
+  output logic [4:0]            acc_valid_o [NumPorts],
+  output logic [4:0]            acc_ready_o [NumPorts],
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumKernels:0]   irq_o
 );
@@ -37,15 +40,15 @@ module gw_card #(
 
   function automatic region_t region_base();
     region_base[0] = gw_spec_pkg::RegisterSpaceMmuBase;
-    for (int unsigned k = 0; k < NumKernels; k++) begin
-      region_base[1+k] = gw_spec_pkg::RegisterSpaceKernelBase + k * gw_spec_pkg::RegisterSpaceKernelStride;
+    for (int unsigned i = 1; i < NumSlaves; i++) begin
+      region_base[i] = gw_spec_pkg::RegisterSpaceKernelBase + (i - 1) * gw_spec_pkg::RegisterSpaceKernelStride;
     end
   endfunction
 
   function automatic region_t region_mask();
     region_mask[0] = (32'd1 << gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH) - 1;
-    for (int unsigned k = 0; k < NumKernels; k++) begin
-      region_mask[1+k] = gw_spec_pkg::RegisterSpaceKernelStride - 1;
+    for (int unsigned i = 1; i < NumSlaves; i++) begin
+      region_mask[i] = gw_spec_pkg::RegisterSpaceKernelStride - 1;
     end
   endfunction
 
@@ -93,6 +96,15 @@ module gw_card #(
     .pt_rsp_i,
     .irq_o     (irq_o[0])
   );
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_observe
+    assign acc_valid_o[i] = {
+      port_rsp[i].b_valid, port_req[i].w_valid, port_req[i].aw_valid, port_rsp[i].r_valid, port_req[i].ar_valid
+    };
+    assign acc_ready_o[i] = {
+      port_req[i].b_ready, port_rsp[i].w_ready, port_rsp[i].aw_ready, port_req[i].r_ready, port_rsp[i].ar_ready
+    };
+  end
 
   if (NumKernels > 0) begin : gen_kernels
     req_t kernel_req[NumKernels];

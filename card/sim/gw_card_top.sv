@@ -8,7 +8,8 @@
 `include "gw_axi_typedef.svh"
 
 module gw_card_top #(
-  localparam int unsigned NumMem = gw_config_pkg::NumPorts + 1,
+  localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
+  localparam int unsigned NumMem = NumPorts + 1,
   localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1,
   localparam int unsigned DataWidth = gw_config_pkg::DataWidth,
@@ -95,17 +96,29 @@ module gw_card_top #(
   input  logic                   ext_b_ready_i  [NumExt],
   output logic [TopIdWidth-1:0]  ext_b_id_o     [NumExt],
   output logic [1:0]             ext_b_resp_o   [NumExt],
+  // Observation: handshakes of the accelerator ports before translation, for the watchdog
+  output logic                   acc_ar_valid_o [NumPorts],
+  output logic                   acc_ar_ready_o [NumPorts],
+  output logic                   acc_r_valid_o  [NumPorts],
+  output logic                   acc_r_ready_o  [NumPorts],
+  output logic                   acc_aw_valid_o [NumPorts],
+  output logic                   acc_aw_ready_o [NumPorts],
+  output logic                   acc_w_valid_o  [NumPorts],
+  output logic                   acc_w_ready_o  [NumPorts],
+  output logic                   acc_b_valid_o  [NumPorts],
+  output logic                   acc_b_ready_o  [NumPorts],
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
 
   localparam int unsigned IdWidth = gw_config_pkg::IdWidth;
-  localparam int unsigned NumPorts = gw_config_pkg::NumPorts;
 
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
 
   gw_axi_pkg::axil_req_t axil_req;
   gw_axi_pkg::axil_rsp_t axil_rsp;
+  logic [4:0] acc_valid[NumPorts];
+  logic [4:0] acc_ready[NumPorts];
   port_req_t mem_req[NumPorts];
   port_rsp_t mem_rsp[NumPorts];
   port_req_t ext_req[NumExt];
@@ -127,6 +140,8 @@ module gw_card_top #(
     .pt_rsp_i  (pt_rsp),
     .ext_req_i (ext_req),
     .ext_rsp_o (ext_rsp),
+    .acc_valid_o(acc_valid),
+    .acc_ready_o(acc_ready),
     .irq_o
   );
 
@@ -188,6 +203,11 @@ module gw_card_top #(
     }, \
     r_valid:  mem_r_valid_i[__i] \
   };
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_acc
+    assign {acc_b_valid_o[i], acc_w_valid_o[i], acc_aw_valid_o[i], acc_r_valid_o[i], acc_ar_valid_o[i]} = acc_valid[i];
+    assign {acc_b_ready_o[i], acc_w_ready_o[i], acc_aw_ready_o[i], acc_r_ready_o[i], acc_ar_ready_o[i]} = acc_ready[i];
+  end
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_mem
     `GW_MASTER_TO_PINS(i, mem_req[i])

@@ -106,6 +106,11 @@ def peakrdl() -> None:
         _package_dir(package, install="peakrdl==1.5.0")
 
 
+def json_include() -> Path:
+    """Include directory of the header-only JSON library that the card's C++ uses."""
+    return _package_dir("nlohmann_json", install="nlohmann-json==3.12.0") / "include"
+
+
 @functools.cache
 def has_lz4() -> bool:
     """Whether lz4.h and liblz4 are there: Verilator's FST waves need them."""

@@ -114,7 +114,7 @@ module gw_csr #(
   );
   assign hwif_in.contexts.rd_ack = hwif_out.contexts.req && !hwif_out.contexts.req_is_wr;
   assign hwif_in.contexts.wr_ack = hwif_out.contexts.req && hwif_out.contexts.req_is_wr;
-  assign hwif_in.contexts.rd_data = hwif_in.contexts.rd_ack ? ctx_rdata : '0;
+  assign hwif_in.contexts.rd_data = (hwif_out.contexts.req && !hwif_out.contexts.req_is_wr) ? ctx_rdata : '0;
 
   // Counters. Writes to them are taken and change nothing.
   localparam int unsigned PortAddrWidth = $bits(hwif_out.port_counters.addr);
@@ -144,10 +144,10 @@ module gw_csr #(
   );
   assign hwif_in.walker_counters.rd_ack = hwif_out.walker_counters.req && !hwif_out.walker_counters.req_is_wr;
   assign hwif_in.walker_counters.wr_ack = hwif_out.walker_counters.req && hwif_out.walker_counters.req_is_wr;
-  assign hwif_in.walker_counters.rd_data = hwif_in.walker_counters.rd_ack ? walk_rdata : '0;
+  assign hwif_in.walker_counters.rd_data = (hwif_out.walker_counters.req && !hwif_out.walker_counters.req_is_wr) ? walk_rdata : '0;
   assign hwif_in.port_counters.rd_ack = hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr;
   assign hwif_in.port_counters.wr_ack = hwif_out.port_counters.req && hwif_out.port_counters.req_is_wr;
-  assign hwif_in.port_counters.rd_data = hwif_in.port_counters.rd_ack ? port_rdata : '0;
+  assign hwif_in.port_counters.rd_data = (hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr) ? port_rdata : '0;
 
   // Fault record.
   logic                        capture;

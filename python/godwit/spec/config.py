@@ -174,12 +174,16 @@ def load(config: str | Path = "default", overrides: list[str] | tuple[str, ...] 
     data, where = _read(str(config))
     for override in overrides:
         _override(data, override)
-    if "name" not in data:
-        data["name"] = where.stem
+    data.setdefault("name", where.stem)
+    return validate(data, str(config))
+
+
+def validate(data: dict[str, Any], config: str) -> Config:
+    """Checks a configuration's fields; `config` names it in errors. Raises `ConfigError`."""
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise _explain(error, str(config)) from None
+        raise _explain(error, config) from None
 
 
 def _read(config: str) -> tuple[dict[str, Any], Path]:
