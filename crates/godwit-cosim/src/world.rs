@@ -253,7 +253,7 @@ impl World {
             write: word & regs::FAULT_WRITE_MASK != 0,
             port: (word & regs::FAULT_PORT_MASK) >> regs::FAULT_PORT_SHIFT,
             id: id & regs::FAULT_ID_ID_MASK,
-            va: u64::from(high) << 32 | u64::from(low),
+            va: (u64::from(high) << 32) | u64::from(low),
         };
         self.card.reg_write(regs::FAULT, regs::FAULT_VALID_MASK)?;
         self.card
@@ -282,8 +282,8 @@ impl World {
             Some(_) => godwit::layout::PORT_MODE_TRANSLATE,
             None => godwit::layout::PORT_MODE_OFF,
         };
-        let word = mode << regs::PORT_BINDING_MODE_SHIFT
-            | (context.unwrap_or(0) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT;
+        let word = (mode << regs::PORT_BINDING_MODE_SHIFT)
+            | ((context.unwrap_or(0) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT);
         self.card
             .reg_write(regs::PORT_BINDING + regs::PORT_STRIDE * port as u64, word)
     }
@@ -291,8 +291,8 @@ impl World {
     fn write_context(&mut self, number: usize) -> Result<(), CardError> {
         let space = &self.spaces[number];
         let fsc = if space.on {
-            u64::from(space.table.mode().code()) << regs::CONTEXTS_FSC_MODE_SHIFT
-                | space.table.root() / PAGE
+            (u64::from(space.table.mode().code()) << regs::CONTEXTS_FSC_MODE_SHIFT)
+                | (space.table.root() / PAGE)
         } else {
             0
         };
