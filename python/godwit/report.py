@@ -87,15 +87,17 @@ class Figure:
 
 
 def number_text(value: float | str | None) -> str:
-    """Thousands separated; at most four significant digits after a decimal point."""
+    """Thousands separated; up to four digits after the point, so that shares near 1 stay apart."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int) or value.is_integer():
         return f"{int(value):,}"
-    digits = 3 if abs(value) < 100 else 1
-    return f"{value:,.{digits}f}" if abs(value) >= 0.001 else f"{value:.3g}"
+    if abs(value) < 0.001:
+        return f"{value:.3g}"
+    digits = 4 if abs(value) < 10 else 2 if abs(value) < 1000 else 1
+    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
 
 
 def figures_json(figures: Sequence[Figure]) -> dict[str, dict[str, Any]]:
@@ -186,73 +188,66 @@ def plot_rows(suite: str, rows: Sequence[Row], path: Path) -> None:
     measured = [row for row in rows if row.value is not None]
     units = list(dict.fromkeys(row.unit for row in measured))
     groups = [[row for row in measured if row.unit == unit] for unit in units]
-    heights = [0.34 * len(group) + 0.9 for group in groups] or [1.0]
+    heights = [len(group) for group in groups] or [1]
+    # Inches: every bar the same, then an axis with its label for each panel, then title and legend.
+    size = (11, 0.34 * sum(heights) + 0.75 * len(heights) + 0.9)
     figure, axes = plt.subplots(
-        len(heights),
-        1,
-        figsize=(10, sum(heights) + 0.8),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
+        len(heights), 1, figsize=size, height_ratios=heights, squeeze=False, layout="constrained"
     )
     figure.suptitle(f"godwit bench {suite}", x=0.01, ha="left", fontweight="bold")
     for axis, unit, group in zip(axes[:, 0], units, groups, strict=False):
         _panel(axis, unit, group)
+    figure.legend(handles=_legend(measured), loc="outside lower right", ncols=5, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
 _COLOURS = {True: "#2a9d5c", False: "#d1495b", None: "#4a7ebb"}
+_THEIRS = {"marker": "D", "s": 26, "color": "#333333"}
+_GOAL = {"marker": "|", "s": 260, "linewidths": 2.2, "color": "#e0a100"}
 
 
 def _panel(axis: Any, unit: str, rows: Sequence[Row]) -> None:
-    places = range(len(rows))
+    from matplotlib.ticker import FuncFormatter
+
     values = [row.value or 0.0 for row in rows]
-    axis.barh(places, values, color=[_COLOURS[row.reached] for row in rows], height=0.62, zorder=2)
-    theirs = [(place, row.theirs) for place, row in enumerate(rows) if isinstance(row.theirs, int | float)]
-    if theirs:
-        axis.scatter(
-            [value for _, value in theirs],
-            [place for place, _ in theirs],
-            marker="D",
-            s=26,
-            color="#333333",
-            zorder=4,
-            label="theirs",
-        )
-    goals = [(place, parse_goal(row.goal)[1]) for place, row in enumerate(rows) if row.goal]
-    if goals:
-        axis.scatter(
-            [value for _, value in goals],
-            [place for place, _ in goals],
-            marker="|",
-            s=260,
-            linewidths=2.2,
-            color="#e0a100",
-            zorder=3,
-            label="goal",
-        )
-    everything = [*values, *(value for _, value in theirs), *(value for _, value in goals)]
-    positive = [value for value in everything if value > 0]
+    axis.barh(range(len(rows)), values, color=[_COLOURS[row.reached] for row in rows], height=0.66, zorder=2)
+    theirs = [(row.theirs, place) for place, row in enumerate(rows) if isinstance(row.theirs, int | float)]
+    goals = [(parse_goal(row.goal)[1], place) for place, row in enumerate(rows) if row.goal]
+    for points, style, order in ((goals, _GOAL, 3), (theirs, _THEIRS, 4)):
+        if points:
+            axis.scatter(*zip(*points, strict=True), **style, zorder=order)
+    positive = [value for value in (*values, *(x for x, _ in goals), *(x for x, _ in theirs)) if value > 0]
     if positive and max(positive) > 200 * min(positive):
         axis.set_xscale("log")
-    for place, value in zip(places, values, strict=True):
-        axis.annotate(
-            number_text(value),
-            (value, place),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            zorder=5,
-        )
-    axis.margins(x=0.14)
-    axis.set_yticks(list(places), [f"{row.row}  [{row.config}]" for row in rows], fontsize=8)
-    axis.invert_yaxis()
-    axis.set_xlabel(unit)
+    else:
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    for place, value in enumerate(values):  # in a column of their own: no marker hides them
+        where = (1.005, place)
+        axis.annotate(number_text(value), where, xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    axis.set_yticks(range(len(rows)), [f"{row.row}  [{row.config}]" for row in rows], fontsize=8)
+    axis.set_ylim(len(rows) - 0.45, -0.55)
+    axis.set_xlabel(unit, fontsize=9)
     axis.grid(axis="x", alpha=0.3, zorder=0)
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    if theirs or goals:
-        axis.legend(loc="lower right", fontsize=8, frameon=False)
+    axis.tick_params(axis="x", labelsize=8)
+
+
+def _legend(rows: Sequence[Row]) -> list[Any]:
+    """Handles for what the plot of `rows` has in it."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    names = {True: "goal reached", False: "goal NOT reached", None: "no goal"}
+    used = {row.reached for row in rows}
+    handles: list[Any] = [
+        Patch(color=_COLOURS[key], label=name) for key, name in names.items() if key in used
+    ]
+    if any(row.goal for row in rows):
+        tick = {"marker": "|", "markersize": 12, "markeredgewidth": 2.2, "linestyle": ""}
+        handles.append(Line2D([], [], **tick, color=_GOAL["color"], label="goal"))
+    if any(isinstance(row.theirs, int | float) for row in rows):
+        handles.append(Line2D([], [], marker="D", linestyle="", color=_THEIRS["color"], label="theirs"))
+    return handles

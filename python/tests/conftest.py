@@ -80,17 +80,17 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_library() -> Path:
-    """The real card `sim:tiny`, built when it is not in the cache."""
+def library() -> Path:
+    """The real card `sim:default`, built when it is not in the cache."""
     from godwit import cards
 
-    return cards.ensure("tiny").library
+    return cards.ensure("default").library
 
 
 @pytest.fixture
-def card(tiny_library: Path) -> Iterator:
-    """A freshly opened `sim:tiny`."""
+def card(library: Path) -> Iterator:
+    """A freshly opened `sim:default`."""
     import godwit
 
-    with godwit.open(f"sim:{tiny_library}") as card:
+    with godwit.open(f"sim:{library}") as card:
         yield card

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python API on the real card `sim:tiny`."""
+"""The Python API on the real card `sim:default`."""
 
 from __future__ import annotations
 
@@ -260,22 +260,22 @@ def test_counters_count_what_ran_and_can_be_cleared(card):
     assert card.counters()["walker"]["walks"] == 0
 
 
-def test_session_options_change_the_card_without_a_build(tiny_library):
+def test_session_options_change_the_card_without_a_build(library):
     cycles = []
     for latency in (1, 500):
-        with godwit.open(f"sim:{tiny_library}", memory={"model": "fixed", "latency_cycles": latency}) as card:
+        with godwit.open(f"sim:{library}", memory={"model": "fixed", "latency_cycles": latency}) as card:
             buffer = card.put(np.ones(64, "int64"))
             cycles.append(card.launch("array_sum", values=buffer, count=64, dtype=1).cycles)
     assert cycles[1] - cycles[0] >= 499
 
 
-def test_wrong_devices_are_refused(tiny_library, tmp_path):
+def test_wrong_devices_are_refused(library, tmp_path):
     with pytest.raises(godwit.InputError, match="no device"):
         godwit.open("fpga:0")
     with pytest.raises(godwit.InputError, match="no card library"):
         godwit.open(f"sim:{tmp_path}/libgw_card.so")
     with pytest.raises(godwit.InputError, match="built already"):
-        godwit.open(f"sim:{tiny_library}", overrides=["translator.l1_entries=4"])
+        godwit.open(f"sim:{library}", overrides=["translator.l1_entries=4"])
     with pytest.raises(godwit.InputError, match="did you mean 'tiny'"):
         godwit.open("sim:tniy")
     with pytest.raises(godwit.SetupError, match="not built"):
@@ -286,23 +286,23 @@ def test_wrong_devices_are_refused(tiny_library, tmp_path):
         godwit.open(f"sim:{broken}")
 
 
-def test_a_closed_card_refuses_and_closes_twice(tiny_library):
-    card = godwit.open(f"sim:{tiny_library}")
+def test_a_closed_card_refuses_and_closes_twice(library):
+    card = godwit.open(f"sim:{library}")
     card.close()
     card.close()
     with pytest.raises(godwit.GodwitError):
         card.put([1, 2, 3])
 
 
-def test_cards_are_independent(tiny_library):
-    with godwit.open(f"sim:{tiny_library}") as one, godwit.open(f"sim:{tiny_library}") as two:
+def test_cards_are_independent(library):
+    with godwit.open(f"sim:{library}") as one, godwit.open(f"sim:{library}") as two:
         first, second = one.put(np.full(8, 1)), two.put(np.full(8, 2))
         assert one.launch("array_sum", values=first, count=8, dtype=1).sum == 8
         assert two.launch("array_sum", values=second, count=8, dtype=1).sum == 16
 
 
-def test_back_pressure_changes_cycles_but_no_result(tiny_library, seed):
-    with godwit.open(f"sim:{tiny_library}", stall={"seed": seed, "percent": 30}) as card:
+def test_back_pressure_changes_cycles_but_no_result(library, seed):
+    with godwit.open(f"sim:{library}", stall={"seed": seed, "percent": 30}) as card:
         array = pa.array([None if n % 7 == 0 else n for n in range(2000)], pa.int64())
         matches, rest = split(card, card.put(array), "<=", 1000)
     assert matches == [n for n in range(1001) if n % 7]

@@ -11,9 +11,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_the_example_runs(path, tiny_library):
+def test_the_example_runs(path, library):
     done = subprocess.run(
-        [sys.executable, path, f"sim:{tiny_library}"],
+        [sys.executable, path, f"sim:{library}"],
         capture_output=True,
         text=True,
         timeout=120,
