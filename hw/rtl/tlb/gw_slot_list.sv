@@ -7,10 +7,10 @@
 // slots of different keys leave in the order in which they became ready.
 //
 // Contract
-// - alloc_i takes `alloc_slot_o` in this cycle; only while `avail_o`. An allocation for a key whose last slot is
-//   retired in the same cycle is not allowed (`closing_o` tells).
+// - alloc_i takes `alloc_slot_o` in this cycle; only while `avail_o`.
 // - alloc_decided_i: nothing is to be waited for but the slots before it. If the list is empty the slot is ready at once, and
-//   then the allocation is not allowed while an answer arrives (both would enter the queue).
+//   then the allocation is not allowed while an answer arrives (both would enter the queue). It is not allowed either
+//   for a list whose last slot is retired in the same cycle (`closing_o` tells).
 // - answer_i decides a slot. `answer_head_o` tells in the same cycle that it may leave; with `answer_direct_i` the caller
 //   retires it at once, and it does not enter the queue.
 // - retire_i frees a slot that is a head and decided; its successor may be at the queue's output in the next cycle, so a list of decided
@@ -100,12 +100,13 @@ module gw_slot_list #(
   end
 
   // Lists.
-  logic link, wake;
+  logic first, link, wake;
   slot_t tail, successor;
   assign tail = tail_mem[key_i];
   assign waiting_o = waiting_q[key_i];
-  assign link = alloc_i && waiting_o;
   assign closing_o = retire_i && waiting_o && tail == retire_slot_i;
+  assign first = !waiting_o || closing_o;
+  assign link = alloc_i && !first;
   assign wake = retire_i && linked_q[retire_slot_i];
   assign successor = next_mem[retire_slot_i];
 
@@ -148,7 +149,7 @@ module gw_slot_list #(
       if (answer_i) decided_q[answer_slot_i] <= 1'b1;
       if (link) linked_q[tail] <= 1'b1;
       if (alloc_i) begin
-        head_q[alloc_slot_o] <= !waiting_o;
+        head_q[alloc_slot_o] <= first;
         decided_q[alloc_slot_o] <= alloc_decided_i;
         linked_q[alloc_slot_o] <= 1'b0;
       end
@@ -201,7 +202,8 @@ module gw_slot_list #(
   `GW_INVARIANT(FreeRoom_A, free_ready || !retire_i)
   `GW_INVARIANT(QueueRoom_A, (put & ~put_ready) == '0)
   `GW_INVARIANT(AllocFree_A, !alloc_i || (avail_o && !valid_q[alloc_slot_o]))
-  `GW_INVARIANT(AllocNotClosing_A, !(alloc_i && closing_o))
+  `GW_INVARIANT(DecidedNotClosing_A, !(alloc_i && alloc_decided_i && closing_o))
+  `GW_COVER(AllocClosing_C, alloc_i && closing_o)
   `GW_INVARIANT(OneReady_A, !(alloc_i && alloc_decided_i && !waiting_o && answer_i))
   `GW_INVARIANT(AnswerWaits_A, !answer_i || (valid_q[answer_slot_i] && !decided_q[answer_slot_i]))
   `GW_INVARIANT(RetireHead_A, !retire_i || (valid_q[retire_slot_i] && head_q[retire_slot_i]))

@@ -295,14 +295,14 @@ module gw_translate_channel #(
   assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault);
   // A fault with nothing before it is ready at once, which an arriving answer must not be at the same time.
   assign decided_first = bad && !key_waits;
-  assign slot_go = cur_valid && room_i && slot_avail && !key_closes && (key_waits || !hit) &&
-                   !(decided_first && xlate_rsp_valid_i);
+  assign slot_go = cur_valid && room_i && slot_avail && (key_waits || !hit) &&
+                   !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i);
   assign slot_alloc = slot_go;
   assign req_push = slot_go && !bad && !hit;
   assign use_hit = cur_leaves && hit;
   assign cur_leaves = hit_go || slot_go;
   assign hold_valid_d = cur_valid && !cur_leaves;
-  assign hold_hit_d = want_hit && !hit_go;
+  assign hold_hit_d = cur_valid && room_i && hit && (!key_waits || key_closes) && !hit_go;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
