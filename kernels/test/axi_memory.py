@@ -47,6 +47,8 @@ class AxiMemory:
         self.dut = dut
         self.data = bytearray(size)
         self.policy = Policy()
+        self.empty_beats = False
+        """Whether write beats without any strobe are allowed."""
         self.random = random.Random(0)
         self.cycle = 0
         self.reset_counts()
@@ -143,7 +145,7 @@ class AxiMemory:
         addr = burst.addr + burst.done * BEAT
         strobe = self._get("WSTRB")
         data = self._get("WDATA").to_bytes(BEAT, "little")
-        assert strobe, "a beat without any byte"
+        assert strobe or self.empty_beats, "a beat without any byte"
         self.w_cycles.append(self.cycle)
         if self._hit(self.policy.write_errors, addr):
             burst.error = True

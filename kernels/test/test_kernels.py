@@ -17,3 +17,11 @@ def test_split(id_width):
 
 def test_array_sum():
     run_kernel("array_sum")
+
+
+def test_control_block():
+    run_kernel("array_sum", "cocotb_control")
+
+
+def test_scale_add():
+    run_kernel("scale_add")

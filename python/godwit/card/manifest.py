@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 FIRST_OFFSET = 0x10
 """Offset of the first argument: the words below are the control registers of HLS."""
@@ -99,20 +99,20 @@ class Manifest(BaseModel):
     sources: Annotated[list[Path], Field(min_length=1)]
     args: list[Arg]
 
-    @model_validator(mode="before")
+    @field_validator("args")
     @classmethod
-    def _derive(cls, data: dict) -> dict:
-        """Fills in ``top`` and the offsets that are not written down."""
-        data = dict(data)
-        data.setdefault("top", data.get("name"))
+    def _place(cls, args: list[Arg]) -> list[Arg]:
+        """Fills in the offsets that are not written down."""
         offset = FIRST_OFFSET
-        args = []
-        for raw in data.get("args", []):
-            arg = Arg.model_validate({"offset": offset, **raw})
+        placed = []
+        for arg in args:
+            if "offset" not in arg.model_fields_set:
+                arg = arg.model_copy(update={"offset": offset})
             offset = arg.offset + 4 * (arg.kind.words + 1)
-            args.append(arg)
-        data["args"] = args
-        return data
+            if offset > REGISTER_SPACE:
+                raise ValueError(f"argument {arg.name} is past the kernel's {REGISTER_SPACE} bytes of register space")
+            placed.append(arg)
+        return placed
 
     @model_validator(mode="after")
     def _names_and_offsets_are_unique(self) -> Self:
@@ -173,6 +173,7 @@ def load(path: Path | str) -> Manifest:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ManifestError(f"{path} cannot be read as TOML: {error}") from error
     data.setdefault("sources", [path.with_suffix(".sv").name])
+    data.setdefault("top", data.get("name", ""))
     try:
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
