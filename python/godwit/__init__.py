@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from godwit.api import OPERATOR_CODES, ArrayBuffer, Buffer, Card, Context, LaunchResult, open
+    from godwit.api import OPERATOR_CODES, Card, LaunchResult, open
     from godwit.errors import (
         ArgumentError,
         CheckError,
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         SetupError,
         TooLarge,
     )
+    from godwit.memory import ArrayBuffer, Buffer, Context
 
 _HOMES = {
-    "godwit.api": ("ArrayBuffer", "Buffer", "Card", "Context", "LaunchResult", "OPERATOR_CODES", "open"),
+    "godwit.api": ("Card", "LaunchResult", "OPERATOR_CODES", "open"),
+    "godwit.memory": ("ArrayBuffer", "Buffer", "Context"),
     "godwit.errors": (
         "ArgumentError",
         "CheckError",

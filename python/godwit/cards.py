@@ -86,7 +86,12 @@ def ensure(
             found="build=False",
             hint=f"godwit card build {config}",
         )
-    return builder.build(todo, force=force, progress=progress)
+    report = progress or (lambda what, done, total: None)
+    return builder.build(
+        todo,
+        force=force,
+        progress=lambda what, done, total: report(f"building card {todo.config.name}: {what}", done, total),
+    )
 
 
 def current() -> dict[str, str]:

@@ -140,7 +140,7 @@ def test_freed_memory_comes_back(card):
 def test_memory_with_views_cannot_be_freed(card):
     buffer = card.put(np.arange(10))
     view = buffer.to_numpy()
-    with pytest.raises(BufferError):
+    with pytest.raises(godwit.ArgumentError, match="views"):
         buffer.free()
     assert view.sum() == 45
     del view
@@ -174,7 +174,7 @@ def test_an_access_outside_any_mapping_is_a_fault_with_its_address(card):
     end = buffer.address + 4096
     with pytest.raises(godwit.FaultError) as error:
         card.launch("array_sum", values=buffer, count=1 << 20, dtype=1)
-    assert f"{end >> 12:x}" in str(error.value)
+    assert (error.value.address, error.value.write, error.value.kernel) == (end, False, "array_sum")
     # The card goes on.
     assert card.launch("array_sum", values=buffer, count=512, dtype=1).sum == 512
 

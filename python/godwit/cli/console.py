@@ -64,22 +64,31 @@ def progress_bar() -> Iterator[Progress]:
 
 
 class _Line:
-    """Not a terminal: says once what takes long."""
+    """Not a terminal: one line for every step that is reached after the first second, none for quick work."""
 
     def __init__(self) -> None:
-        self._what = ""
-        self._timer = threading.Timer(DELAY_S, self._say)
+        self._what = self._said = ""
+        self._lock = threading.Lock()
+        self._late = False
+        self._timer = threading.Timer(DELAY_S, self._begin)
         self._timer.daemon = True
         self._timer.start()
 
+    def _begin(self) -> None:
+        with self._lock:
+            self._late = True
+            self._say()
+
     def _say(self) -> None:
-        if self._what:
+        if self._what != self._said:
+            self._said = self._what
             print(f"{self._what} ...", file=sys.stderr, flush=True)
 
     def update(self, what: str, done: int, total: int) -> None:
-        self._what = what
-        if not self._timer.is_alive() and not self._timer.finished.is_set():
-            self._say()
+        with self._lock:
+            self._what = what
+            if self._late:
+                self._say()
 
     def stop(self) -> None:
         self._timer.cancel()

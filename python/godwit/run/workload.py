@@ -19,7 +19,8 @@ from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
 
 if TYPE_CHECKING:
-    from godwit.api import Buffer, Card, Context, LaunchResult
+    from godwit.api import Card, LaunchResult
+    from godwit.memory import Buffer, Context
 
 PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
 """Page sizes by name; the number is what an allocation is rounded up to."""
@@ -106,14 +107,12 @@ class Measurement:
 
     result: LaunchResult
     wall_s: float
-    stats: dict[str, int]
-    """Differences of `Card.stats` over the launch."""
     counters: dict[str, Any]
 
     @property
     def moved_bytes(self) -> int:
         """Bytes read from and written to device memory by the kernel."""
-        return self.stats["read_bytes"] + self.stats["write_bytes"]
+        return self.result.stats["read_bytes"] + self.result.stats["write_bytes"]
 
     def channel(self, event: str) -> int:
         """An event of the translators, all ports, reads and writes."""
@@ -146,11 +145,9 @@ class Outcome:
 def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> Measurement:
     """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
     card.clear_counters()
-    before = card.stats()
     start = time.perf_counter()
     result = card.launch(kernel, context=context, mode=mode, **args)
     wall_s = time.perf_counter() - start
-    after = card.stats()
     status = result.results.get("status", 0)
     if status:
         raise CheckError(
@@ -158,7 +155,7 @@ def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mod
             found=_STATUS.get(status, "see the kernel's manifest"),
             hint="--axi-trace FILE records every access",
         )
-    return Measurement(result, wall_s, {name: after[name] - before[name] for name in after}, card.counters())
+    return Measurement(result, wall_s, card.counters())
 
 
 def run_both(
@@ -247,7 +244,7 @@ def cost_figures(
             "simulation_speed",
             "simulated cycles per second",
             "cycles/s",
-            lambda run: run.stats["cycles"] / run.wall_s,
+            lambda run: run.result.stats["cycles"] / run.wall_s,
             kind="native",
             show=rate_text,
         ),
