@@ -204,8 +204,8 @@ class Card:
 class LaunchResult:
     """What a launch gave; the kernel's results are attributes.
 
-    cycles: from start to interrupt; time_ps: the virtual time of these. stats: what the card did meanwhile, under the
-    names of `Card.stats`.
+    cycles: from start to interrupt; time_ps: the virtual time of these. stats: what the card did meanwhile,
+    under the names of `Card.stats`.
     """
 
     def __init__(

@@ -69,8 +69,8 @@ def ensure(
 ) -> Card:
     """The card of a configuration, built when it is not in the cache (or `force`).
 
-    kernels: sources or manifests of kernels to build in besides the configuration's. build: False raises SetupError
-    instead of building. Raises InputError for a configuration or kernel that cannot be built.
+    kernels: sources or manifests of kernels to build in besides the configuration's. build: False raises
+    SetupError instead of building. Raises InputError for a configuration or kernel that cannot be built.
     """
     from godwit.card import build as builder
 
@@ -103,7 +103,9 @@ def current() -> dict[str, str]:
 
 
 def brought_kernel(path: str | Path) -> Manifest:
-    """Manifest of a kernel that a user brings, by its source or its TOML file. InputError when it cannot be used."""
+    """Manifest of a kernel that a user brings, by its source or its TOML file. InputError when it cannot be
+    used.
+    """
     from godwit.card import manifest
 
     try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Address spaces and device memory: what numpy and Arrow put there and see of it.
 
-A buffer's memory is mapped into this process at the address that kernels use, so views of it are the memory itself.
+A buffer's memory is mapped into this process at the address that kernels use, so views of it are the memory
+itself.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`godwit run` on the real card `sim:default`: right results, honest reports, nothing left behind by failures."""
+"""`godwit run` on the real card `sim:default`: right results, honest reports, nothing left behind by
+failures.
+"""
 
 from __future__ import annotations
 
@@ -315,9 +317,13 @@ def test_ctrl_c_ends_a_run_with_130_and_leaves_nothing(tmp_path):
     pq.write_table(pa.table({"x": np.arange(8_000_000)}), tmp_path / "in.parquet")
     command = [sys.executable, "-m", "godwit", "run", "split", "--input", "in.parquet", "--column", "x"]
     with subprocess.Popen(
-        [*command, "--where", "> 5", "--output-dir", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=os.environ,
-    ) as process:  # fmt: skip
+        [*command, "--where", "> 5", "--output-dir", "out"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    ) as process:
         assert process.stderr is not None
         for line in process.stderr:  # until it says that the kernel is at work
             if "virtual addresses" in line:
@@ -361,10 +367,14 @@ MANIFEST = 'name = "mine"\n[[args]]\nname = "values"\nkind = "buffer"\naccess = 
 
 @pytest.mark.parametrize(
     ("source", "manifest", "said"),
-    [(BROKEN, MANIFEST, "mine.sv:2"), (BROKEN, None, "mine.toml"), (BROKEN, "name = 3", "name"),
-     ("module mine (input logic ap_clk);\nendmodule\n", MANIFEST, "port")],
+    [
+        (BROKEN, MANIFEST, "mine.sv:2"),
+        (BROKEN, None, "mine.toml"),
+        (BROKEN, "name = 3", "name"),
+        ("module mine (input logic ap_clk);\nendmodule\n", MANIFEST, "port"),
+    ],
     ids=["syntax", "no manifest", "bad manifest", "missing ports"],
-)  # fmt: skip
+)
 def test_a_kernel_that_cannot_be_built_is_one_clear_error(
     call, tmp_path, monkeypatch, source, manifest, said
 ):
