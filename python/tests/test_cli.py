@@ -35,7 +35,8 @@ def test_version_is_the_packages(godwit):
 def test_version_loads_neither_typer_nor_arrow_nor_the_native_module():
     code = (
         "import sys; sys.argv = ['godwit', '--version']; from godwit.cli import main; main();"
-        "print([name for name in ('typer', 'rich', 'numpy', 'pyarrow', 'godwit._native') if name in sys.modules])"
+        "print([name for name in ('typer', 'rich', 'numpy', 'pyarrow', 'godwit._native')"
+        " if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == "[]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress: silent for quick work, one line a step where there is no terminal, and never on standard output."""
+"""Progress and errors: quick work is silent, elsewhere one line a step, never on standard output."""
 
 import time
 
