@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Page choice, splits, limits and errors, one case each.
 
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
 mod common;
 
 use common::{GIB, MIB, PAGE, TestMemory, table, translate, walk};

@@ -3,6 +3,8 @@
 //!
 //! GODWIT_SEED repeats a run, GODWIT_CASES sets how many sequences there are.
 
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
 mod common;
 
 use std::collections::BTreeMap;
