@@ -326,7 +326,7 @@ def test_ctrl_c_ends_a_run_with_130_and_leaves_nothing(tmp_path):
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:  # until it says that the kernel is at work
-            if "virtual addresses" in line:
+            if "running split" in line:
                 break
         cancelled = time.monotonic()
         process.send_signal(signal.SIGINT)

@@ -81,7 +81,6 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
         translated, physical = run_both(card, context, kernel, args, (matches, rest), check, setup.progress)
         figures = cost_figures(card, context, translated, physical, card.stats()["link_ps"] - link_before)
         facts = card_facts(card, setup.page_size)
-        setup.progress("writing the tables", 0, 0)
         table = read_table(path)
         written = {
             "matches": str(files.write("matches.parquet", table.take(results[0]))),

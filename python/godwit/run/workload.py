@@ -175,12 +175,12 @@ def run_both(
     """
     measurements = []
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
-        progress(f"{kernel} with {which} addresses", step, 2)
+        progress(f"running {kernel}", step, 2)
         for output in outputs:
             output.to_numpy().view("u1")[...] = 0xFF
         measurements.append(measure(card, context, kernel, args, mode))
         check(measurements[-1].result, which)
-    progress(f"{kernel} is done", 2, 2)
+    progress(f"running {kernel}", 2, 2)
     return measurements[0], measurements[1]
 
 
