@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gw_csr over AXI4-Lite: every statement of its contract, with the register map from spec/ as the reference."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import Event, FallingEdge, RisingEdge, Timer
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from registers import OKAY, SLVERR, Registers, cycles, random_context
+
+PORTS = int(os.environ["BENCH_PORTS"])
+CONTEXTS = int(os.environ["BENCH_CONTEXTS"])
+LEVELS = int(os.environ["BENCH_LEVELS"])
+CHANNELS = 2 * PORTS
+INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
+          "chan_event_i", "walk_event_i", "walk_done_i", "walk_latency_i")  # fmt: skip
+CHANNEL_COUNTERS = ("requests", "hits", "misses", "faults", "stalls")
+
+
+def new_rng() -> random.Random:
+    return random.Random(int(os.environ["GODWIT_SEED"]))
+
+
+async def start(dut, rng: random.Random) -> Registers:
+    """Reset released; the master leaves random gaps on every channel."""
+    cocotb.start_soon(Clock(dut.clk_i, 4, unit="ns").start())
+    for name in INPUTS:
+        getattr(dut, name).value = 0
+    dut.rst_ni.value = 0
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, dut.rst_ni, reset_active_level=False)
+    await cycles(dut, 4)
+    dut.rst_ni.value = 1
+    await cycles(dut, 2)
+
+    def gaps():
+        while True:
+            yield rng.random() < 0.3
+
+    for channel in (master.write_if.aw_channel, master.write_if.w_channel, master.write_if.b_channel,
+                    master.read_if.ar_channel, master.read_if.r_channel):  # fmt: skip
+        channel.set_pause_generator(gaps())
+    return Registers(master, CONTEXTS, PORTS)
+
+
+def contexts(dut) -> list[tuple[int, int]]:
+    """(mode, root) of every context as the walker gets it."""
+    value = int(dut.ctx_o.value)
+    fields = [(value >> (48 * i)) & ((1 << 48) - 1) for i in range(CONTEXTS)]
+    return [(field >> 44, field & ((1 << 44) - 1)) for field in fields]
+
+
+def as_context(value: int) -> tuple[int, int]:
+    return value >> 60, value & ((1 << 44) - 1)
+
+
+@cocotb.test()
+async def identifies_itself(dut):
+    regs = await start(dut, new_rng())
+    assert await regs.fields("id") == {"magic": 0x4757, "major": 1, "minor": 0}
+    assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
+    assert await regs.fields("capabilities") == {"levels": LEVELS, "ports": PORTS, "contexts": CONTEXTS}
+
+
+@cocotb.test()
+async def everything_is_off_after_reset(dut):
+    regs = await start(dut, new_rng())
+    assert contexts(dut) == [(0, 0)] * CONTEXTS
+    assert int(dut.port_cfg_o.value) == 0
+    assert int(dut.irq_o.value) == 0
+    for name, register in regs.all.items():
+        if name not in ("id", "spec_hash", "capabilities"):
+            assert await regs.read(name, *(0 for _ in register.strides)) == 0, name
+
+
+@cocotb.test()
+async def only_registers_answer(dut):
+    """Every word of the map either is a register and answers OKAY, or answers SLVERR and reads zero."""
+    regs = await start(dut, new_rng())
+    words = set()
+    for register in regs.all.values():
+        places = [register.offset]
+        for array, stride in register.strides:
+            count = CONTEXTS if array == "contexts_fsc" else PORTS
+            places = [place + i * stride for place in places for i in range(count)]
+        words |= {place + 4 * half for place in places for half in range(register.width // 32)}
+    # Inside the three external blocks the gaps between registers belong to the block: they read zero.
+    blocks = [(0x1000, 0x40), (0x2000, 256 * PORTS), (0x4000, 8 * CONTEXTS)]
+    beside = {word + 4 for word in words} | {word - 4 for word in words if word} | {0x200, 0x3FC, 0x7F00, 0x7FFC}
+    for offset in sorted(words | beside):
+        inside = any(first <= offset < first + size for first, size in blocks)
+        answer = await regs.raw_read(offset)
+        assert answer.resp == (OKAY if offset in words or inside else SLVERR), hex(offset)
+        if offset not in words:
+            assert int.from_bytes(answer.data, "little") == 0, hex(offset)
+            assert (await regs.raw_write(offset, 0xFFFF_FFFF)).resp == answer.resp, hex(offset)
+
+
+@cocotb.test()
+async def a_context_changes_as_a_whole(dut):
+    """Random halves and whole writes: the walker sees nothing but complete contexts, and reads show what is in effect."""
+    rng = new_rng()
+    regs = await start(dut, rng)
+    legal = [{(0, 0)} for _ in range(CONTEXTS)]
+    model = [0] * CONTEXTS
+    hold: tuple[int, int] | None = None
+    watching = True
+
+    async def watch():
+        while watching:
+            await FallingEdge(dut.clk_i)
+            for index, context in enumerate(contexts(dut)):
+                assert context in legal[index], f"context {index} is {context}, legal are {legal[index]}"
+
+    watcher = cocotb.start_soon(watch())
+    for _ in range(150):
+        index = rng.randrange(CONTEXTS)
+        offset = regs.offset("contexts_fsc", index)
+        value = random_context(rng)
+        what = rng.choice(("low", "high", "both", "read", "byte"))
+        if what in ("low", "both"):
+            await regs.raw_write(offset, value & 0xFFFF_FFFF)
+            hold = (index, value & 0xFFFF_FFFF)
+        if what in ("high", "both"):
+            low = hold[1] if hold and hold[0] == index else model[index] & 0xFFFF_FFFF
+            new = (value >> 32 << 32) | low
+            legal[index] = {as_context(model[index]), as_context(new)}
+            await regs.raw_write(offset + 4, value >> 32)
+            model[index] = new
+            legal[index] = {as_context(new)}
+            if hold and hold[0] == index:
+                hold = None
+        if what == "byte":
+            # One byte of the lower half: the others are those in effect.
+            lane, byte = rng.randrange(4), rng.randrange(256)
+            await regs.master.write(offset + lane, bytes([byte]))
+            mask = 0xFF << (8 * lane)
+            hold = (index, (model[index] & 0xFFFF_FFFF & ~mask) | byte << (8 * lane))
+        if what == "read":
+            assert await regs.read("contexts_fsc", index) == model[index]
+    watching = False
+    await watcher
+    for index in range(CONTEXTS):
+        assert await regs.read("contexts_fsc", index) == model[index]
+
+
+@cocotb.test()
+async def ports_are_bound(dut):
+    rng = new_rng()
+    regs = await start(dut, rng)
+    expected = [(0, 0)] * PORTS
+    for _ in range(60):
+        port, mode, context = rng.randrange(PORTS), rng.randrange(4), rng.randrange(256)
+        await regs.write("port_binding", regs.pack("port_binding", mode=mode, context_id=context), port)
+        expected[port] = (0 if mode == 3 else mode, context)  # a mode that does not exist is off
+        value = int(dut.port_cfg_o.value)
+        assert [(value >> (10 * p + 8) & 3, value >> (10 * p) & 255) for p in range(PORTS)] == expected
+        assert await regs.fields("port_binding", port) == {"mode": mode, "context_id": context}
+
+
+@cocotb.test()
+async def invalidations_are_answered(dut):
+    """A pulse a start, never while busy; busy covers start to end; starts during one are joined into the next."""
+    rng = new_rng()
+    regs = await start(dut, rng)
+    pulses = []
+
+    async def translators():
+        """Busy from the cycle after the pulse for a random time, or not at all."""
+        while True:
+            await RisingEdge(dut.clk_i)
+            if int(dut.inval_o.value):
+                pulses.append(cocotb.utils.get_sim_time("ns"))
+                assert int(dut.inval_busy_i.value) == 0
+                busy = rng.choice((0, 1, 5, 40))
+                dut.inval_busy_i.value = int(busy > 0)
+                for _ in range(busy):
+                    await RisingEdge(dut.clk_i)
+                    assert int(dut.inval_o.value) == 0, "a pulse while busy"
+                dut.inval_busy_i.value = 0
+
+    cocotb.start_soon(translators())
+    busy_bit, start_bit = regs.pack("invalidate", busy=1), regs.pack("invalidate", start=1)
+    for _ in range(30):
+        before = len(pulses)
+        await regs.write("irq_pending", 3)
+        starts = rng.choice((1, 1, 2, 3))
+        for _ in range(starts):
+            await regs.write("invalidate", start_bit)
+        while await regs.read("invalidate") & busy_bit:
+            pass
+        done = len(pulses) - before
+        assert 1 <= done <= starts
+        assert int(dut.inval_busy_i.value) == 0
+        assert (await regs.fields("irq_pending"))["invalidated"] == 1
+    # A start whose invalidation has not begun is seen as busy, however soon it is read.
+    await regs.write("invalidate", start_bit)
+    assert await regs.read("invalidate") & busy_bit or len(pulses)
+    # Writing 0 starts nothing.
+    while await regs.read("invalidate") & busy_bit:
+        pass
+    before = len(pulses)
+    await regs.write("invalidate", 0)
+    await cycles(dut, 60)
+    assert len(pulses) == before
+
+
+@cocotb.test()
+async def a_start_during_an_invalidation_starts_another(dut):
+    regs = await start(dut, new_rng())
+    pulses = 0
+    ended = Event()
+
+    async def translators():
+        """Busy from the first pulse until the test says so; later pulses are done at once."""
+        nonlocal pulses
+        while True:
+            await RisingEdge(dut.clk_i)
+            if int(dut.inval_o.value):
+                pulses += 1
+                if pulses == 1:
+                    dut.inval_busy_i.value = 1
+                    await ended.wait()
+                    dut.inval_busy_i.value = 0
+
+    cocotb.start_soon(translators())
+    start_bit, busy_bit = regs.pack("invalidate", start=1), regs.pack("invalidate", busy=1)
+    await regs.write("invalidate", start_bit)
+    await cycles(dut, 5)
+    for _ in range(3):
+        await regs.write("invalidate", start_bit)
+    await cycles(dut, 20)
+    assert pulses == 1
+    assert await regs.read("invalidate") & busy_bit
+    ended.set()
+    await cycles(dut, 20)
+    assert pulses == 2
+    assert not await regs.read("invalidate") & busy_bit
+
+
+def drive_fault(dut, faults: dict[int, dict[str, int]]) -> None:
+    """Faults of one cycle by channel."""
+    widths = {"cause": 12, "ctx": 8, "id": 16, "addr": 64}
+    dut.fault_valid_i.value = sum(1 << channel for channel in faults)
+    for field, width in widths.items():
+        getattr(dut, f"fault_{field}_i").value = sum(fault[field] << (width * channel) for channel, fault in faults.items())
+
+
+@cocotb.test()
+async def the_first_fault_is_kept(dut):
+    """Random faults, several a cycle: the record is the first one since it was cleared; every other is counted as lost."""
+    rng = new_rng()
+    regs = await start(dut, rng)
+    record: tuple[int, dict[str, int]] | None = None
+    lost = 0
+    for _ in range(80):
+        if rng.random() < 0.7:
+            channels = rng.sample(range(CHANNELS), rng.randint(1, CHANNELS))
+            faults = {c: {"cause": rng.randrange(1 << 12), "ctx": rng.randrange(256), "id": rng.randrange(1 << 16),
+                          "addr": rng.randrange(1 << 64)} for c in channels}  # fmt: skip
+            await FallingEdge(dut.clk_i)
+            drive_fault(dut, faults)
+            await FallingEdge(dut.clk_i)
+            drive_fault(dut, {})
+            if record is None:
+                record = (min(channels), faults[min(channels)])
+                lost += len(channels) - 1
+            else:
+                lost += len(channels)
+        elif rng.random() < 0.5:
+            await regs.write("fault", regs.pack("fault", valid=1))
+            record = None
+        else:
+            # Only a 1 in `valid` clears.
+            await regs.write("fault", 0xFFFF_FFFE)
+        shown = await regs.fields("fault")
+        assert shown["valid"] == int(record is not None)
+        assert await regs.read("faults_lost") == lost
+        if record is not None:
+            channel, fault = record
+            assert shown == {"valid": 1, "write": channel % 2, "cause": fault["cause"], "context_id": fault["ctx"],
+                             "port": channel // 2}  # fmt: skip
+            assert await regs.read("fault_id") == fault["id"]
+            assert await regs.read("fault_address") == fault["addr"]
+    await regs.write("count_control", regs.pack("count_control", clear=1))
+    assert await regs.read("faults_lost") == 0
+    assert (await regs.fields("fault"))["valid"] == int(record is not None)
+
+
+@cocotb.test()
+async def interrupts_are_enabled_and_cleared(dut):
+    regs = await start(dut, new_rng())
+    fault = {"cause": 13, "ctx": 3, "id": 5, "addr": 0x1234_5678_9ABC_D000}
+
+    async def pulse():
+        await FallingEdge(dut.clk_i)
+        drive_fault(dut, {1: fault})
+        await FallingEdge(dut.clk_i)
+        drive_fault(dut, {})
+        await Timer(1, unit="ns")
+
+    await pulse()
+    assert await regs.fields("irq_pending") == {"fault": 1, "invalidated": 0}
+    assert int(dut.irq_o.value) == 0
+    await regs.write("irq_enable", regs.pack("irq_enable", invalidated=1))
+    assert int(dut.irq_o.value) == 0
+    await regs.write("irq_enable", regs.pack("irq_enable", fault=1))
+    assert int(dut.irq_o.value) == 1
+    await regs.write("irq_pending", regs.pack("irq_pending", invalidated=1))
+    assert int(dut.irq_o.value) == 1
+    await regs.write("irq_pending", regs.pack("irq_pending", fault=1))
+    assert int(dut.irq_o.value) == 0
+    # A fault that finds the record occupied raises no second interrupt.
+    await pulse()
+    assert await regs.fields("irq_pending") == {"fault": 0, "invalidated": 0}
+    await regs.write("fault", 1)
+    await pulse()
+    assert int(dut.irq_o.value) == 1
+    await regs.write("invalidate", 1)
+    await cycles(dut, 10)
+    assert await regs.fields("irq_pending") == {"fault": 1, "invalidated": 1}
+
+
+@cocotb.test()
+async def counters_count_events(dut):
+    """Random event streams against a model, with inhibit and clear in between; a stopped counter reads consistently."""
+    rng = new_rng()
+    regs = await start(dut, rng)
+    chan = [[0] * 5 for _ in range(CHANNELS)]
+    walk = dict.fromkeys(("walks", "latency_sum", "latency_max", "faults", "merges", "line_hits", "cache_hits", "pte_reads"), 0)
+
+    async def events(count: int, counted: bool) -> None:
+        for _ in range(count):
+            await FallingEdge(dut.clk_i)
+            pulses = rng.getrandbits(5 * CHANNELS) & rng.getrandbits(5 * CHANNELS)
+            done, latency, others = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(5)
+            others &= ~16 if not done else 31  # a fault comes with `done`
+            dut.chan_event_i.value = pulses
+            dut.walk_done_i.value = int(done)
+            dut.walk_latency_i.value = latency
+            dut.walk_event_i.value = others
+            if not counted:
+                continue
+            for channel in range(CHANNELS):
+                for i in range(5):
+                    chan[channel][i] += pulses >> (5 * channel + 4 - i) & 1
+            if done:
+                walk["walks"] += 1
+                walk["latency_sum"] += latency
+                walk["latency_max"] = max(walk["latency_max"], latency)
+                walk["faults"] += others >> 4 & 1
+            for bit, name in ((3, "merges"), (2, "line_hits"), (1, "cache_hits"), (0, "pte_reads")):
+                walk[name] += others >> bit & 1
+        await FallingEdge(dut.clk_i)
+        for name in ("chan_event_i", "walk_done_i", "walk_event_i", "walk_latency_i"):
+            getattr(dut, name).value = 0
+
+    async def compare() -> None:
+        for channel in range(CHANNELS):
+            for i, name in enumerate(CHANNEL_COUNTERS):
+                kind = "aw" if channel % 2 else "ar"
+                assert await regs.read(f"port_counters_port_{kind}_{name}", channel // 2) == chan[channel][i]
+        for name, value in walk.items():
+            assert await regs.read(f"walker_counters_{name}") == value, name
+
+    await events(200, counted=True)
+    await compare()
+    await regs.write("count_control", regs.pack("count_control", inhibit=1))
+    await events(50, counted=False)
+    await compare()
+    await regs.write("count_control", regs.pack("count_control", clear=1))
+    chan = [[0] * 5 for _ in range(CHANNELS)]
+    walk = dict.fromkeys(walk, 0)
+    await compare()
+    await events(100, counted=True)
+    await compare()
+    # What is written to a counter is taken and changes nothing.
+    assert (await regs.raw_write(regs.offset("walker_counters_walks"), 0xFFFF_FFFF)).resp == OKAY
+    assert (await regs.raw_write(regs.offset("port_counters_port_ar_hits", 0), 0xFFFF_FFFF)).resp == OKAY
+    await compare()

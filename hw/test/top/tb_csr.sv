@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// gw_csr with plain pins for cocotb: bundles taken apart, one vector a field with one element a port or context.
+module tb_csr #(
+  parameter int unsigned NumPorts = 2,
+  parameter int unsigned NumContexts = 16,
+  parameter int unsigned Levels = 4
+) (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic [31:0]                  s_axil_awaddr,
+  input  logic [2:0]                   s_axil_awprot,
+  input  logic                         s_axil_awvalid,
+  output logic                         s_axil_awready,
+  input  logic [31:0]                  s_axil_wdata,
+  input  logic [3:0]                   s_axil_wstrb,
+  input  logic                         s_axil_wvalid,
+  output logic                         s_axil_wready,
+  output logic [1:0]                   s_axil_bresp,
+  output logic                         s_axil_bvalid,
+  input  logic                         s_axil_bready,
+  input  logic [31:0]                  s_axil_araddr,
+  input  logic [2:0]                   s_axil_arprot,
+  input  logic                         s_axil_arvalid,
+  output logic                         s_axil_arready,
+  output logic [31:0]                  s_axil_rdata,
+  output logic [1:0]                   s_axil_rresp,
+  output logic                         s_axil_rvalid,
+  input  logic                         s_axil_rready,
+  // {mode, root} of each context
+  output logic [48*NumContexts-1:0]    ctx_o,
+  // {mode, context} of each port
+  output logic [10*NumPorts-1:0]       port_cfg_o,
+  output logic                         inval_o,
+  input  logic                         inval_busy_i,
+  // Bit 2p: AR of port p, bit 2p + 1: AW
+  input  logic [2*NumPorts-1:0]        fault_valid_i,
+  input  logic [2*NumPorts*12-1:0]     fault_cause_i,
+  input  logic [2*NumPorts*8-1:0]      fault_ctx_i,
+  input  logic [2*NumPorts*16-1:0]     fault_id_i,
+  input  logic [2*NumPorts*64-1:0]     fault_addr_i,
+  // {request, hit, miss, fault, stall} of each channel
+  input  logic [2*NumPorts*5-1:0]      chan_event_i,
+  // {fault, merge, line_hit, cache_hit, pte_read}
+  input  logic [4:0]                   walk_event_i,
+  input  logic                         walk_done_i,
+  input  logic [15:0]                  walk_latency_i,
+  output logic                         irq_o
+);
+
+  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault;
+  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
+  gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
+  gw_axi_pkg::axil_req_t                   axil_req;
+  gw_axi_pkg::axil_rsp_t                   axil_rsp;
+
+  for (genvar c = 0; c < 2 * NumPorts; c++) begin : gen_channel
+    assign fault[c/2][c%2] = '{
+      cause: fault_cause_i[12*c+:12],
+      ctx:   fault_ctx_i[8*c+:8],
+      write: c % 2 == 1,
+      id:    fault_id_i[16*c+:16],
+      addr:  fault_addr_i[64*c+:64]
+    };
+    assign chan_event[c/2][c%2] = chan_event_i[5*c+:5];
+  end
+
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_port
+    assign port_cfg_o[10*p+:10] = {port_cfg[p].mode, port_cfg[p].ctx};
+  end
+
+  assign axil_req = '{
+    aw_addr:  s_axil_awaddr,
+    aw_prot:  s_axil_awprot,
+    aw_valid: s_axil_awvalid,
+    w_data:   s_axil_wdata,
+    w_strb:   s_axil_wstrb,
+    w_valid:  s_axil_wvalid,
+    b_ready:  s_axil_bready,
+    ar_addr:  s_axil_araddr,
+    ar_prot:  s_axil_arprot,
+    ar_valid: s_axil_arvalid,
+    r_ready:  s_axil_rready
+  };
+  assign s_axil_awready = axil_rsp.aw_ready;
+  assign s_axil_wready = axil_rsp.w_ready;
+  assign s_axil_bresp = axil_rsp.b_resp;
+  assign s_axil_bvalid = axil_rsp.b_valid;
+  assign s_axil_arready = axil_rsp.ar_ready;
+  assign s_axil_rdata = axil_rsp.r_data;
+  assign s_axil_rresp = axil_rsp.r_resp;
+  assign s_axil_rvalid = axil_rsp.r_valid;
+
+  gw_csr #(
+    .NumPorts   (NumPorts),
+    .NumContexts(NumContexts),
+    .Levels     (Levels)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i   (axil_req),
+    .axil_rsp_o   (axil_rsp),
+    .ctx_o,
+    .port_cfg_o   (port_cfg),
+    .inval_o,
+    .inval_busy_i,
+    .fault_valid_i,
+    .fault_i      (fault),
+    .chan_event_i (chan_event),
+    .walk_event_i ('{
+      start:     1'b0,
+      done:      walk_done_i,
+      latency:   walk_latency_i,
+      fault:     walk_event_i[4],
+      merge:     walk_event_i[3],
+      line_hit:  walk_event_i[2],
+      cache_hit: walk_event_i[1],
+      pte_read:  walk_event_i[0]
+    }),
+    .irq_o
+  );
+
+endmodule
