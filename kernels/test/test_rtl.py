@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels' RTL passes Verilator's and Verible's linters and elaborates in Yosys, memories as block RAM."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernel_run import COMMON, ROOT, args_package, manifest_path
+
+from godwit import toolchain
+from godwit.card import manifest
+
+HARDWARE = ROOT / "hw" / "rtl"
+OWN = ["split", "array_sum", "memcopy"]
+EXAMPLE = "scale_add"
+
+
+def files_of(name: str) -> list[Path]:
+    """Packages and sources of a kernel, in the order in which they are read."""
+    return [COMMON / "gw_kernel_pkg.sv", args_package(name), *manifest.load(manifest_path(name)).sources]
+
+
+def run(command: list, **more) -> str:
+    """Runs a tool; its output, which is the failure's text too."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **more)
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    return output
+
+
+@pytest.mark.parametrize("id_width", [1, 6])
+@pytest.mark.parametrize("name", [*OWN, EXAMPLE])
+def test_verilator_lint(name, id_width):
+    waivers = ["-Wno-SYMRSVDWORD"] if name == EXAMPLE else []
+    dirs = [part for path in (COMMON, HARDWARE / "common") for part in ("-y", path)]
+    run(
+        [toolchain.verilator(), "--lint-only", "-Wall", "--assert", *waivers, *dirs, f"-GC_M_AXI_GMEM_ID_WIDTH={id_width}",
+         "--top", name, HARDWARE / "lint.vlt", *files_of(name)],
+        env=toolchain.env(),
+    )  # fmt: skip
+
+
+def test_verible_lint():
+    sources = [*COMMON.glob("*.sv"), *(path for name in [*OWN, EXAMPLE] for path in files_of(name))]
+    assert len(sources) > 20
+    run([toolchain.verible("lint"), "--rules=line-length=length:130", *sorted(set(sources))])
+
+
+@pytest.mark.parametrize("name", [*OWN, EXAMPLE])
+def test_yosys_elaborates(name, tmp_path):
+    """read_slang takes it, no latch comes out, and the big buffers keep one write and one read port."""
+    sources = [path for path in (*COMMON.glob("*.sv"), *(HARDWARE / "common").glob("*.sv")) if not path.stem.endswith("_pkg")]
+    sources = sources if name != EXAMPLE else []
+    files = " ".join(str(path) for path in [*files_of(name), *sources])
+    script = (
+        f"read_slang -I {COMMON} -I {HARDWARE / 'common'} --top {name} {files}; hierarchy -check -top {name}; proc; "
+        f"select -assert-none t:$dlatch t:$_DLATCH_*; flatten; opt; memory_dff; "
+        f"memory_collect; write_json {tmp_path / 'out.json'}"
+    )
+    code = "import sys, pyosys.libyosys as y; d = y.Design(); [y.run_pass(p.strip(), d) for p in sys.argv[1].split(';')]"
+    run([sys.executable, "-c", code, script])
+    cells = json.loads((tmp_path / "out.json").read_text())["modules"][name]["cells"].values()
+    memories = [cell["parameters"] for cell in cells if cell["type"] == "$mem_v2"]
+    big = [m for m in memories if int(m["SIZE"], 2) * int(m["WIDTH"], 2) >= 1 << 15]
+    assert len(big) == {"split": 4, "array_sum": 1, "memcopy": 2, EXAMPLE: 0}[name]
+    for memory in big:
+        assert (int(memory["WR_PORTS"], 2), int(memory["RD_PORTS"], 2)) == (1, 1)
+        assert int(memory["RD_CLK_ENABLE"], 2) == 1, "read without a register: no block RAM"
