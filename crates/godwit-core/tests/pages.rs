@@ -166,6 +166,7 @@ fn protecting_with_the_permission_it_has_changes_nothing() {
     assert_eq!(inval.ranges(), []);
     assert!(!inval.is_needed());
     assert_eq!(t.check().unwrap().pages_1g, 1);
+    assert_eq!(t.memory().live() as u64 * PAGE, t.table_bytes());
 }
 
 #[test]
@@ -239,6 +240,20 @@ fn empty_tables_are_unlinked_at_once_and_freed_by_reclaim() {
 }
 
 #[test]
+fn a_table_stays_while_anything_beside_the_range_is_in_it() {
+    // Two tables of level 0 below one of level 1; each end of the unmapped range cuts one of them.
+    for (hole, size, left) in [(MIB, 3 * MIB, 0), (0, 3 * MIB, 3 * MIB)] {
+        let mut t = table(Mode::Sv39);
+        let mut inval = Invalidation::new();
+        t.map(0, 0, 4 * MIB, Perm::Read, PageSize::Size64K).unwrap();
+        t.unmap(hole, size, &mut inval).unwrap();
+        assert_eq!(inval.tables(), 1);
+        assert_eq!(t.check().unwrap().tables, 3);
+        assert_eq!(translate(&t, left), Some((left, Perm::Read)));
+    }
+}
+
+#[test]
 fn destroying_frees_linked_and_unlinked_tables() {
     let mut t = table(Mode::Sv48);
     t.map(0, 0, 3 * GIB + PAGE, Perm::Read, PageSize::Size2M)
@@ -282,6 +297,7 @@ fn every_canonical_address_can_be_mapped_and_no_other() {
             (half - PAGE, 2 * PAGE),
             (half - PAGE, high - half + 2 * PAGE),
             (PAGE.wrapping_neg(), 2 * PAGE),
+            (8 * PAGE, PAGE.wrapping_neg()),
             (high, 0u64.wrapping_sub(PAGE)),
         ] {
             let err = t

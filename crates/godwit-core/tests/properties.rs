@@ -7,13 +7,13 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use common::{Frame, MIB, PAGE, TestMemory, translate, word};
 use godwit_core::walker::{self, Access};
-use godwit_core::{ErrorKind, Invalidation, Mode, PageSize, PageTable, Perm};
+use godwit_core::{ErrorKind, Invalidation, Mode, PageSize, PageTable, Perm, layout};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -41,10 +41,10 @@ enum Op {
     Reclaim,
 }
 
-/// Windows of 16 MiB at the places where indices and signs change.
+/// Windows of 8 MiB at the places where indices and signs change.
 fn window(mode: Mode) -> impl Strategy<Value = u64> {
     let half = 1u64 << (mode.va_bits() - 1);
-    let span = 16 * MIB;
+    let span = 8 * MIB;
     prop_oneof![
         4 => Just(0),
         2 => Just((1 << 30) - span / 2),
@@ -57,10 +57,10 @@ fn window(mode: Mode) -> impl Strategy<Value = u64> {
 /// Offset and size within a window: any page, or steps of 64 KiB or 2 MiB.
 fn part() -> impl Strategy<Value = (u64, u64)> {
     let step = prop_oneof![3 => Just(1u64), 2 => Just(16), 3 => Just(512)];
-    (step, 0..4096u64, 1..48u64, 0..3u64, 0..3u64).prop_map(
+    (step, 0..2048u64, 1..48u64, 0..3u64, 0..3u64).prop_map(
         |(step, start, count, before, after)| {
             let start = (start / step * step).saturating_sub(before);
-            let pages = (count.min(1 + 1200 / step) * step + after).min(4096 - start);
+            let pages = (count.min(1 + 1200 / step) * step + after).min(2048 - start);
             (start * PAGE, pages * PAGE)
         },
     )
@@ -240,6 +240,7 @@ impl Bench {
         }
         let log = self.table.memory_mut().log.take().unwrap();
         let old = std::mem::replace(&mut self.model, after);
+        assert_complete_before_linked(&before, &log);
 
         assert_eq!(inval.tables(), self.table.unlinked_tables() - unlinked);
         let mut narrowed = false;
@@ -425,6 +426,24 @@ impl Bench {
     }
 }
 
+/// A frame that was not in use before the call is written to before it is linked, and never after.
+fn assert_complete_before_linked(before: &[Option<Frame>], log: &[(u64, u64)]) {
+    let used = |frame: u64| matches!(before.get(frame as usize), Some(Some(_)));
+    let mut linked = BTreeSet::new();
+    for &(pa, value) in log {
+        assert!(
+            !linked.contains(&(pa / PAGE)),
+            "table {:#x} was written after it was linked",
+            pa & !(PAGE - 1)
+        );
+        let is_link = value & (layout::PTE_V | layout::PTE_R) == layout::PTE_V;
+        let frame = (value & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
+        if is_link && !used(frame) {
+            linked.insert(frame);
+        }
+    }
+}
+
 fn pages(va: u64, size: u64) -> std::ops::Range<u64> {
     va / PAGE..va / PAGE + size / PAGE
 }
@@ -463,7 +482,7 @@ fn random_sequences(mode: Mode) {
     };
     let mut runner =
         TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let sequences = (proptest::collection::vec(op(mode), 1..32), 1..u64::MAX);
+    let sequences = (proptest::collection::vec(op(mode), 1..40), 1..u64::MAX);
     let result = runner.run(&sequences, |(ops, dice)| {
         let table = PageTable::new(TestMemory::new(), mode).unwrap();
         let mut bench = Bench {
