@@ -33,6 +33,8 @@ pub struct PortBatch {
 
 // SAFETY: the pointers in `requests` are null until `raw` returns a view that borrows the batch.
 unsafe impl Send for PortBatch {}
+// SAFETY: as above; there is no interior mutability.
+unsafe impl Sync for PortBatch {}
 
 impl PortBatch {
     /// An empty batch.

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `Context`.
+
+use godwit::{Access, AllocOptions, Contiguity, PagePolicy, PageSize};
+use pyo3::prelude::*;
+
+use crate::buffer::Buffer;
+use crate::error::{ArgumentError, raise};
+
+/// An address space on a card.
+#[pyclass(frozen, module = "godwit._native")]
+pub(crate) struct Context {
+    pub inner: godwit::Context,
+}
+
+fn page_policy(name: &str) -> PyResult<PagePolicy> {
+    Ok(match name {
+        "auto" => PagePolicy::Auto,
+        "4K" => PagePolicy::Only(PageSize::Size4K),
+        "64K" => PagePolicy::Only(PageSize::Size64K),
+        "2M" => PagePolicy::Only(PageSize::Size2M),
+        "1G" => PagePolicy::Only(PageSize::Size1G),
+        _ => {
+            return Err(ArgumentError::new_err(format!(
+                "page size `{name}` is not auto, 4K, 64K, 2M or 1G"
+            )));
+        }
+    })
+}
+
+#[pymethods]
+impl Context {
+    /// New zeroed device memory. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
+    /// piece, True insists on it, False takes the largest pages wherever they are.
+    #[pyo3(signature = (nbytes, page_size="auto", access="rw", contiguous=None))]
+    fn alloc(
+        &self,
+        py: Python<'_>,
+        nbytes: u64,
+        page_size: &str,
+        access: &str,
+        contiguous: Option<bool>,
+    ) -> PyResult<Buffer> {
+        let access = match access {
+            "r" => Access::Read,
+            "w" | "rw" => Access::ReadWrite,
+            _ => {
+                return Err(ArgumentError::new_err(format!(
+                    "access `{access}` is not r, w or rw"
+                )));
+            }
+        };
+        let contiguity = match contiguous {
+            None => Contiguity::Preferred,
+            Some(true) => Contiguity::Required,
+            Some(false) => Contiguity::Ignored,
+        };
+        let options = AllocOptions::new()
+            .pages(page_policy(page_size)?)
+            .access(access)
+            .contiguity(contiguity);
+        let buffer = py
+            .detach(|| self.inner.alloc(nbytes, options))
+            .map_err(|error| raise(py, error))?;
+        Ok(Buffer::new(buffer))
+    }
+
+    /// Bytes of device memory that its page tables take.
+    fn table_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.inner.table_bytes())
+            .map_err(|error| raise(py, error))
+    }
+
+    /// The page around an address as the page table has it: (va, pa, bytes, writable), or None.
+    fn lookup(&self, py: Python<'_>, va: u64) -> PyResult<Option<(u64, u64, u64, bool)>> {
+        let mapping = py
+            .detach(|| self.inner.lookup(va))
+            .map_err(|error| raise(py, error))?;
+        Ok(mapping.map(|page| {
+            (
+                page.va,
+                page.pa,
+                page.size.bytes(),
+                page.perm == godwit::Perm::ReadWrite,
+            )
+        }))
+    }
+
+    /// Its number in the hardware.
+    #[getter]
+    fn id(&self) -> u32 {
+        self.inner.id()
+    }
+
+    /// Its translation mode.
+    #[getter]
+    fn mode(&self) -> String {
+        format!("{:?}", self.inner.mode()).to_lowercase()
+    }
+
+    /// Ends it: its mappings and tables are gone, its buffers keep their memory for this process.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.inner.close())
+            .map_err(|error| raise(py, error))
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _exception: &Bound<'_, pyo3::types::PyTuple>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+}

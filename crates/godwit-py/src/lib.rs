@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `godwit._native`: the runtime as Python sees it. `python/godwit/api.py` is the face that people use.
+//!
+//! Calls that may simulate release the GIL; whoever holds a card's lock never waits for the GIL, so they cannot wait for
+//! each other.
+
+mod buffer;
+mod card;
+mod context;
+mod error;
+mod launch;
+mod ports;
+
+use pyo3::prelude::*;
+
+/// The native part of Godwit.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<card::Card>()?;
+    module.add_class::<context::Context>()?;
+    module.add_class::<buffer::Buffer>()?;
+    error::register(module)
+}
