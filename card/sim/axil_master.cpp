@@ -12,11 +12,14 @@ void AxilMaster::start(uint32_t offset, std::optional<uint32_t> write_value) {
     offset_ = offset;
     data_ = write_value.value_or(0);
     address_taken_ = data_taken_ = false;
-    since_ = kNever;
+    release();
 }
 
 void AxilMaster::drive(uint64_t cycle) {
-    if (state_ == State::kIdle) return;
+    if (state_ == State::kIdle) {
+        if (since_ != kNever) release();
+        return;
+    }
     since_ = std::min(since_, cycle);
     if (state_ == State::kRead) {
         top_.axil_ar_addr_i = offset_;
@@ -54,8 +57,12 @@ void AxilMaster::sample(uint64_t cycle) {
     if (!answered) return;
     shared_.last_handshake = cycle;
     state_ = State::kIdle;
+}
+
+void AxilMaster::release() {
     top_.axil_ar_valid_i = top_.axil_aw_valid_i = top_.axil_w_valid_i = 0;
     top_.axil_r_ready_i = top_.axil_b_ready_i = 0;
+    since_ = kNever;
 }
 
 void AxilMaster::report_waiting(std::vector<std::string>& out) const {

@@ -2,7 +2,8 @@
 // AXI4-Lite master of the register port: one access at a time.
 //
 // Contract
-//   Address and write data are offered in the cycle after start(), each until taken; R and B are taken at once.
+//   Address and write data are offered from the next drive() after start(), each until taken; R and B are taken at once.
+//   sample() leaves the pins as they are: the model has yet to see the clock edge.
 #pragma once
 
 #include <optional>
@@ -30,6 +31,8 @@ class AxilMaster {
 
    private:
     enum class State { kIdle, kRead, kWrite };
+
+    void release();
 
     Shared& shared_;
     Model& top_;

@@ -47,7 +47,8 @@ void PortMaster::submit(const gw_port_req& request) {
 
 void PortMaster::drive(uint64_t cycle) {
     cycle_ = cycle;
-    if (pending_ == 0) return;
+    if (pending_ == 0 && !active_) return;
+    active_ = pending_ != 0;
     Stall& stall = shared_.stall;
     if (!queue_.empty()) offer(cycle);
     top_.ext_ar_valid_i[ext_] = ar_.offered != nullptr;
@@ -123,7 +124,6 @@ void PortMaster::sample(uint64_t cycle) {
     }
     if (top_.ext_r_valid_o[ext_] && top_.ext_r_ready_i[ext_]) sample_r(cycle);
     if (top_.ext_b_valid_o[ext_] && top_.ext_b_ready_i[ext_]) sample_b(cycle);
-    if (pending_ == 0) top_.ext_w_valid_i[ext_] = top_.ext_ar_valid_i[ext_] = top_.ext_aw_valid_i[ext_] = 0;
 }
 
 void PortMaster::sample_r(uint64_t cycle) {

@@ -72,6 +72,7 @@ class PortMaster {
     uint64_t w_since_ = 0;  // cycle in which the beat on W was first offered
     std::array<std::deque<JobPtr>, 1u << kIdWidth> reads_, writes_;  // accepted, by ID
     uint64_t pending_ = 0;
+    bool active_ = false;  // the pins are not idle yet
     uint64_t finished_ = 0;
     uint64_t cycle_ = 0;
 };
