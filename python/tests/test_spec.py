@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema refuses what is wrong and says what is right; the generated SystemVerilog, C and Rust agree."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from godwit import toolchain
+from godwit.spec import config, config_docs, layout, registers
+from godwit.spec.__main__ import main
+from godwit.spec.config import ConfigError
+from godwit.spec.generate import generate, write_if_changed
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("spec")
+    generate(out, config.load("default"))
+    return out
+
+
+def sv_constants(text: str) -> dict[str, int]:
+    found = re.findall(r"localparam (?:int unsigned|logic \[\d+:0\]) (\w+) = (?:\d+'([hd])([0-9a-f]+)|(\d+));", text)
+    return {name: int(digits, 16 if base == "h" else 10) if base else int(plain) for name, base, digits, plain in found}
+
+
+def c_constants(text: str) -> dict[str, int]:
+    values = {}
+    for name, value in re.findall(r"#define GODWIT_(\w+) (\(1ULL << \d+\)|0x[0-9a-f]+ULL|\d+u?)", text):
+        shift = re.fullmatch(r"\(1ULL << (\d+)\)", value)
+        values[name] = 1 << int(shift[1]) if shift else int(value.rstrip("uUL"), 0)
+    return values
+
+
+def rust_constants(text: str) -> dict[str, int]:
+    values = {}
+    for name, value in re.findall(r"pub const (\w+): u(?:32|64) = ([^;]+);", text):
+        shift = re.fullmatch(r"1 << (\d+)", value)
+        values[name] = 1 << int(shift[1]) if shift else int(value, 0)
+    return values
+
+
+def test_the_three_languages_agree(generated):
+    """Every constant of layout.toml has the same value in SystemVerilog, C and Rust, read back from the generated text."""
+    sv = sv_constants((generated / "sv" / "gw_spec_pkg.sv").read_text())
+    c = c_constants((generated / "c" / "godwit_layout.h").read_text())
+    rust = rust_constants((generated / "rust" / "layout.rs").read_text())
+    assert c == rust
+    seen = 0
+    for group in layout.load():
+        for constant in group.constants:
+            if constant.kind == "bit":
+                assert c[constant.upper] == 1 << sv[constant.camel]
+            elif constant.kind == "field":
+                low, width = sv[f"{constant.camel}Lsb"], sv[f"{constant.camel}Width"]
+                assert c[f"{constant.upper}_SHIFT"] == low
+                assert c[f"{constant.upper}_MASK"] == ((1 << width) - 1) << low
+                seen += 1
+            else:
+                assert c[constant.upper] == sv[constant.camel] == constant.value
+            seen += 1
+    assert seen == len(c) > 50
+
+
+def test_constants_are_the_specifications(generated):
+    """The values that the RISC-V specifications fix, written down a second time."""
+    c = c_constants((generated / "c" / "godwit_layout.h").read_text())
+    bits = [c[f"PTE_{name}"] for name in ("V", "R", "W", "X", "U", "G", "A", "D")]
+    assert bits == [1 << i for i in range(8)]
+    assert c["PTE_N"] == 1 << 63
+    assert c["PTE_PPN_MASK"] == 0x003F_FFFF_FFFF_FC00
+    assert [c[f"MODE_{name}"] for name in ("OFF", "SV39", "SV48", "SV57")] == [0, 8, 9, 10]
+    assert c["FSC_MODE_MASK"] == 0xF << 60
+    assert c["FSC_PPN_MASK"] == (1 << 44) - 1
+    causes = {name: value for name, value in c.items() if name.startswith("CAUSE_")}
+    assert causes == {
+        "CAUSE_LOAD_ACCESS_FAULT": 5,
+        "CAUSE_STORE_ACCESS_FAULT": 7,
+        "CAUSE_LOAD_PAGE_FAULT": 13,
+        "CAUSE_STORE_PAGE_FAULT": 15,
+        "CAUSE_PORT_OFF": 256,
+        "CAUSE_CONTEXT_OFF": 258,
+        "CAUSE_CONTEXT_MISCONFIGURED": 259,
+        "CAUSE_BURST_CROSSES_PAGE": 2048,
+    }
+    assert c["HOST_APERTURE_BASE"] == 1 << 55 == 1 << c["HOST_APERTURE_BIT"]
+    # Every field and bit of a page-table entry, and each only once.
+    masks = [c[name] for name in c if re.fullmatch(r"PTE_[VRWXUGADN]|PTE_\w+_MASK", name)]
+    assert sum(masks) == (1 << 64) - 1
+
+
+def test_c_headers_compile_on_their_own(generated, tmp_path):
+    source = tmp_path / "use.c"
+    source.write_text('#include "godwit_layout.h"\n#include "godwit_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n')
+    command = [str(toolchain.cxx()), "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", f"-I{generated / 'c'}"]
+    subprocess.run([*command, str(source), "-o", str(tmp_path / "use.o")], check=True)
+
+
+def test_rust_registers_are_those_of_the_map(generated):
+    """Offsets and masks of regs.rs against the C header PeakRDL makes from the same description."""
+    rust = rust_constants((generated / "rust" / "regs.rs").read_text())
+    header = (generated / "c" / "godwit_regs.h").read_text()
+    masks = dict(re.findall(r"#define GW_MMU__(\w+)_bm (0x[0-9a-f]+)", header))
+    compared = 0
+    for name, value in masks.items():
+        flat = name.replace("PORTX__", "PORT__").replace("FSCX__", "FSC__").replace("__", "_")
+        if f"{flat}_MASK" in rust:
+            assert rust[f"{flat}_MASK"] == int(value, 0), name
+            compared += 1
+    assert compared > 20
+    assert rust["CONTEXTS_FSC"] == 0x4000
+    assert rust["CONTEXTS_FSC_STRIDE"] == 8
+    assert rust["PORT_COUNTERS_PORT_STRIDE"] == 0x100
+    assert rust["PORT_COUNTERS_PORT_AW_REQUESTS"] - rust["PORT_COUNTERS_PORT_AR_REQUESTS"] == 0x40
+
+
+@pytest.mark.parametrize(("contexts", "ports"), [(16, 1), (256, 32), (17, 3)])
+def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
+    reference = {r.name: (r.offset, r.strides) for r in registers.registers(registers.elaborate(16, 2))}
+    assert {r.name: (r.offset, r.strides) for r in registers.registers(registers.elaborate(contexts, ports))} == reference
+
+
+def test_the_hash_covers_registers_and_layout(tmp_path, monkeypatch):
+    before = layout.spec_hash()
+    (tmp_path / "spec" / "regs").mkdir(parents=True)
+    for name in ("layout.toml", "regs/gw_mmu.rdl"):
+        (tmp_path / "spec" / name).write_bytes((toolchain.root() / "spec" / name).read_bytes())
+    monkeypatch.setattr(layout, "root", lambda: tmp_path)
+    assert layout.spec_hash() == before
+    with (tmp_path / "spec" / "regs" / "gw_mmu.rdl").open("a") as file:
+        file.write("// changed\n")
+    assert layout.spec_hash() != before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[a]\ndoc="d"\nkind="bits"\nx={value=64, doc="d"}\n', "64 does not fit, legal is 0..63"),
+        ('[a]\ndoc="d"\nkind="values"\nwidth=4\nx={value=16, doc="d"}\n', "16 does not fit, legal is 0..15"),
+        ('[a]\ndoc="d"\nkind="fields"\nx={lsb=60, width=8, doc="d"}\n', "60 does not fit"),
+        ('[a]\ndoc="d"\nkind="bitz"\nx={value=1, doc="d"}\n', "kind 'bitz' is not bits, fields or values"),
+        ('[a]\ndoc="d"\nkind="bits"\nx={value="one", doc="d"}\n', "'one' is not a number"),
+        ('[a]\ndoc="d"\nkind="bits"\nx={value=1, lsb=2, doc="d"}\n', "unknown key 'lsb'"),
+    ],
+)
+def test_layout_errors_name_the_constant(tmp_path, text, message):
+    path = tmp_path / "layout.toml"
+    path.write_text(text)
+    with pytest.raises(layout.LayoutError, match=re.escape(message)):
+        layout.load(path)
+
+
+@pytest.mark.parametrize("name", ["tiny", "default", "fletcher"])
+def test_named_configurations_are_complete(name):
+    loaded = config.load(name)
+    assert loaded.name == name
+    assert json.loads(loaded.resolved()) == loaded.model_dump(mode="json")
+    assert loaded.contexts.count >= 16
+
+
+def test_named_configurations_are_what_their_names_say():
+    tiny, default, fletcher = (config.load(name) for name in ("tiny", "default", "fletcher"))
+    assert tiny.card.external_ports == 2
+    assert (default.card.clock_mhz, default.card.memory_bytes, default.memory.model) == (250, 4 << 30, "banked")
+    assert default.card.kernels == ["split", "array_sum", "memcopy"]
+    assert (fletcher.memory.latency_cycles, fletcher.memory.requests_per_cycle) == (71, 0.25)
+    assert (fletcher.translator.l1_entries, fletcher.card.memory_bytes) == (1, 64 << 30)
+
+
+@pytest.mark.parametrize(
+    ("override", "parts"),
+    [
+        ("translator.l1_entries=65", ["translator.l1_entries", "65", "1 to 64"]),
+        ("translator.l1_entires=4", ["no field translator.l1_entires", "l1_entries"]),
+        ("translater.l1_entries=4", ["no section 'translater'", "translator"]),
+        ("walker.levels=6", ["walker.levels", "6", "3 to 5"]),
+        ("walker.levels='four'", ["walker.levels", "four", "3 to 5"]),
+        ("memory.model=ddr5", ["memory.model", "ddr5", "fixed or banked"]),
+        ("card.memory_bytes=3 XB", ["card.memory_bytes", "3 XB", "2^20"]),
+        ("card.memory_bytes=4097000", ["card.memory_bytes", "multiple of 4096"]),
+        ("axi.data_width=256", ["axi.data_width", "256", "512"]),
+        ("contexts.count=257", ["contexts.count", "257", "16 to 256"]),
+        ("card.external_ports=0", ["0 ports", "1 to 32"]),
+        ('card.kernels=["a", "a"]', ["'a' is there twice"]),
+        ("memory.row_bytes=192", ["row_bytes", "interleave_bytes"]),
+        ("l1_entries=4", ["not an override", "section.field=value"]),
+    ],
+)
+def test_wrong_values_are_refused_with_what_is_legal(override, parts):
+    extra = ["memory.interleave_bytes=128"] if "row_bytes" in override else []
+    with pytest.raises(ConfigError) as caught:
+        config.load("tiny", [*extra, override])
+    text = " ".join((str(caught.value), caught.value.found, caught.value.hint))
+    for part in parts:
+        assert part in text, text
+
+
+def test_unknown_and_broken_configurations(tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        config.load("defualt")
+    assert "did you mean 'default'" in caught.value.hint
+    with pytest.raises(ConfigError, match="does not exist"):
+        config.load(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[card\n")
+    with pytest.raises(ConfigError, match="cannot be read as TOML"):
+        config.load(broken)
+    broken.write_text('description = "x"\n')
+    with pytest.raises(ConfigError, match="card is missing"):
+        config.load(broken)
+
+
+def test_overrides_and_human_sizes():
+    loaded = config.load("default", ["card.memory_bytes=8 GiB", "memory.model=fixed", "walker.levels = 5", 'card.kernels=["split"]'])
+    assert loaded.card.memory_bytes == 8 << 30
+    assert (loaded.memory.model, loaded.walker.levels, loaded.card.kernels) == ("fixed", 5, ["split"])
+    assert loaded.resolved() != config.load("default").resolved()
+
+
+def test_a_users_file_is_named_by_itself(tmp_path):
+    text = (config.config_dir() / "tiny.toml").read_text().replace('name = "tiny"\n', "")
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    assert config.load(path).name == "mine"
+
+
+def test_every_field_is_described():
+    for section in config.Config.model_fields.values():
+        if isinstance(section.annotation, type) and issubclass(section.annotation, config.Section):
+            assert section.annotation.__doc__
+            for name, field in section.annotation.model_fields.items():
+                assert field.description, name
+                assert config_docs.legal(field), name
+
+
+def test_the_configuration_page_is_current():
+    path = config_docs.docs_path()
+    assert config_docs.page(path.read_text()) == path.read_text(), "run `python -m godwit.spec configuration-docs`"
+
+
+def test_the_command_line(tmp_path, capsys):
+    assert main(["generate", "--config", "tiny", "--set", "walker.levels=4", "--out", str(tmp_path)]) == 0
+    sv = sv_constants((tmp_path / "sv" / "gw_config_pkg.sv").read_text())
+    assert (sv["NumPorts"], sv["NumKernels"], sv["NumExternal"], sv["Levels"]) == (2, 0, 2, 4)
+    assert (tmp_path / "html" / "index.html").is_file()
+    assert main(["resolve", "--config", "tiny"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "tiny"
+    assert main(["resolve", "--config", "tiny", "--set", "walker.levels=9"]) == 1
+    assert "walker.levels" in capsys.readouterr().err
+
+
+def test_unchanged_files_are_left_alone(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    write_if_changed(path, "one")
+    before = path.stat().st_mtime_ns
+    write_if_changed(path, "one")
+    assert path.stat().st_mtime_ns == before
+    write_if_changed(path, "two")
+    assert path.read_text() == "two"
+    assert [item.name for item in path.parent.iterdir()] == ["file.txt"]
