@@ -11,8 +11,7 @@ pub struct Description {
     /// Hash of everything the card was built from.
     pub hash: String,
     /// Hash of the registers and layouts it was generated from.
-    #[serde(default)]
-    pub spec_hash: String,
+    pub spec_hash: u32,
     /// Whether it can record waves.
     #[serde(default)]
     pub waves: bool,
@@ -188,7 +187,7 @@ impl Description {
 mod tests {
     use super::*;
 
-    const JSON: &str = r#"{"abi": 1, "name": "tiny", "hash": "ab", "spec_hash": "cd", "waves": false,
+    const JSON: &str = r#"{"abi": 1, "name": "tiny", "hash": "ab", "spec_hash": 205, "waves": false,
         "config": {"card": {"clock_mhz": 250, "memory_bytes": 4096, "external_ports": 2, "kernels": ["split"]},
                    "axi": {"id_width": 4, "data_width": 512}, "walker": {"levels": 4, "requests": 8},
                    "contexts": {"count": 16}},

@@ -55,16 +55,16 @@ pub enum CardError {
     },
     /// The card was generated from other registers than this program.
     #[error(
-        "card `{name}` was built from another spec ({found}) than this program ({wanted}): \
+        "card `{name}` was built from another spec ({found:08x}) than this program ({wanted:08x}): \
          run `godwit card build --config {name}`, or build this program again"
     )]
     Spec {
         /// The card's name.
         name: String,
         /// Its hash of `spec/`.
-        found: String,
+        found: u32,
         /// Ours.
-        wanted: String,
+        wanted: u32,
     },
     /// The card describes itself in a way that cannot be understood.
     #[error("{} describes itself badly ({problem}): build the card again with `godwit card build`", .path.display())]

@@ -25,7 +25,7 @@ const MAX_BURST_BYTES: usize = 256 * 128;
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     options: serde_json::Map<String, Value>,
-    spec_hash: Option<String>,
+    spec_hash: Option<u32>,
 }
 
 impl OpenOptions {
@@ -55,8 +55,8 @@ impl OpenOptions {
     }
 
     /// Refuses cards that were generated from another spec than the one with this hash.
-    pub fn require_spec(mut self, hash: &str) -> Self {
-        self.spec_hash = Some(hash.to_owned());
+    pub fn require_spec(mut self, hash: u32) -> Self {
+        self.spec_hash = Some(hash);
         self
     }
 }
@@ -101,14 +101,13 @@ impl SimCard {
         let description = describe(&functions, path)?;
         if let Some(wanted) = options
             .spec_hash
-            .as_ref()
-            .filter(|wanted| **wanted != description.spec_hash)
+            .filter(|wanted| *wanted != description.spec_hash)
         {
             let (name, found) = (description.name, description.spec_hash);
             return Err(CardError::Spec {
                 name,
                 found,
-                wanted: wanted.clone(),
+                wanted,
             });
         }
         let card = open_raw(&functions, &description.name, options)?;

@@ -87,7 +87,10 @@ impl Drop for Shared {
 impl Card {
     /// Opens the card `device`: `sim:NAME` for a built one, or `sim:/path/to/libgw_card.so`.
     pub fn open(device: &str, options: OpenOptions) -> Result<Self, Error> {
-        Self::with_device(Box::new(SimCard::open(device, &options)?))
+        Self::with_device(Box::new(SimCard::open(
+            device,
+            &options.require_spec(layout::SPEC_HASH),
+        )?))
     }
 
     /// Runs on any backend.

@@ -45,11 +45,10 @@ pub(crate) fn bring_up(device: &mut dyn Device) -> Result<(), Error> {
     let found = read(device, regs::SPEC_HASH)?;
     if found != layout::SPEC_HASH {
         let name = device.description().name.clone();
-        let (found, wanted) = (format!("{found:08x}"), format!("{:08x}", layout::SPEC_HASH));
         return Err(CardError::Spec {
             name,
             found,
-            wanted,
+            wanted: layout::SPEC_HASH,
         }
         .into());
     }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Launches on a mock card.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by failing"
+)]
 
 mod mock;
 

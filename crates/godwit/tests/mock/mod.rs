@@ -47,7 +47,7 @@ pub struct MockCard {
 
 pub fn description() -> Description {
     let json = format!(
-        r#"{{"name": "mock", "hash": "0", "spec_hash": "", "waves": false,
+        r#"{{"name": "mock", "hash": "0", "spec_hash": 0, "waves": false,
             "config": {{"card": {{"clock_mhz": 100, "memory_bytes": {MEMORY_BYTES}, "external_ports": 1}},
                        "axi": {{"id_width": 4, "data_width": 512}}, "walker": {{"levels": 4}},
                        "contexts": {{"count": {CONTEXTS}}}}},
