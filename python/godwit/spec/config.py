@@ -96,25 +96,26 @@ class Memory(Section):
     banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")
     row_bytes: Size = Field(default=8192, ge=64, le=1 << 20, multiple_of=64, description="banked: bytes of a row across the channel")
     interleave_bytes: Size = Field(default=64, ge=64, le=1 << 20, multiple_of=64, description="banked: consecutive blocks of so many bytes go to consecutive banks")
+    bandwidth_gbps: float = Field(default=19.2, gt=0, le=1000, strict=False, description="banked: peak of the data bus, 10^9 bytes a second")
     controller_ns: float = Field(default=56.0, ge=0, le=10000, strict=False, description="banked: controller and PHY, both ways together")
-    trcd_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: activate to read or write")
-    trp_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: precharge to activate")
-    cl_ns: float = Field(default=14.16, ge=0, le=1000, strict=False, description="banked: read to first data")
-    tras_ns: float = Field(default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge")
-    tccd_ns: float = Field(default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank")
-    tburst_ns: float = Field(default=3.33, ge=0.01, le=1000, strict=False, description="banked: 64 bytes on the data bus")
-    trtp_ns: float = Field(default=7.5, ge=0, le=1000, strict=False, description="banked: read to precharge")
-    twr_ns: float = Field(default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge")
-    trefi_ns: float = Field(default=7800.0, ge=0, le=1000000, strict=False, description="banked: from one refresh to the next; 0 = none")
-    trfc_ns: float = Field(default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy")
+    t_rcd_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: activate to read or write")
+    t_rp_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: precharge to activate")
+    t_cl_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: read to first data")
+    t_cwl_ns: float = Field(default=10.0, ge=0, le=1000, strict=False, description="banked: write to first data")
+    t_ras_ns: float = Field(default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge")
+    t_ccd_ns: float = Field(default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank")
+    t_rtp_ns: float = Field(default=7.5, ge=0, le=1000, strict=False, description="banked: read to precharge")
+    t_wr_ns: float = Field(default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge")
+    t_rfc_ns: float = Field(default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy")
+    t_refi_ns: float = Field(default=7800.0, ge=0, le=1000000, strict=False, description="banked: from one refresh to the next; 0 = none")
 
     @model_validator(mode="after")
     def _geometry(self) -> Memory:
         """A row holds whole blocks, and a refresh ends before the next."""
         if self.row_bytes % self.interleave_bytes:
             raise ValueError(f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})")
-        if self.trefi_ns and self.trfc_ns >= self.trefi_ns:
-            raise ValueError(f"trfc_ns ({self.trfc_ns:g}) must be below trefi_ns ({self.trefi_ns:g}); trefi_ns = 0 is no refresh")
+        if self.t_refi_ns and self.t_rfc_ns >= self.t_refi_ns:
+            raise ValueError(f"t_rfc_ns ({self.t_rfc_ns:g}) must be below t_refi_ns ({self.t_refi_ns:g}); t_refi_ns = 0 is no refresh")
         return self
 
 
