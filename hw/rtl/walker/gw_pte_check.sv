@@ -14,7 +14,8 @@ module gw_pte_check #(
   input logic [63:0] pte_i,
   /// Level of the table the entry was found in; 0 holds 4 KiB pages.
   input logic [2:0] level_i,
-  input gw_pkg::vpn_t vpn_i,
+  /// Page asked for; the bits above a frame number's width play no part.
+  input gw_pkg::ppn_t vpn_i,
   input logic write_i,
   output logic pointer_o,
   output logic leaf_o,
@@ -57,7 +58,7 @@ module gw_pte_check #(
   assign pointer_o = kind_pointer && !at_level[0];
   assign leaf_o = kind_leaf && aligned && (!napot || at_level[0]) && pte_i[PteU] && pte_i[PteA] &&
       (write_i ? perm_o.w : perm_o.r);
-  assign ppn_o = pointer_o ? pte_ppn : (pte_ppn & ~page_mask) | (ppn_t'(vpn_i) & page_mask);
+  assign ppn_o = pointer_o ? pte_ppn : (pte_ppn & ~page_mask) | (vpn_i & page_mask);
 
   always_comb begin
     order_o = MaxPageOrder;

@@ -16,8 +16,13 @@ module gw_walk_cache #(
   input logic clk_i,
   input logic rst_ni,
   input logic flush_i,
+  // Page offsets below the lowest upper level, and bits above a narrow mode, choose nothing here.
+  // verilator lint_off UNUSEDSIGNAL
   input gw_pkg::ctx_id_t ctx_i,
   input gw_pkg::vpn_t vpn_i,
+  input gw_pkg::ctx_id_t fill_ctx_i,
+  input gw_pkg::vpn_t fill_vpn_i,
+  // verilator lint_on UNUSEDSIGNAL
   input logic used_i,
   output logic hit_o,
   output logic [2:0] level_o,
@@ -25,8 +30,6 @@ module gw_walk_cache #(
   input logic fill_i,
   /// Level of the table the line is from, 1 or more.
   input logic [2:0] fill_level_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
 );
@@ -35,22 +38,25 @@ module gw_walk_cache #(
   gw_pkg::ppn_t [Levels-1:1] ppn;
 
   for (genvar l = 1; l < Levels; l++) begin : gen_level
+    // Address bits above the widest mode repeat its sign (canonical addresses), so they name nothing.
+    localparam int unsigned SelLsb = gw_spec_pkg::PtLevelBits * l;
+    localparam int unsigned TagLsb = SelLsb + $clog2(gw_spec_pkg::PtLineEntries);
+    localparam int unsigned TagMsb = gw_spec_pkg::PtLevelBits * Levels - 1;
+
     gw_walk_cache_level #(
-      .Level(l),
-      .Levels(Levels),
+      .TagWidth(gw_pkg::CtxIdWidth + TagMsb - TagLsb + 1),
       .Entries(Entries)
     ) u_level (
       .clk_i,
       .rst_ni,
       .flush_i,
-      .ctx_i,
-      .vpn_i,
+      .tag_i({ctx_i, vpn_i[TagMsb:TagLsb]}),
+      .sel_i(vpn_i[TagLsb-1:SelLsb]),
       .used_i,
       .hit_o(hit[l]),
       .ppn_o(ppn[l]),
       .fill_i(fill_i && fill_level_i == 3'(l)),
-      .fill_ctx_i,
-      .fill_vpn_i,
+      .fill_tag_i({fill_ctx_i, fill_vpn_i[TagMsb:TagLsb]}),
       .fill_pointer_i,
       .fill_ppn_i
     );

@@ -4,31 +4,28 @@
 // eight tables of the level below.
 //
 // Contract
-// - Lookup: combinational from `ctx_i` and `vpn_i`; `hit_o` with the table's frame in `ppn_o`.
+// - Lookup: combinational from `tag_i` (which line) and `sel_i` (which pointer of it); `hit_o` with the table's frame.
 // - `used_i` tells that the lookup was a request's own (for the replacement).
 // - Fill: an entry with the same tag is replaced by the line given, else the one gw_victim chooses. Visible in the next cycle.
 // - `flush_i` drops everything; it wins over a fill in the same cycle.
 `include "gw_assert.svh"
 
 module gw_walk_cache_level #(
-  /// Level of the tables whose pointers are kept, 1 or more.
-  parameter int unsigned Level = 1,
-  /// Levels of the widest mode that is built.
-  parameter int unsigned Levels = 4,
+  /// Bits that name a line: context and upper part of the virtual page number.
+  parameter int unsigned TagWidth = 32,
   /// Entries, 1 or more.
   parameter int unsigned Entries = 16
 ) (
   input logic clk_i,
   input logic rst_ni,
   input logic flush_i,
-  input gw_pkg::ctx_id_t ctx_i,
-  input gw_pkg::vpn_t vpn_i,
+  input logic [TagWidth-1:0] tag_i,
+  input logic [$clog2(gw_spec_pkg::PtLineEntries)-1:0] sel_i,
   input logic used_i,
   output logic hit_o,
   output gw_pkg::ppn_t ppn_o,
   input logic fill_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
+  input logic [TagWidth-1:0] fill_tag_i,
   /// Which of the line's entries are pointers, and where they point.
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
@@ -38,26 +35,13 @@ module gw_walk_cache_level #(
   import gw_spec_pkg::*;
 
   localparam int unsigned IdxWidth = (Entries > 1) ? $clog2(Entries) : 1;
-  localparam int unsigned SelLsb = PtLevelBits * Level;
-  localparam int unsigned TagLsb = SelLsb + $clog2(PtLineEntries);
-  // Bits above the widest mode repeat its sign (canonical addresses).
-  localparam int unsigned TagMsb = PtLevelBits * Levels - 1;
-
-  typedef struct packed {
-    ctx_id_t ctx;
-    logic [TagMsb:TagLsb] vpn;
-  } tag_t;
   typedef struct packed {
     logic [PtLineEntries-1:0] pointer;
     ppn_t [PtLineEntries-1:0] ppn;
   } line_t;
 
-  tag_t tag, fill_tag;
-  assign tag = '{ctx: ctx_i, vpn: vpn_i[TagMsb:TagLsb]};
-  assign fill_tag = '{ctx: fill_ctx_i, vpn: fill_vpn_i[TagMsb:TagLsb]};
-
   logic [Entries-1:0] valid_q, match, fill_match, victim;
-  tag_t tag_q[Entries];
+  logic [TagWidth-1:0] tag_q[Entries];
   line_t line_q[Entries];
   logic [IdxWidth-1:0] match_idx, fill_match_idx, victim_idx, fill_idx;
   logic victim_valid;
@@ -66,19 +50,17 @@ module gw_walk_cache_level #(
     match_idx = '0;
     fill_match_idx = '0;
     for (int unsigned i = 0; i < Entries; i++) begin
-      match[i] = valid_q[i] && tag_q[i] == tag;
-      fill_match[i] = valid_q[i] && tag_q[i] == fill_tag;
+      match[i] = valid_q[i] && tag_q[i] == tag_i;
+      fill_match[i] = valid_q[i] && tag_q[i] == fill_tag_i;
       if (match[i]) match_idx |= IdxWidth'(i);
       if (fill_match[i]) fill_match_idx |= IdxWidth'(i);
     end
   end
 
   line_t line;
-  logic [$clog2(PtLineEntries)-1:0] sel;
   assign line = line_q[match_idx];
-  assign sel = vpn_i[TagLsb-1:SelLsb];
-  assign hit_o = match != '0 && line.pointer[sel];
-  assign ppn_o = line.ppn[sel];
+  assign hit_o = match != '0 && line.pointer[sel_i];
+  assign ppn_o = line.ppn[sel_i];
 
   gw_victim #(
     .Num(Entries)
@@ -104,7 +86,7 @@ module gw_walk_cache_level #(
 
   for (genvar i = 0; i < Entries; i++) begin : gen_tag
     always_ff @(posedge clk_i) begin
-      if (fill_i && fill_match == '0 && victim[i]) tag_q[i] <= fill_tag;
+      if (fill_i && fill_match == '0 && victim[i]) tag_q[i] <= fill_tag_i;
     end
   end
 

@@ -18,7 +18,6 @@ module gw_walk_decode #(
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned ListWidth = $clog2(Lines + 1),
   localparam int unsigned LineBits = gw_spec_pkg::PtLineBytes * 8
 ) (
   input logic clk_i,
@@ -28,7 +27,8 @@ module gw_walk_decode #(
   input logic [SlotWidth-1:0] ret_slot_i,
   input logic [LineBits-1:0] ret_data_i,
   input logic sel_valid_i,
-  input logic [ListWidth-1:0] sel_list_i,
+  /// Slot of its line; means nothing if it needs none.
+  input logic [SlotWidth-1:0] sel_slot_i,
   input logic [IdWidth-1:0] sel_id_i,
   /// The waiter being decided, and what is known about it.
   output logic [IdWidth-1:0] id_o,
@@ -43,6 +43,9 @@ module gw_walk_decode #(
   output logic drop_o,
   output logic [SlotWidth-1:0] drop_slot_o,
   output logic fill_o,
+  output logic [2:0] fill_level_o,
+  output gw_pkg::ctx_id_t fill_ctx_o,
+  output gw_pkg::vpn_t fill_vpn_o,
   output logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_o,
   output gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_o,
   /// The waiter is done; its answer is on the bus in the next cycle.
@@ -58,7 +61,7 @@ module gw_walk_decode #(
   import gw_spec_pkg::*;
 
   logic valid_q;
-  logic [ListWidth-1:0] list_q;
+  logic [SlotWidth-1:0] slot_q;
   logic [IdWidth-1:0] id_q;
   logic [LineBits-1:0] data_q[Lines];
 
@@ -67,7 +70,7 @@ module gw_walk_decode #(
     else valid_q <= sel_valid_i;
   end
   always_ff @(posedge clk_i) begin
-    list_q <= sel_list_i;
+    slot_q <= sel_slot_i;
     id_q <= sel_id_i;
   end
   always_ff @(posedge clk_i) begin
@@ -76,12 +79,10 @@ module gw_walk_decode #(
   assign id_o = id_q;
 
   // The slot is not given away before the cycle after this one.
-  logic [SlotWidth-1:0] slot;
   logic [PtLineEntries-1:0][63:0] line;
   logic read_error;
-  assign slot = SlotWidth'(list_q);
-  assign line = data_q[slot];
-  assign read_error = error_i[slot];
+  assign line = data_q[slot_q];
+  assign read_error = error_i[slot_q];
 
   logic pointer, leaf;
   ppn_t ppn;
@@ -92,7 +93,7 @@ module gw_walk_decode #(
   ) u_check (
     .pte_i(line[step_i.index]),
     .level_i(step_i.level),
-    .vpn_i(req_i.vpn),
+    .vpn_i(ppn_t'(req_i.vpn)),
     .write_i(req_i.write),
     .pointer_o(pointer),
     .leaf_o(leaf),
@@ -135,9 +136,12 @@ module gw_walk_decode #(
   end
 
   assign drop_o = valid_q && look_again;
-  assign drop_slot_o = slot;
+  assign drop_slot_o = slot_q;
 
   assign fill_o = valid_q && next_level && !stale_i;
+  assign fill_level_o = step_i.level;
+  assign fill_ctx_o = req_i.ctx;
+  assign fill_vpn_o = req_i.vpn;
   for (genvar i = 0; i < PtLineEntries; i++) begin : gen_fill
     logic unused_leaf;
     gw_pte_kind u_kind (

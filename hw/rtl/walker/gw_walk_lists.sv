@@ -17,11 +17,12 @@
 module gw_walk_lists #(
   /// Waiters, 2 or more.
   parameter int unsigned Requests = 64,
-  /// Lists, 2 or more.
-  parameter int unsigned Lists = 33,
-  /// Derived: width of a waiter's and of a list's number.
+  /// Line slots, 1 or more; list `Lines` is the one that needs no line.
+  parameter int unsigned Lines = 32,
+  /// Derived: widths of the numbers of waiters, slots and lists.
   localparam int unsigned IdWidth = $clog2(Requests),
-  localparam int unsigned ListWidth = $clog2(Lists)
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
+  localparam int unsigned ListWidth = $clog2(Lines + 1)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -30,13 +31,14 @@ module gw_walk_lists #(
   input logic [ListWidth-1:0] append_list_i,
   input logic [IdWidth-1:0] append_id_i,
   input logic ret_i,
-  input logic [ListWidth-1:0] ret_list_i,
+  input logic [SlotWidth-1:0] ret_slot_i,
   output logic sel_valid_o,
-  output logic [ListWidth-1:0] sel_list_o,
+  output logic [SlotWidth-1:0] sel_slot_o,
   output logic [IdWidth-1:0] sel_id_o,
-  output logic [Lists-1:0] pending_o
+  output logic [Lines-1:0] pending_o
 );
 
+  localparam int unsigned Lists = Lines + 1;
   typedef logic [IdWidth-1:0] id_t;
   typedef logic [ListWidth-1:0] list_t;
 
@@ -89,7 +91,7 @@ module gw_walk_lists #(
     .rst_ni,
     .in_valid_i(ret_i),
     .in_ready_o(in_ready[0]),
-    .in_data_i(ret_list_i),
+    .in_data_i(list_t'(ret_slot_i)),
     .out_valid_o(due_valid[0]),
     .out_ready_i(due_ready[0]),
     .out_data_o(due_list[0]),
@@ -127,7 +129,7 @@ module gw_walk_lists #(
 
   // The list being replayed: waiters not selected yet.
   logic replay_q;
-  list_t replay_list_q;
+  list_t replay_list_q, sel_list;
   id_t replay_head_q, replay_tail_q;
   id_t list_tail;
 
@@ -137,7 +139,8 @@ module gw_walk_lists #(
   assign list_tail = replay_q ? replay_tail_q : tail_q[detach_list];
 
   assign sel_valid_o = replay_q || any_due;
-  assign sel_list_o = replay_q ? replay_list_q : detach_list;
+  assign sel_list = replay_q ? replay_list_q : detach_list;
+  assign sel_slot_o = SlotWidth'(sel_list);
   assign sel_id_o = replay_q ? replay_head_q : head_q[detach_list];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -148,18 +151,18 @@ module gw_walk_lists #(
   always_ff @(posedge clk_i) begin
     replay_head_q <= next_q[sel_id_o];
     replay_tail_q <= list_tail;
-    replay_list_q <= sel_list_o;
+    replay_list_q <= sel_list;
   end
 
   always_comb begin
     replay_mask = '0;
     replay_mask[replay_list_q] = replay_q;
   end
-  assign pending_o = filled_q | replay_mask;
+  assign pending_o = Lines'(filled_q | replay_mask);
 
   `GW_INVARIANT(QueuesTakeAll_A, (!ret_i || in_ready[0]) && (!append_due || in_ready[1]))
   `GW_INVARIANT(DueHasWaiters_A, !detach || filled_q[detach_list])
-  `GW_INVARIANT(ReturnHasWaiters_A, !ret_i || filled_q[ret_list_i])
+  `GW_INVARIANT(ReturnHasWaiters_A, !ret_i || filled_q[list_t'(ret_slot_i)])
   `GW_COVER(JoinWhileDetached_C, append_i && append_fetching_i && detach_same)
 
 endmodule

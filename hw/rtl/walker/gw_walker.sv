@@ -44,7 +44,10 @@ module gw_walker #(
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
   output gw_axi_pkg::pt_req_t m_req_o,
+  // The write half of the bundle has nothing to say.
+  // verilator lint_off UNUSEDSIGNAL
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
+  // verilator lint_on UNUSEDSIGNAL
   input logic inval_i,
   output logic inval_busy_o,
   output gw_pkg::walk_event_t event_o
@@ -87,44 +90,43 @@ module gw_walker #(
   } step_t;
 
   // Cycle 1: accept, find where to begin.
-  logic accept, free_valid, slice_ready, start_fault, cache_hit;
+  logic accept, free_valid, slice_ready, cache_hit;
   logic [IdWidth-1:0] free_id;
-  logic [2:0] start_level, cache_level;
-  ppn_t start_root, cache_ppn, base;
-  cause_t start_cause;
   step_t first;
-  logic [PtLevelBits-1:0] first_index;
+
+  logic fill;
+  logic [2:0] fill_level;
+  ctx_id_t fill_ctx;
+  vpn_t fill_vpn;
+  logic [PtLineEntries-1:0] fill_pointer;
+  ppn_t [PtLineEntries-1:0] fill_ppn;
 
   assign req_ready_o = free_valid && slice_ready;
   assign accept = req_valid_i && req_ready_o;
 
-  gw_walk_start #(
+  gw_walk_begin #(
     .Levels(Levels),
-    .NumContexts(NumContexts)
-  ) u_start (
+    .CacheEntries(CacheEntries),
+    .NumContexts(NumContexts),
+    .IdWidth(IdWidth),
+    .step_t(step_t)
+  ) u_begin (
+    .clk_i,
+    .rst_ni,
     .ctx_i,
-    .ctx_id_i(req_i.ctx),
-    .vpn_i(req_i.vpn),
-    .write_i(req_i.write),
-    .level_o(start_level),
-    .root_o(start_root),
-    .fault_o(start_fault),
-    .cause_o(start_cause)
+    .flush_i(inval_i),
+    .req_i,
+    .accept_i(accept),
+    .id_i(free_id),
+    .step_o(first),
+    .cache_hit_o(cache_hit),
+    .fill_i(fill),
+    .fill_level_i(fill_level),
+    .fill_ctx_i(fill_ctx),
+    .fill_vpn_i(fill_vpn),
+    .fill_pointer_i(fill_pointer),
+    .fill_ppn_i(fill_ppn)
   );
-
-  assign base = cache_hit ? cache_ppn : start_root;
-  always_comb begin
-    first = '0;
-    first.waiter = free_id;
-    first.fault = start_fault;
-    first.cause = start_cause;
-    first.level = cache_hit ? cache_level : start_level;
-    first_index = '0;
-    for (int unsigned l = 0; l < Levels; l++) begin
-      if (first.level == 3'(l)) first_index = req_i.vpn[PtLevelBits*l +: PtLevelBits];
-    end
-    {first.line, first.index} = {base, first_index};
-  end
 
   step_t new_step, again, rd_step;
   logic new_valid, new_ready, again_valid, rd_own;
@@ -167,11 +169,11 @@ module gw_walker #(
 
   // Cycle 2: find or fetch the line.
   logic append, append_fetching, ar_valid, ret, ret_error, drop;
-  logic [ListWidth-1:0] append_list, sel_list;
+  logic [ListWidth-1:0] append_list;
   logic [IdWidth-1:0] append_id, sel_id;
-  logic [SlotWidth-1:0] ar_slot, ret_slot, drop_slot;
+  logic [SlotWidth-1:0] ar_slot, ret_slot, sel_slot, drop_slot;
   logic [LineWidth-1:0] ar_line;
-  logic [Lines:0] pending;
+  logic [Lines-1:0] pending;
   logic [Lines-1:0] read_error;
   logic sel_valid;
 
@@ -192,7 +194,7 @@ module gw_walker #(
     .append_fetching_o(append_fetching),
     .append_list_o(append_list),
     .append_id_o(append_id),
-    .pending_i(pending[Lines-1:0]),
+    .pending_i(pending),
     .ar_valid_o(ar_valid),
     .ar_ready_i(m_rsp_i.ar_ready),
     .ar_slot_o(ar_slot),
@@ -229,7 +231,7 @@ module gw_walker #(
 
   gw_walk_lists #(
     .Requests(Requests),
-    .Lists(Lines + 1)
+    .Lines(Lines)
   ) u_lists (
     .clk_i,
     .rst_ni,
@@ -238,17 +240,14 @@ module gw_walker #(
     .append_list_i(append_list),
     .append_id_i(append_id),
     .ret_i(ret),
-    .ret_list_i(ListWidth'(ret_slot)),
+    .ret_slot_i(ret_slot),
     .sel_valid_o(sel_valid),
-    .sel_list_o(sel_list),
+    .sel_slot_o(sel_slot),
     .sel_id_o(sel_id),
     .pending_o(pending)
   );
 
   // Cycles 5 + L and 6 + L: decide, answer.
-  logic fill;
-  logic [PtLineEntries-1:0] fill_pointer;
-  ppn_t [PtLineEntries-1:0] fill_ppn;
   gw_walk_decode #(
     .Levels(Levels),
     .Requests(Requests),
@@ -262,7 +261,7 @@ module gw_walker #(
     .ret_slot_i(ret_slot),
     .ret_data_i(m_rsp_i.r.data),
     .sel_valid_i(sel_valid),
-    .sel_list_i(sel_list),
+    .sel_slot_i(sel_slot),
     .sel_id_i(sel_id),
     .id_o(id),
     .req_i(id_req),
@@ -276,6 +275,9 @@ module gw_walker #(
     .drop_o(drop),
     .drop_slot_o(drop_slot),
     .fill_o(fill),
+    .fill_level_o(fill_level),
+    .fill_ctx_o(fill_ctx),
+    .fill_vpn_o(fill_vpn),
     .fill_pointer_o(fill_pointer),
     .fill_ppn_o(fill_ppn),
     .release_o(release_id),
@@ -285,31 +287,10 @@ module gw_walker #(
     .rsp_stale_o(rsp_stale)
   );
 
-  gw_walk_cache #(
-    .Levels(Levels),
-    .Entries(CacheEntries)
-  ) u_cache (
-    .clk_i,
-    .rst_ni,
-    .flush_i(inval_i),
-    .ctx_i(req_i.ctx),
-    .vpn_i(req_i.vpn),
-    .used_i(accept),
-    .hit_o(cache_hit),
-    .level_o(cache_level),
-    .ppn_o(cache_ppn),
-    .fill_i(fill),
-    .fill_level_i(rd_step.level),
-    .fill_ctx_i(id_req.ctx),
-    .fill_vpn_i(id_req.vpn),
-    .fill_pointer_i(fill_pointer),
-    .fill_ppn_i(fill_ppn)
-  );
-
   assign event_o.start = accept;
   assign event_o.done = rsp_valid_o;
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
-  assign event_o.cache_hit = accept && cache_hit && !start_fault;
+  assign event_o.cache_hit = accept && cache_hit;
   assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))

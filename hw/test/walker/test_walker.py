@@ -1,12 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_walker and its parts."""
+"""gw_walker: cycles at the size whose throughput is promised, rules and random traffic at sizes that fill up."""
 
+import pytest
 from runner import run
 
 
 def walker(module, **parameters):
-    run("walker_tb", module, here=__file__, parameters=parameters)
+    env = {"BENCH_LEVELS": str(parameters["Levels"]), "BENCH_REQUESTS": str(parameters["Requests"])}
+    run("walker_tb", module, here=__file__, parameters=parameters, env=env)
+
+
+SMALL = [
+    {"Levels": 5, "Requests": 12, "Lines": 3, "CacheEntries": 2, "NumContexts": 5},
+    {"Levels": 3, "Requests": 3, "Lines": 1, "CacheEntries": 1, "NumContexts": 1},
+]
+SIZES = [*SMALL, {"Levels": 4, "Requests": 64, "Lines": 64, "CacheEntries": 16, "NumContexts": 16}]
+
+
+def name(parameters):
+    return "-".join(str(value) for value in parameters.values())
 
 
 def test_cycles():
-    walker("cocotb_walker_cycles", Requests=64, Lines=64)
+    walker("cocotb_walker_cycles", **SIZES[-1])
+
+
+@pytest.mark.parametrize("parameters", SIZES, ids=name)
+def test_rules(parameters):
+    walker("cocotb_walker_rules", **parameters)
+
+
+@pytest.mark.parametrize("parameters", SIZES, ids=name)
+def test_random(parameters):
+    walker("cocotb_walker_random", **parameters)

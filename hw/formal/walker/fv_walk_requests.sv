@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_walk_requests: a number is handed out to one waiter at a time and never while it is used; no number is
+// lost; a waiter is stale exactly if an invalidation came while it was here, and `stale_busy_o` is high while one is.
+module fv_walk_requests #(
+  parameter int unsigned Requests = 4
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic inval_i,
+  input logic want_i,
+  input logic [7:0] tag_i,
+  input logic [1:0] rd_id_i,
+  input logic release_i
+);
+
+  logic stale_busy, free_valid, take, rd_stale;
+  logic [1:0] free_id;
+  logic [15:0] rd_age;
+  gw_pkg::xlate_req_t req, rd_req;
+
+  always_comb begin
+    req = '0;
+    req.tag = tag_i;
+  end
+  assign take = want_i && free_valid;
+
+  gw_walk_requests #(
+    .Requests(Requests)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .inval_i,
+    .stale_busy_o(stale_busy),
+    .free_valid_o(free_valid),
+    .free_id_o(free_id),
+    .take_i(take),
+    .req_i(req),
+    .rd_id_i,
+    .rd_req_o(rd_req),
+    .rd_stale_o(rd_stale),
+    .rd_age_o(rd_age),
+    .release_i
+  );
+
+  logic past_valid_q = 1'b0;
+  logic [Requests-1:0] used_q, stale_q, take_mask, release_mask;
+  logic [Requests-1:0][7:0] tag_q;
+  logic [1:0] starved_q;
+
+  for (genvar i = 0; i < Requests; i++) begin : gen_waiter
+    assign take_mask[i] = take && free_id == 2'(i);
+    assign release_mask[i] = release_i && rd_id_i == 2'(i);
+    always_ff @(posedge clk_i) begin
+      used_q[i] <= rst_ni && (take_mask[i] || (used_q[i] && !release_mask[i]));
+      stale_q[i] <= !take_mask[i] && used_q[i] && (stale_q[i] || inval_i);
+      if (take_mask[i]) tag_q[i] <= tag_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    past_valid_q <= 1'b1;
+    starved_q <= (!rst_ni || free_valid || &used_q) ? '0 : starved_q + 1'b1;
+  end
+
+  always_comb begin
+    assume (rst_ni == past_valid_q);
+    if (release_i) assume (used_q[rd_id_i]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      OneUserANumber_A : assert ((take_mask & used_q) == '0);
+      NoNumberLost_A : assert (starved_q <= 2'd1);
+      RequestKept_A : assert (!used_q[rd_id_i] || rd_req.tag == tag_q[rd_id_i]);
+      StaleExactly_A : assert (!used_q[rd_id_i] || rd_stale == (stale_q[rd_id_i] || inval_i));
+      BusyExactly_A : assert (stale_busy == ((used_q & stale_q) != '0));
+      Full_C : cover (&used_q && rd_age > 16'd4);
+    end
+  end
+
+endmodule

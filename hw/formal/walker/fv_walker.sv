@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_walker as a whole, small, under a memory that answers each read once, at any time, in any order, with any
+// data: every accepted request is answered exactly once; nobody who saw an invalidation gets a cacheable answer;
+// invalidation is acknowledged only when all of them are answered; the memory port never has two reads with one ID; and no
+// deadlock (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits.
+module fv_walker #(
+  parameter int unsigned Levels = 3,
+  parameter int unsigned Requests = 2,
+  parameter int unsigned Lines = 1,
+  parameter bit Responsive = 1'b0
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic ctx_off_i,
+  input logic req_valid_i,
+  input logic [1:0] tag_i,
+  input logic write_i,
+  input logic [Levels-1:0] entry_i,
+  input logic [Levels-1:0] other_line_i,
+  input logic ar_ready_i,
+  input logic r_valid_i,
+  input logic [5:0] r_id_i,
+  input logic r_error_i,
+  input logic [1:0][7:0] flags_i,
+  input logic [1:0][1:0] frame_i,
+  input logic inval_i
+);
+
+  import gw_pkg::*;
+  import gw_axi_pkg::*;
+
+  // Few values for everything that is only carried along: four tags, two entries in each of two lines a table, four frames.
+  xlate_req_t req;
+  ctx_t ctx;
+  pt_rsp_t m_rsp;
+  always_comb begin
+    req = '0;
+    req.tag = tag_t'(tag_i);
+    req.write = write_i;
+    for (int unsigned l = 0; l < Levels; l++) begin
+      req.vpn[9*l] = entry_i[l];
+      req.vpn[9*l+3] = other_line_i[l];
+    end
+    req.vpn[9*Levels-1] = 1'b0;
+    ctx = '{mode: ctx_off_i ? 4'd0 : 4'd8 + 4'(Levels - 3), root: '0};
+    m_rsp = '0;
+    m_rsp.ar_ready = ar_ready_i;
+    m_rsp.r_valid = r_valid_i;
+    m_rsp.r.id = r_id_i;
+    m_rsp.r.last = 1'b1;
+    m_rsp.r.resp = {r_error_i, 1'b0};
+    for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = {52'(frame_i[i]), 2'd0, flags_i[i], 2'd0} >> 2;
+  end
+
+  logic req_ready, rsp_valid, inval_busy;
+  xlate_rsp_t rsp;
+  pt_req_t m_req;
+  walk_event_t ev;
+
+  gw_walker #(
+    .Levels(Levels),
+    .Requests(Requests),
+    .Lines(Lines),
+    .CacheEntries(1),
+    .NumContexts(1)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .ctx_i(ctx),
+    .req_valid_i,
+    .req_ready_o(req_ready),
+    .req_i(req),
+    .rsp_valid_o(rsp_valid),
+    .rsp_o(rsp),
+    .m_req_o(m_req),
+    .m_rsp_i(m_rsp),
+    .inval_i,
+    .inval_busy_o(inval_busy),
+    .event_o(ev)
+  );
+
+  // Any one request, followed from acceptance to answer: an arbitrary tag. A register that keeps its unknown
+  // first value stands for "any": the anyconst attribute is ignored by this front end.
+  logic [1:0] id_q;
+  always_ff @(posedge clk_i) id_q <= id_q;
+
+  logic past_valid_q = 1'b0;
+  logic waits_q, flying_q, stale_q;
+  xlate_req_t req_q;
+  logic accept, accept_id, answer_id;
+  logic [3:0] count_q;
+  logic [Lines-1:0] out_q, ar_mask, r_mask;
+  logic [Lines-1:0][1:0] age_q;
+
+  assign accept = req_valid_i && req_ready;
+  assign accept_id = accept && tag_i == id_q;
+  assign answer_id = rsp_valid && rsp.src == '0 && rsp.tag == tag_t'(id_q);
+  for (genvar i = 0; i < Lines; i++) begin : gen_slot
+    assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 6'(i);
+    assign r_mask[i] = r_valid_i && r_id_i == 6'(i);
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || !out_q[i] || r_mask[i]) age_q[i] <= '0;
+      else age_q[i] <= age_q[i] + 1'b1;
+      if (rst_ni && ar_mask[i]) OneReadASlot_A : assert (!out_q[i]);
+    end
+    always_comb if (Responsive && age_q[i] == 2'd2 && r_mask == '0) assume (1'b0);
+  end
+
+  always_ff @(posedge clk_i) begin
+    past_valid_q <= 1'b1;
+    waits_q <= rst_ni && req_valid_i && !req_ready;
+    req_q <= req;
+    flying_q <= rst_ni && (accept_id || (flying_q && !answer_id));
+    stale_q <= flying_q && (stale_q || inval_i);
+    count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) : '0;
+    out_q <= rst_ni ? (out_q & ~r_mask) | ar_mask : '0;
+  end
+
+  // The environment.
+  always_comb begin
+    assume (rst_ni == past_valid_q);
+    if (waits_q) assume (req_valid_i && req == req_q);
+    if (flying_q && req_valid_i) assume (tag_i != id_q);
+    if (r_valid_i) assume ((r_mask & out_q) != '0);
+    if (inval_busy) assume (!inval_i);
+    if (Responsive) assume (ar_ready_i);
+  end
+
+  // Cycles in which nothing moved although something waits.
+  logic [3:0] still_q;
+  logic moves;
+  assign moves = ev.done || ev.merge || ev.line_hit || ev.pte_read || r_valid_i;
+  always_ff @(posedge clk_i) still_q <= (!rst_ni || moves || count_q == '0) ? '0 : still_q + 1'b1;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      AnswerWasAsked_A : assert (!answer_id || flying_q);
+      NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
+      StaleNotCacheable_A : assert (!(answer_id && (stale_q || inval_i) && rsp.cacheable));
+      BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
+      if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
+      AnsweredRead_C : cover (answer_id && !rsp.fault);
+      AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault);
+    end
+  end
+
+endmodule

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gw_walker under random stalls, order, page tables, changes of them, invalidations and memory errors."""
+
+import os
+import random
+
+import cocotb
+from page_tables import LEAF, LEVELS, LOAD_ACCESS, STORE_ACCESS, A, D, Memory, N, R, V, W, canonical, napot, pte
+from walker_bench import Bench, Request
+
+MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
+MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
+CYCLES = 2500
+
+
+def some_entry(rng, level):
+    """Mostly a good leaf; sometimes one of the ways to be wrong."""
+    ppn = rng.getrandbits(44)
+    flags = rng.choice([LEAF] * 6 + [LEAF & ~D, LEAF & ~W & ~D, LEAF & ~A, LEAF & ~R, V | R, rng.getrandbits(8)])
+    if level:
+        aligned = rng.random() < 0.85
+        return pte(ppn >> 9 * level << 9 * level if aligned else ppn, flags)
+    if rng.random() < 0.1:
+        return pte(ppn, flags) | 1 << rng.randrange(54, 64)
+    return pte(ppn, flags)
+
+
+class Space:
+    """Page tables of some contexts that change while they are used, with every state they were in.
+
+    `history[ctx, vpn]` is the list of (cycle, answer to a read, answer to a write) from which on each held.
+    """
+
+    def __init__(self, rng, contexts):
+        self.rng, self.memory = rng, Memory()
+        self.mode = {ctx: rng.choice(MODES) for ctx in range(contexts)}
+        self.root = {ctx: self.memory.frame() for ctx in range(contexts)}
+        self.pages = {ctx: [] for ctx in range(contexts)}
+        self.history = {}
+        self.unlinked = []  # (ctx, vpn, level): not to be touched before the invalidation is acknowledged
+        for ctx in range(contexts):
+            self._fill(ctx)
+        for ctx, pages in self.pages.items():
+            for vpn in pages:
+                self.history[ctx, vpn] = [(-1, self._now(ctx, vpn, False), self._now(ctx, vpn, True))]
+
+    def _levels(self, ctx):
+        return LEVELS[self.mode[ctx]]
+
+    def _fill(self, ctx):
+        rng, levels = self.rng, self._levels(ctx)
+        base = rng.getrandbits(9 * levels - 1)
+        if rng.random() < 0.3:
+            base += (1 << 45) - (1 << 9 * levels - 1)
+        neighbours = [base + rng.choice([0, 512, 4096, 1 << 18, -(1 << 12)]) for _ in range(3)]
+        for near in neighbours:
+            for _ in range(12):
+                vpn = near + rng.choice([rng.randrange(-4, 12), rng.randrange(512), rng.randrange(1 << 12)])
+                if not 0 <= vpn < 1 << 45:
+                    continue
+                self.pages[ctx].append(vpn)
+                if canonical(vpn, levels) and rng.random() < 0.8:
+                    self._map(ctx, vpn)
+        self.pages[ctx].append(1 << 44 | 1 << 20)
+        self.pages[ctx] = sorted(set(self.pages[ctx]))
+
+    def _map(self, ctx, vpn):
+        rng, levels = self.rng, self._levels(ctx)
+        level = rng.choice([0] * 8 + [1, 2])
+        try:
+            table = self.memory.table(self.root[ctx], levels, vpn, level)
+        except AssertionError:  # a larger page is there already
+            return
+        if level == 0 and rng.random() < 0.2:
+            entry = napot(rng.getrandbits(44), rng.choice([LEAF, LEAF & ~D]))
+            for i in range(16):
+                self.memory.write(table, vpn & 0x1F0 | i, entry)
+        elif level == 0 or self.memory.read(table, vpn >> 9 * level & 511) == 0:
+            self.memory.write(table, vpn >> 9 * level & 511, some_entry(rng, level))
+
+    def _now(self, ctx, vpn, write):
+        return self.memory.walk(self.mode[ctx], self.root[ctx], MAX_LEVELS, vpn, write)
+
+    def note(self, cycle):
+        """Records what changed in `cycle`: it holds for reads accepted from that cycle on."""
+        for (ctx, vpn), states in self.history.items():
+            state = self._now(ctx, vpn, False), self._now(ctx, vpn, True)
+            if states[-1][1:] != state:
+                states.append((cycle, *state))
+
+    def change_leaf(self, cycle, *, take_away):
+        """Rewrites one 4 KiB entry; without `take_away` only where nothing was allowed before."""
+        ctx = self.rng.choice(list(self.pages))
+        vpn = self.rng.choice(self.pages[ctx])
+        levels, ppn = self._levels(ctx), self.root[ctx]
+        if not canonical(vpn, levels):
+            return
+        for level in range(levels - 1, 0, -1):
+            if any(c == ctx and at == level and page >> 9 * at == vpn >> 9 * at for c, page, at in self.unlinked):
+                return
+            entry = self.memory.read(ppn, vpn >> 9 * level & 511)
+            if not entry & V:
+                # A table of its own first, then the pointer to it.
+                entry = pte(self.memory.frame(), V)
+                self.memory.write(ppn, vpn >> 9 * level & 511, entry)
+            if entry & (R | 8) or entry & N:
+                return
+            ppn = entry >> 10 & (1 << 44) - 1
+        if take_away or not self.memory.read(ppn, vpn & 511) & V:
+            self.memory.write(ppn, vpn & 511, 0 if take_away and self.rng.random() < 0.5 else some_entry(self.rng, 0))
+        self.note(cycle)
+
+    def unlink_table(self, cycle):
+        """Takes one leaf table away; its entries stay as they are until the invalidation is acknowledged."""
+        ctx = self.rng.choice(list(self.pages))
+        vpn = self.rng.choice(self.pages[ctx])
+        levels, ppn = self._levels(ctx), self.root[ctx]
+        if not canonical(vpn, levels):
+            return
+        for level in range(levels - 1, 0, -1):
+            entry = self.memory.read(ppn, vpn >> 9 * level & 511)
+            if not entry & V or entry & (R | 8):
+                return
+            if level == 1:
+                self.memory.write(ppn, vpn >> 9 & 511, 0)
+                self.unlinked.append((ctx, vpn, 1))
+            ppn = entry >> 10 & (1 << 44) - 1
+        self.note(cycle)
+
+    def allowed(self, request, since, fresh):
+        """Answers that some state of [since, answered] gives, faults only from [fresh, answered]."""
+        states = self.history.get((request.ctx, request.vpn))
+        which = 2 if request.write else 1
+        ends = [s[0] for s in states[1:]] + [1 << 60]
+        good = {s[which] for s, end in zip(states, ends, strict=True) if s[0] <= request.answered and end > since}
+        faults = {s[which] for s, end in zip(states, ends, strict=True) if s[0] <= request.answered and end > fresh}
+        return {a for a in good if a.cause is None} | {a for a in faults if a.cause is not None}
+
+
+async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
+    rng = random.Random(seed)
+    space = Space(rng, min(len(dut.ctx_i), 4))
+    p_offer, p_ar, p_r = (rng.choice([0.05, 0.3, 0.7, 1.0]) for _ in range(3))
+    b = Bench(dut, space.memory, latency=rng.choice([0, 1, 3, 20]), rng=rng, in_order=rng.random() < 0.3)
+    b.offer = lambda: rng.random() < p_offer
+    b.ar_ready = lambda: rng.random() < p_ar
+    b.r_go = lambda: rng.random() < p_r
+    b.error_at = lambda addr: rng.random() < errors
+    waiting_for_ack = False
+
+    def on_cycle(bench):
+        nonlocal waiting_for_ack
+        if waiting_for_ack and not bench.busy and bench.pulses and bench.pulses[-1] < bench.cycle - 1:
+            waiting_for_ack = False
+            space.unlinked.clear()
+        if changes and rng.random() < 0.05:
+            space.change_leaf(bench.cycle, take_away=rng.random() < 0.5)
+        if invalidations and not waiting_for_ack and rng.random() < 0.02:
+            if changes and rng.random() < 0.5:
+                space.unlink_table(bench.cycle)
+            bench.invalidate = True
+            waiting_for_ack = True
+
+    b.on_cycle = on_cycle
+    await b.start({ctx: (space.mode[ctx], space.root[ctx]) for ctx in space.mode})
+    requests = []
+    while b.cycle < CYCLES:
+        if not b.queue:
+            ctx = rng.choice(list(space.pages))
+            page = rng.choice(space.pages[ctx])
+            batch = [Request(ctx, page, rng.random() < 0.4) for _ in range(rng.choice([1, 1, 1, 4]))]
+            requests += batch
+            b.submit(*batch)
+        await b.step()
+    await b.run(limit=60000)
+    while b.busy:
+        await b.step()
+
+    for r in requests:
+        since = max([p for p in b.pulses if p <= r.accepted], default=-1)
+        assert not (errors == 0 and r.answer.cause in (LOAD_ACCESS, STORE_ACCESS))
+        if errors and r.answer.cause == (STORE_ACCESS if r.write else LOAD_ACCESS):
+            continue
+        assert r.answer in space.allowed(r, since, r.accepted), f"{r}: {space.history[r.ctx, r.vpn]}"
+        stale = any(r.accepted < p <= r.answered for p in b.pulses)
+        assert r.cacheable == (r.answer.cause is None and not stale), r
+        assert r.latency == r.cycles
+    e = b.events
+    assert e.start == e.done == len(requests)
+    assert e.fault == sum(r.answer.cause is not None for r in requests)
+    assert e.pte_read == len(b.reads)
+    return b, requests
+
+
+async def campaigns(dut, count, **what):
+    seed = int(os.environ["GODWIT_SEED"])
+    merges = hits = faults = good = 0
+    for i in range(count):
+        b, requests = await campaign(dut, seed + i, **what)
+        merges, hits, faults = merges + b.events.merge, hits + b.events.line_hit, faults + b.events.fault
+        good += sum(r.answer.cause is None for r in requests)
+    assert merges and hits and faults and good, "the stimulus must reach every way to be answered"
+
+
+@cocotb.test()
+async def random_tables_against_the_reference(dut):
+    await campaigns(dut, 8, changes=False, invalidations=False)
+
+
+@cocotb.test()
+async def tables_that_change_without_invalidation(dut):
+    await campaigns(dut, 6, changes=True, invalidations=False)
+
+
+@cocotb.test()
+async def invalidations_during_traffic(dut):
+    await campaigns(dut, 8, changes=True, invalidations=True)
+
+
+@cocotb.test()
+async def memory_errors_during_traffic(dut):
+    await campaigns(dut, 4, changes=True, invalidations=True, errors=0.1)
