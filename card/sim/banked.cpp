@@ -15,11 +15,11 @@
 //   a bank is closed for another row when no line of the window wants its open row, or 16 of them passed an older line by
 //   (the cap keeps the age of a line bounded). Channels fill the window in turns, a line each.
 //
-// Timings, with the source of the defaults: JEDEC JESD79-4, DDR4-2400, speed bin 17-17-17 with tCK 0.833 ns, 8 Gb devices:
-// tRCD = tRP = CL = 14.16 ns, tRAS 32 ns, tRC = tRAS + tRP, tCCD_L 5 ns between columns of one bank, a burst of 8 = 4 tCK =
-// 3.33 ns of the data bus (19.2 GB/s), which is also tCCD_S, tRTP 7.5 ns, tWR 15 ns, tRFC1 350 ns every tREFI 7.8 us. Write
-// data follow their command after CL (CWL is 4 ns less). controller_ns is the way through controller and PHY and back. Not
-// modelled: tFAW, tRRD, bus turnaround, and the command bus.
+// Timings, with the source of the defaults: JEDEC JESD79-4, DDR4-2400R (16-16-16, tCK 0.833 ns), 8 Gb devices: tRCD = tRP =
+// CL = 13.32 ns, CWL 10 ns, tRAS 32 ns, tRC = tRAS + tRP, tCCD_L 5 ns between columns of one bank, tRTP 7.5 ns, tWR 15 ns,
+// tRFC1 350 ns every tREFI 7.8 us. A burst of 8 holds the data bus for 64 bytes / bandwidth_gbps = 3.33 ns, which is also
+// tCCD_S. controller_ns is the way through controller and PHY and back. Not modelled: tFAW, tRRD, bus turnaround, and the
+// command bus.
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -39,16 +39,17 @@ class Banked final : public MemoryTiming {
         : clock_(clock),
           interleave_(options.interleave_bytes),
           blocks_a_row_(options.row_bytes / options.interleave_bytes),
-          rcd_(from_ns(options.trcd_ns)),
-          rp_(from_ns(options.trp_ns)),
-          cl_(from_ns(options.cl_ns)),
-          ras_(from_ns(options.tras_ns)),
-          ccd_(from_ns(options.tccd_ns)),
-          bus_(from_ns(options.tburst_ns)),
-          rtp_(from_ns(options.trtp_ns)),
-          wr_(from_ns(options.twr_ns)),
-          refi_(from_ns(options.trefi_ns)),
-          rfc_(from_ns(options.trfc_ns)),
+          rcd_(from_ns(options.t_rcd_ns)),
+          rp_(from_ns(options.t_rp_ns)),
+          cl_(from_ns(options.t_cl_ns)),
+          cwl_(from_ns(options.t_cwl_ns)),
+          ras_(from_ns(options.t_ras_ns)),
+          ccd_(from_ns(options.t_ccd_ns)),
+          bus_(from_ns(kLineBytes / options.bandwidth_gbps)),
+          rtp_(from_ns(options.t_rtp_ns)),
+          wr_(from_ns(options.t_wr_ns)),
+          refi_(from_ns(options.t_refi_ns)),
+          rfc_(from_ns(options.t_rfc_ns)),
           controller_(from_ns(options.controller_ns)),
           next_refresh_(refi_),
           banks_(options.banks),
@@ -158,6 +159,8 @@ class Banked final : public MemoryTiming {
                 .pre_from = at + ras_};
     }
 
+    Femtoseconds column_latency(const Line& line) const { return line.burst->write ? cwl_ : cl_; }
+
     /// The column access that can be issued first within the cycle, the oldest of those; false when there is none.
     bool serve_one(Femtoseconds from, Femtoseconds until) {
         size_t best = window_.size();
@@ -165,7 +168,7 @@ class Banked final : public MemoryTiming {
         for (size_t i = 0; i < window_.size(); ++i) {
             const Bank& bank = banks_[window_[i].bank];
             if (!bank.open || bank.row != window_[i].row) continue;
-            const Femtoseconds at = std::max({from, bank.col_from, bus_free_ - cl_});
+            const Femtoseconds at = std::max({from, bank.col_from, bus_free_ - column_latency(window_[i])});
             if (at < best_at) {
                 best = i;
                 best_at = at;
@@ -179,7 +182,7 @@ class Banked final : public MemoryTiming {
         const bool passed_older = std::any_of(window_.begin(), window_.begin() + static_cast<ptrdiff_t>(best),
                                               [&](const Line& other) { return other.bank == line.bank; });
         bank.passes = passed_older ? bank.passes + 1 : 0;
-        const Femtoseconds data_end = best_at + cl_ + bus_;
+        const Femtoseconds data_end = best_at + column_latency(line) + bus_;
         bus_free_ = data_end;
         bank.col_from = best_at + ccd_;
         bank.pre_from = std::max(bank.pre_from, line.burst->write ? data_end + wr_ : best_at + rtp_);
@@ -226,7 +229,7 @@ class Banked final : public MemoryTiming {
 
     const Clock clock_;
     const uint64_t interleave_, blocks_a_row_;
-    const Femtoseconds rcd_, rp_, cl_, ras_, ccd_, bus_, rtp_, wr_, refi_, rfc_, controller_;
+    const Femtoseconds rcd_, rp_, cl_, cwl_, ras_, ccd_, bus_, rtp_, wr_, refi_, rfc_, controller_;
     Femtoseconds next_refresh_;
     Femtoseconds bus_free_ = 0;
     std::vector<Bank> banks_;

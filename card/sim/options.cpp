@@ -96,26 +96,27 @@ void read_memory(const json& object, MemoryOptions& memory) {
     section.take("banks", memory.banks, 1, 1024);
     section.take("row_bytes", memory.row_bytes, 64, 1 << 20);
     section.take("interleave_bytes", memory.interleave_bytes, 64, 1 << 20);
+    section.take("bandwidth_gbps", memory.bandwidth_gbps, 1e-6, 1e6);
     section.take("controller_ns", memory.controller_ns, 0, kMaxNs);
-    section.take("trcd_ns", memory.trcd_ns, 0, kMaxNs);
-    section.take("trp_ns", memory.trp_ns, 0, kMaxNs);
-    section.take("cl_ns", memory.cl_ns, 0, kMaxNs);
-    section.take("tras_ns", memory.tras_ns, 0, kMaxNs);
-    section.take("tccd_ns", memory.tccd_ns, 0, kMaxNs);
-    section.take("tburst_ns", memory.tburst_ns, 0.01, kMaxNs);
-    section.take("trtp_ns", memory.trtp_ns, 0, kMaxNs);
-    section.take("twr_ns", memory.twr_ns, 0, kMaxNs);
-    section.take("trefi_ns", memory.trefi_ns, 0, kMaxNs);
-    section.take("trfc_ns", memory.trfc_ns, 0, kMaxNs);
+    section.take("t_rcd_ns", memory.t_rcd_ns, 0, kMaxNs);
+    section.take("t_rp_ns", memory.t_rp_ns, 0, kMaxNs);
+    section.take("t_cl_ns", memory.t_cl_ns, 0, kMaxNs);
+    section.take("t_cwl_ns", memory.t_cwl_ns, 0, kMaxNs);
+    section.take("t_ras_ns", memory.t_ras_ns, 0, kMaxNs);
+    section.take("t_ccd_ns", memory.t_ccd_ns, 0, kMaxNs);
+    section.take("t_rtp_ns", memory.t_rtp_ns, 0, kMaxNs);
+    section.take("t_wr_ns", memory.t_wr_ns, 0, kMaxNs);
+    section.take("t_rfc_ns", memory.t_rfc_ns, 0, kMaxNs);
+    section.take("t_refi_ns", memory.t_refi_ns, 0, kMaxNs);
     section.refuse_others();
 
     if (memory.row_bytes % memory.interleave_bytes != 0 || memory.interleave_bytes % 64 != 0)
         refuse(format("memory.row_bytes must be a multiple of memory.interleave_bytes, and that of 64; found %llu and %llu",
                       static_cast<unsigned long long>(memory.row_bytes),
                       static_cast<unsigned long long>(memory.interleave_bytes)));
-    if (memory.trefi_ns != 0 && memory.trfc_ns >= memory.trefi_ns)
-        refuse(format("memory.trfc_ns must be below memory.trefi_ns (0 = no refresh), found %g and %g", memory.trfc_ns,
-                      memory.trefi_ns));
+    if (memory.t_refi_ns != 0 && memory.t_rfc_ns >= memory.t_refi_ns)
+        refuse(format("memory.t_rfc_ns must be below memory.t_refi_ns (0 = no refresh), found %g and %g", memory.t_rfc_ns,
+                      memory.t_refi_ns));
 }
 
 void read_link(const json& object, LinkOptions& link) {

@@ -19,17 +19,18 @@ struct MemoryOptions {
     uint64_t banks = 16;
     uint64_t row_bytes = 8192;
     uint64_t interleave_bytes = 64;
+    double bandwidth_gbps = 19.2;
     double controller_ns = 56.0;
-    double trcd_ns = 14.16;
-    double trp_ns = 14.16;
-    double cl_ns = 14.16;
-    double tras_ns = 32.0;
-    double tccd_ns = 5.0;
-    double tburst_ns = 3.33;
-    double trtp_ns = 7.5;
-    double twr_ns = 15.0;
-    double trefi_ns = 7800.0;
-    double trfc_ns = 350.0;
+    double t_rcd_ns = 13.32;
+    double t_rp_ns = 13.32;
+    double t_cl_ns = 13.32;
+    double t_cwl_ns = 10.0;
+    double t_ras_ns = 32.0;
+    double t_ccd_ns = 5.0;
+    double t_rtp_ns = 7.5;
+    double t_wr_ns = 15.0;
+    double t_rfc_ns = 350.0;
+    double t_refi_ns = 7800.0;
 };
 
 /// [host_link]

@@ -31,7 +31,7 @@ IRQ, DELAY = 8, 12
         ('{"memory": {"latency_cycles": "10"}}', 'found "10"'),
         ('{"memory": {"requests_per_cycle": 0}}', "memory.requests_per_cycle must be a number from 0.001 to 64, found 0"),
         ('{"memory": {"row_bytes": 1000}}', "memory.row_bytes must be a multiple of memory.interleave_bytes"),
-        ('{"memory": {"trefi_ns": 100, "trfc_ns": 100}}', "memory.trfc_ns must be below memory.trefi_ns"),
+        ('{"memory": {"t_refi_ns": 100, "t_rfc_ns": 100}}', "memory.t_rfc_ns must be below memory.t_refi_ns"),
         ('{"host_link": {"bandwidth_gbps": 0}}', "host_link.bandwidth_gbps must be a number"),
         ('{"stall": {"percent": 100}}', "stall.percent must be an integer from 0 to 99, found 100"),
         ('{"watchdog_cycles": true}', "watchdog_cycles must be an integer"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory model `banked`: cycles worked out by hand from the DDR4 timings.
 
-Clock 4 ns, tRCD = tRP = CL = 14.16 ns, a line on the bus 3.33 ns, no controller time unless said. An address accepted in
+Clock 4 ns, tRCD = tRP = CL = 13.32 ns, a line on the bus 3.333 ns, no controller time unless said. An address accepted in
 cycle c is at the controller when cycle c + 1 begins; a line whose data end t ns later is valid in cycle c + 1 + ceil(t / 4).
 """
 
@@ -17,16 +17,16 @@ LINE = 64
 BANKS = 16
 SAME_BANK_NEXT_ROW = ROW * BANKS
 
-EMPTY = 1 + math.ceil((14.16 + 14.16 + 3.33) / 4)  # activate, read, data
-HIT = 1 + math.ceil((14.16 + 3.33) / 4)
-CONFLICT = 1 + math.ceil((14.16 * 3 + 3.33) / 4)  # precharge first
+EMPTY = 1 + math.ceil((13.32 + 13.32 + 3.333) / 4)  # activate, read, data
+HIT = 1 + math.ceil((13.32 + 3.333) / 4)
+CONFLICT = 1 + math.ceil((13.32 * 3 + 3.333) / 4)  # precharge first
 
 
 def banked(**fields):
     return {
-        "model": "banked", "banks": BANKS, "row_bytes": ROW, "interleave_bytes": LINE, "controller_ns": 0, "trcd_ns": 14.16,
-        "trp_ns": 14.16, "cl_ns": 14.16, "tras_ns": 32, "tccd_ns": 5, "tburst_ns": 3.33, "trtp_ns": 7.5, "twr_ns": 15, "trefi_ns": 0,
-        "trfc_ns": 350, **fields,
+        "model": "banked", "banks": BANKS, "row_bytes": ROW, "interleave_bytes": LINE, "bandwidth_gbps": 19.2, "controller_ns": 0,
+        "t_rcd_ns": 13.32, "t_rp_ns": 13.32, "t_cl_ns": 13.32, "t_cwl_ns": 10, "t_ras_ns": 32, "t_ccd_ns": 5, "t_rtp_ns": 7.5,
+        "t_wr_ns": 15, "t_refi_ns": 0, "t_rfc_ns": 350, **fields,
     }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def latency(answer):
 
 
 def test_constants_are_the_hand_computed_ones():
-    assert (EMPTY, HIT, CONFLICT) == (9, 6, 13)
+    assert (EMPTY, HIT, CONFLICT) == (9, 6, 12)
 
 
 def test_empty_row_hit_and_conflict(open_card):
@@ -48,7 +48,7 @@ def test_empty_row_hit_and_conflict(open_card):
 def test_controller_time_is_added_to_every_line(open_card):
     card = open_card(memory=banked(controller_ns=40))
     empty, hit = card.play([read(EXT0, 0), read(EXT0, LINE * BANKS, at=100)])
-    assert [latency(empty), latency(hit)] == [1 + math.ceil((31.65 + 40) / 4), 1 + math.ceil((17.49 + 40) / 4)]
+    assert [latency(empty), latency(hit)] == [1 + math.ceil((29.973 + 40) / 4), 1 + math.ceil((16.653 + 40) / 4)]
 
 
 def test_precharge_waits_for_tras(open_card):
@@ -56,22 +56,22 @@ def test_precharge_waits_for_tras(open_card):
     card = open_card(memory=banked())
     first, second = card.play([read(EXT0, 0), read(EXT0, SAME_BANK_NEXT_ROW)])
     assert second.accepted == first.accepted + 1
-    assert second.first == first.accepted + 1 + math.ceil((32 + 14.16 * 3 + 3.33) / 4)
+    assert second.first == first.accepted + 1 + math.ceil((32 + 13.32 * 3 + 3.333) / 4)
 
 
 def test_one_bank_gives_a_row_every_trc(open_card):
     card = open_card(memory=banked())
     answers = card.play([read(EXT0, SAME_BANK_NEXT_ROW * i) for i in range(101)])
-    # tRC = tRAS + tRP = 46.16 ns; both ends are rounded up to a cycle.
-    assert abs((answers[-1].done - answers[0].done) - 100 * 46.16 / 4) < 1
+    # tRC = tRAS + tRP = 45.32 ns; both ends are rounded up to a cycle.
+    assert abs((answers[-1].done - answers[0].done) - 100 * 45.32 / 4) < 1
     assert card.stats()["row_misses"] == 101
 
 
 def test_other_banks_work_while_one_opens_a_row(open_card):
     """16 rows in 16 banks, opened at the same time: the bus is what they share."""
-    card = open_card(memory=banked(tburst_ns=8))
+    card = open_card(memory=banked(bandwidth_gbps=8))
     answers = card.play([read(port, LINE * (2 * i + port - EXT0)) for i in range(8) for port in (EXT0, EXT1)])
-    assert max(answer.done for answer in answers) - answers[0].accepted == 1 + math.ceil((14.16 * 2 + 16 * 8) / 4)
+    assert max(answer.done for answer in answers) - answers[0].accepted == 1 + math.ceil((13.32 * 2 + 16 * 8) / 4)
 
 
 def test_stream_of_a_page_opens_each_bank_once(open_card):
@@ -83,8 +83,8 @@ def test_stream_of_a_page_opens_each_bank_once(open_card):
 
 
 def test_data_bus_limits_all_ports_together(open_card):
-    """A line every two cycles."""
-    card = open_card(memory=banked(tburst_ns=8))
+    """8 GB/s is a line every two cycles."""
+    card = open_card(memory=banked(bandwidth_gbps=8))
     answers = card.play([read(port, 4096 * i + (port << 20), beats=64) for i in range(10) for port in (EXT0, EXT1, EXT2)])
     assert abs(max(answer.done for answer in answers) - min(answer.first for answer in answers) - 2 * (30 * 64 - 1)) < 30
 
@@ -92,21 +92,21 @@ def test_data_bus_limits_all_ports_together(open_card):
 def test_columns_of_one_bank_are_tccd_apart(open_card):
     card = open_card(memory=banked(interleave_bytes=ROW))
     (answer,) = card.play([read(EXT0, 0, beats=64)])
-    assert answer.done == answer.accepted + 1 + math.ceil((31.65 + 63 * 5) / 4)
+    assert answer.done == answer.accepted + 1 + math.ceil((29.973 + 63 * 5) / 4)
     assert (card.stats()["row_hits"], card.stats()["row_misses"]) == (63, 1)
 
 
 def test_write_answers_when_its_data_are_written(open_card):
     card = open_card(memory=banked())
     (answer,) = card.play([write(EXT0, 0, bytes(64))])
-    assert answer.done == answer.accepted + 1 + math.ceil((14.16 * 2 + 3.33) / 4)
+    assert answer.done == answer.accepted + 1 + math.ceil((13.32 + 10 + 3.333) / 4)
 
 
 def test_precharge_after_a_write_waits_for_twr(open_card):
     card = open_card(memory=banked())
     first, second = card.play([write(EXT0, 0, bytes(64)), read(EXT0, SAME_BANK_NEXT_ROW)])
-    written = 14.16 * 2 + 3.33
-    assert second.first == first.accepted + 1 + math.ceil((written + 15 + 14.16 * 3 + 3.33) / 4)
+    written = 13.32 + 10 + 3.333
+    assert second.first == first.accepted + 1 + math.ceil((written + 15 + 13.32 * 3 + 3.333) / 4)
 
 
 def test_row_hit_goes_before_an_older_conflict(open_card):
@@ -115,7 +115,7 @@ def test_row_hit_goes_before_an_older_conflict(open_card):
     assert conflict.accepted == hit.accepted
     assert latency(hit) == HIT
     # The hit's tRTP, then precharge, activate, read.
-    assert latency(conflict) == 1 + math.ceil((7.5 + 14.16 * 3 + 3.33) / 4)
+    assert latency(conflict) == 1 + math.ceil((7.5 + 13.32 * 3 + 3.333) / 4)
 
 
 def test_other_id_overtakes_and_same_id_does_not(open_card):
@@ -138,15 +138,15 @@ def test_hits_cannot_starve_a_conflict(open_card):
 
 
 def test_refresh_stops_all_banks(open_card):
-    card = open_card(memory=banked(trefi_ns=1000, trfc_ns=400))
+    card = open_card(memory=banked(t_refi_ns=1000, t_rfc_ns=400))
     (answer,) = card.play([read(EXT0, 0, at=249)])
     assert answer.accepted == 249
     # Refresh begins at 1000 ns = cycle 250, with all banks closed.
-    assert answer.first == math.ceil((1000 + 400 + 31.65) / 4)
+    assert answer.first == math.ceil((1000 + 400 + 29.973) / 4)
 
 
 def test_refresh_closes_rows(open_card):
-    card = open_card(memory=banked(trefi_ns=1000, trfc_ns=100))
+    card = open_card(memory=banked(t_refi_ns=1000, t_rfc_ns=100))
     before, after = card.play([read(EXT0, 0), read(EXT0, LINE * BANKS, at=400)])
     assert latency(before) == latency(after) == EMPTY
 
