@@ -14,8 +14,8 @@
  * DOC: a hardware walker may read at any time
  *   - An entry is written with one 64-bit write, and writes must become visible in the order of the calls.
  *   - A table is complete before the entry that links it is written.
- *   - A valid entry is only ever replaced by one that gives each page the same frame or by an invalid one, so an access
- *     sees the translation from before the call or the one from after it, never a third.
+ *   - A valid entry is only ever replaced so that each page keeps its frame or loses its translation: an access sees
+ *     the translation from before the call or the one from after it, never a third.
  *   - What was taken away may be used by caches of the hardware until the caller has invalidated what struct
  *     gw_pt_inval lists. Table frames that fell empty are unlinked at once but stay allocated, without a valid entry,
  *     until gw_pt_reclaim(), which the caller calls once the invalidation is acknowledged.
