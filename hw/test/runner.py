@@ -7,8 +7,8 @@ Benches are ordinary pytest functions:
     def test_fifo(depth):
         run("gw_fifo", "cocotb_fifo", here=__file__, parameters={"Depth": depth})
 
-Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A build is kept in
-``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it is made once whatever the checkout.
+Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A build is
+kept in ``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it is made once.
 """
 
 from __future__ import annotations
@@ -28,16 +28,28 @@ from xml.etree import ElementTree
 
 from cocotb_tools import runner as cocotb_runner
 
-ROOT = Path(__file__).resolve().parents[2]
-RTL = ROOT / "hw" / "rtl"
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from godwit import toolchain
+from godwit.spec import generate, layout
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "hw" / "rtl"
 
 # Read before everything else, in this order; all other files are found by module name.
 PACKAGES = ("lint.vlt", "common/gw_axi_pkg.sv", "common/gw_pkg.sv")
 SPEC_PACKAGES = ("gw_spec_pkg.sv",)
-BUILD_ARGS = ["-O3", "--x-assign", "unique", "--x-initial", "unique", "--assert", "-Wall", "-CFLAGS", "-O1 -std=c++20"]
+BUILD_ARGS = [
+    "-O3",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "--assert",
+    "-Wall",
+    "-CFLAGS",
+    "-O1 -std=c++20",
+]
 # What a test bench may do and the design may not: unused signals, delays.
 BENCH_WAIVERS = ["-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME", "-Wno-TIMESCALEMOD"]
 
@@ -50,8 +62,12 @@ def seed() -> int:
 
 
 def spec_dir() -> Path:
-    """Directory of the RTL packages generated from spec/ (`make spec`, or the first bench that needs them)."""
-    return Path(os.environ.get("GODWIT_SPEC_DIR") or ROOT / "build" / "spec") / "sv"
+    """Directory of the RTL packages generated from spec/: $GODWIT_SPEC_DIR, or the tree's own, brought up to date."""
+    if directory := os.environ.get("GODWIT_SPEC_DIR"):
+        return Path(directory) / "sv"
+    directory = ROOT / "build" / "spec" / "sv"
+    generate.write_if_changed(directory / SPEC_PACKAGES[0], layout.systemverilog(layout.load()))
+    return directory
 
 
 def _sha256(path: Path) -> str:
@@ -82,13 +98,32 @@ def _up_to_date(build: Path) -> bool:
     return all(Path(name).is_file() and _sha256(Path(name)) == digest for name, digest in files.items())
 
 
-def _build(top: str, sources: list[Path], dirs: list[Path], parameters: Mapping[str, object],
-           defines: Mapping[str, object], extra: Sequence[str], waves: bool) -> Path:
+def _build(
+    top: str,
+    sources: list[Path],
+    dirs: list[Path],
+    parameters: Mapping[str, object],
+    defines: Mapping[str, object],
+    extra: Sequence[str],
+    waves: bool,
+) -> Path:
     args = [*BUILD_ARGS, *BENCH_WAIVERS, *extra]
     for directory in dirs:
         args += ["-y", str(directory)]
-    options = json.dumps([top, [str(s) for s in sources], dict(parameters), dict(defines), args, waves,
-                          str(toolchain.verilator_root()), sys.version], sort_keys=True, default=str)
+    options = json.dumps(
+        [
+            top,
+            [str(s) for s in sources],
+            dict(parameters),
+            dict(defines),
+            args,
+            waves,
+            str(toolchain.verilator_root()),
+            sys.version,
+        ],
+        sort_keys=True,
+        default=str,
+    )
     home = toolchain.cache_dir() / "sim" / f"{top}-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
     with _lock(home.with_suffix(".lock")):
         if _up_to_date(home):
@@ -96,21 +131,40 @@ def _build(top: str, sources: list[Path], dirs: list[Path], parameters: Mapping[
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
         cocotb_runner.get_runner("verilator").build(
-            sources=sources, hdl_toplevel=top, parameters=dict(parameters), defines=dict(defines), includes=dirs,
-            build_args=args, build_dir=home, always=True, waves=waves, log_file=home / "build.log",
+            sources=sources,
+            hdl_toplevel=top,
+            parameters=dict(parameters),
+            defines=dict(defines),
+            includes=dirs,
+            build_args=args,
+            build_dir=home,
+            always=True,
+            waves=waves,
+            log_file=home / "build.log",
         )
         (home / "files.json").write_text(json.dumps({str(p): _sha256(p) for p in _read_by_verilator(home)}))
     return home
 
 
-def run(top: str, test_module: str, *, here: str | os.PathLike, parameters: Mapping[str, object] | None = None,
-        defines: Mapping[str, object] | None = None, packages: Sequence[str | os.PathLike] = (), spec: bool = True,
-        dirs: Sequence[str | os.PathLike] = (), build_args: Sequence[str] = (), env: Mapping[str, str] | None = None,
-        testcase: str | None = None) -> None:
-    """Builds ``top`` and runs the cocotb tests of ``test_module`` (a module beside ``here``); raises on any failure.
+def run(
+    top: str,
+    test_module: str,
+    *,
+    here: str | os.PathLike,
+    parameters: Mapping[str, object] | None = None,
+    defines: Mapping[str, object] | None = None,
+    packages: Sequence[str | os.PathLike] = (),
+    spec: bool = True,
+    dirs: Sequence[str | os.PathLike] = (),
+    build_args: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    testcase: str | None = None,
+) -> None:
+    """Builds ``top`` and runs the cocotb tests of ``test_module`` (beside ``here``); raises on any failure.
 
-    ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those generated from
-    spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an FST file into the run's directory, which is then printed.
+    ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those generated
+    from spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an FST file into the
+    run's directory, which is then printed.
     """
     bench = Path(here).resolve().parent
     dirs = [bench, *(Path(d) for d in dirs), *sorted(p for p in RTL.iterdir() if p.is_dir())]
@@ -126,16 +180,26 @@ def run(top: str, test_module: str, *, here: str | os.PathLike, parameters: Mapp
 
     waves = os.environ.get("GODWIT_WAVES") == "1"
     build_args = [*build_args, *(["--trace-fst", "--trace-structs"] if waves else [])]
-    test_env = {"PYTHONPATH": os.pathsep.join([str(bench), str(Path(__file__).parent), *sys.path]),
-                "GODWIT_SEED": str(seed()), **(env or {})}
+    test_env = {
+        "PYTHONPATH": os.pathsep.join([str(bench), str(Path(__file__).parent), *sys.path]),
+        "GODWIT_SEED": str(seed()),
+        **(env or {}),
+    }
     cocotb_runner.MAX_PARALLEL_BUILD_JOBS = 2
     with _tool_environment():
         build = _build(top, sources, dirs, parameters or {}, defines or {}, build_args, waves)
         work = Path(tempfile.mkdtemp(prefix=f"godwit-{top}-"))
         try:
             cocotb_runner.get_runner("verilator").test(
-                test_module=test_module, hdl_toplevel=top, hdl_toplevel_lang="verilog", build_dir=build, test_dir=work,
-                results_xml=str(work / "results.xml"), extra_env=test_env, waves=waves, testcase=testcase,
+                test_module=test_module,
+                hdl_toplevel=top,
+                hdl_toplevel_lang="verilog",
+                build_dir=build,
+                test_dir=work,
+                results_xml=str(work / "results.xml"),
+                extra_env=test_env,
+                waves=waves,
+                testcase=testcase,
             )
         except SystemExit as exit_:
             # cocotb's runner leaves the process on a failure, with status 0 when there are no results at all.
@@ -152,7 +216,9 @@ def run(top: str, test_module: str, *, here: str | os.PathLike, parameters: Mapp
 def _tool_environment():
     """cocotb's runner takes the tools from os.environ."""
     saved, tools = dict(os.environ), toolchain.env()
-    os.environ.update({key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools})
+    os.environ.update(
+        {key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools}
+    )
     try:
         yield
     finally:
@@ -168,4 +234,6 @@ def _check(work: Path) -> None:
         cases = []
     failed = [c.get("name") for c in cases if c.find("failure") is not None or c.find("error") is not None]
     if failed or not cases:
-        raise AssertionError(f"cocotb: {len(failed)} of {len(cases)} failed: {', '.join(map(str, failed))} (in {work})")
+        raise AssertionError(
+            f"cocotb: {len(failed)} of {len(cases)} failed: {', '.join(map(str, failed))} (in {work})"
+        )

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Assertion macros. They expect `clk_i` and `rst_ni` in scope and end with a semicolon of their own.
-//   `GW_ASSERT(name, property)    any concurrent property; simulation only, synthesis and proofs do not see it
+// Assertion macros. They expect `clk_i` and `rst_ni` in scope and end with their own semicolon.
+//   `GW_ASSERT(name, property)    any concurrent property; simulation only
 //   `GW_INVARIANT(name, boolean)  a boolean that holds in every cycle; simulation and proofs
 //   `GW_COVER(name, property)     a corner that a bug would love; simulation only
 `ifndef GW_ASSERT_SVH_

@@ -3,10 +3,13 @@
 // First-in first-out queue with one clock.
 //
 // Contract
-// - Latency: an item put in cycle t can be taken in t+1 (PassThrough = 0), or in t when the queue is empty
-//   (PassThrough = 1; then the path from in_valid_i/in_data_i to the output is combinational).
-// - Throughput: one item in and one out a cycle for Depth >= 2; one every second cycle for Depth = 1 without PassThrough.
-// - in_ready_o depends on registered state only: a full queue takes nothing, even while an item leaves.
+// - Latency: an item put in cycle t can be taken in t+1 (PassThrough = 0), or in t when the queue
+//   is empty (PassThrough = 1; then the path from in_valid_i/in_data_i to the output is
+//   combinational).
+// - Throughput: one item in and one out a cycle for Depth >= 2; one every second cycle for Depth =
+//   1 without PassThrough.
+// - in_ready_o depends on registered state only: a full queue takes nothing, even while an item
+//   leaves.
 // - Items leave in the order in which they came; none is lost, invented or changed.
 // - Reset empties the queue. The storage itself is not reset, so it maps to LUT RAM.
 `include "gw_assert.svh"

@@ -5,7 +5,8 @@
 // Contract
 // - Latency: an item taken in cycle t is offered in t+1.
 // - Throughput: one item a cycle; holds up to two.
-// - Every output is a register: out_* do not depend on in_*, in_ready_o does not depend on out_ready_i.
+// - Every output is a register: out_* do not depend on in_*, in_ready_o does not depend on
+//   out_ready_i.
 // - Items leave in the order in which they came; none is lost, invented or changed.
 // - Reset empties it.
 `include "gw_assert.svh"
@@ -24,7 +25,8 @@ module gw_slice #(
   output T     out_data_o
 );
 
-  // The spare register takes the item that arrives while the output stalls; in_ready_o falls with it.
+  // The spare register takes the item that arrives while the output stalls; in_ready_o falls with
+  // it.
   logic out_valid_q, spare_valid_q;
   T out_q, spare_q;
   logic load_out;

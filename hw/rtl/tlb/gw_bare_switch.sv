@@ -4,10 +4,12 @@
 //
 // Contract
 // - Combinational in both directions, no state, no added latency.
-// - `cfg_i.mode` == PortBare: accelerator side and memory side are wired together and the translator sees an idle port.
-//   Every other mode: accelerator -> translator -> memory. So nothing passes untranslated unless the mode says PortBare.
-// - The mode changes only while the port is idle (no burst accepted and unanswered, nothing offered); software that binds
-//   the port sees to that. A change in the middle of a burst would cut it in two.
+// - `cfg_i.mode` == PortBare: accelerator side and memory side are wired together and the
+//   translator sees an idle port. Every other mode: accelerator -> translator -> memory. So nothing
+//   passes untranslated unless the mode says PortBare.
+// - The mode changes only while the port is idle (no burst accepted and unanswered, nothing
+//   offered); software that binds the port sees to that. A change in the middle of a burst would
+//   cut it in two.
 
 module gw_bare_switch #(
   /// AXI bundles of the port (`GW_AXI_TYPEDEF).

@@ -6,8 +6,8 @@
 // - Combinational.
 // - INCR: good if its last byte lies in the page of its first.
 // - FIXED: always good, every beat is inside one aligned container of at most 128 bytes.
-// - WRAP: good with the lengths AXI allows (2, 4, 8, 16 beats: at most an aligned 2 KiB); other lengths could leave the
-//   page and are refused, as is the reserved burst type.
+// - WRAP: good with the lengths AXI allows (2, 4, 8, 16 beats: at most an aligned 2 KiB); other
+//   lengths could leave the page and are refused, as is the reserved burst type.
 
 module gw_burst_check (
   /// Address bits inside the page.

@@ -4,9 +4,10 @@
 //
 // Contract
 // - Combinational: a response is passed on in the cycle it is offered, beat by beat.
-// - An offered response stays until it is taken; between beats the two sources take turns when both want.
-// - block_i: the memory's response must wait (an error response of its ID comes first). It does not withdraw one already
-//   on offer.
+// - An offered response stays until it is taken; between beats the two sources take turns when both
+//   want.
+// - block_i: the memory's response must wait (an error response of its ID comes first). It does not
+//   withdraw one already on offer.
 // - No path from out_ready_i to out_valid_o or out_data_o.
 `include "gw_assert.svh"
 
@@ -32,7 +33,8 @@ module gw_error_merge #(
 
   logic locked_q, err_q, pick_err, mem_wants;
   assign mem_wants = mem_valid_i && !block_i;
-  // err_q: what was offered last, which is what must stay while locked and what gives way otherwise.
+  // err_q: what was offered last, which is what must stay while locked and what gives way
+  // otherwise.
   assign pick_err = locked_q ? err_q : err_valid_i && !(mem_wants && err_q);
   assign out_valid_o = locked_q || err_valid_i || mem_wants;
   assign out_data_o = pick_err ? err_data_i : mem_data_i;

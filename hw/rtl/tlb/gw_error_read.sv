@@ -3,8 +3,9 @@
 // Answers faulted reads: len + 1 beats of SLVERR, the last one marked.
 //
 // Contract
-// - A faulted read is answered once every earlier read of its ID is complete; the channel sees to it that no later one of
-//   this ID goes to the memory meanwhile. Reads whose ID is not drained yet do not hold up the others.
+// - A faulted read is answered once every earlier read of its ID is complete; the channel sees to
+//   it that no later one of this ID goes to the memory meanwhile. Reads whose ID is not drained yet
+//   do not hold up the others.
 // - One beat a cycle as far as the response channel takes them. Data is zero.
 // - done_o: one cycle, after the last beat was taken; at most every second cycle.
 // - in_ready_o is always high: there is room for one of every slot.
@@ -45,7 +46,8 @@ module gw_error_read #(
     logic [7:0]           len;
   } faulted_t;
 
-  // A read that cannot be answered yet goes to the back of the queue; the place more than slots is for that move.
+  // A read that cannot be answered yet goes to the back of the queue; the place more than slots is
+  // for that move.
   logic head_valid, head_pop, queue_ready, serve, rotate, active_q, active_last;
   faulted_t head, active_q_data;
   gw_fifo #(

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Answers faulted writes: one B with SLVERR, when its data was swallowed and every earlier write of its ID is answered.
+// Answers faulted writes: one B with SLVERR, when its data was swallowed and every earlier write of
+// its ID is answered.
 //
 // Contract
-// - Each faulted write holds the number of earlier writes of its ID at the memory; the memory's answers count it down. AXI
-//   orders answers within an ID, so at zero it is this write's turn: block_o then holds back the memory's answer if it is
-//   of that ID, and no other.
-// - in_ready_o, a register, is low while `Entries` faulted writes wait: then further ones wait in the address channel.
+// - Each faulted write holds the number of earlier writes of its ID at the memory; the memory's
+//   answers count it down. AXI orders answers within an ID, so at zero it is this write's turn:
+//   block_o then holds back the memory's answer if it is of that ID, and no other.
+// - in_ready_o, a register, is low while `Entries` faulted writes wait: then further ones wait in
+//   the address channel.
 // - b_* is a register; it adds one cycle.
-// - inval_i makes the writes held in this cycle old, as in_old_i does one that comes; old_o until those are answered.
+// - inval_i makes the writes held in this cycle old, as in_old_i does one that comes; old_o until
+//   those are answered.
 `include "gw_assert.svh"
 
 module gw_error_write #(

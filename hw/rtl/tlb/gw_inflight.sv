@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Counts the bursts of one translator channel that are under way: all of them, and those at the memory by AXI ID.
+// Counts the bursts of one translator channel that are under way: all of them, and those at the
+// memory by AXI ID.
 //
 // Contract
-// - start_i: a burst enters (it may still wait for its translation); done_i: one is completely answered, by memory or with an
-//   error. `room_o` while fewer than `Max` are between the two; registered.
-// - send_i: a burst of `send_id_i` goes to the memory; complete_i: the memory's last beat of one was delivered. AXI keeps the
-//   order within an ID, so the oldest burst of the ID is the one that completes.
+// - start_i: a burst enters (it may still wait for its translation); done_i: one is completely
+//   answered, by memory or with an error. `room_o` while fewer than `Max` are between the two;
+//   registered.
+// - send_i: a burst of `send_id_i` goes to the memory; complete_i: the memory's last beat of one
+//   was delivered. AXI keeps the order within an ID, so the oldest burst of the ID is the one that
+//   completes.
 // - sent_o: bursts of `query_id_i` at the memory; registered state.
-// - inval_i: every burst at the memory, one sent in this cycle included, becomes old, as does each burst sent later with
+// - inval_i: every burst at the memory, one sent in this cycle included, becomes old, as does each
+//   burst sent later with
 //   `send_old_i`. `old_o` until they are all complete.
 `include "gw_assert.svh"
 
@@ -59,7 +63,8 @@ module gw_inflight #(
     assign send = send_i && send_id_i == IdWidth'(i);
     assign complete = complete_i && complete_id_i == IdWidth'(i);
     assign sent_d = sent_q[i] + count_t'(send) - count_t'(complete);
-    // What completes is old as long as old ones are left: they were all sent before the others of their ID.
+    // What completes is old as long as old ones are left: they were all sent before the others of
+    // their ID.
     assign old_d = old_q + count_t'(send && send_old_i) - count_t'(complete && old_q != '0);
     assign id_old[i] = old_q != '0;
 

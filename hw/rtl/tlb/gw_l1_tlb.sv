@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Fully associative first-level TLB of one translator channel; every entry covers any power-of-two number of pages.
+// Fully associative first-level TLB of one translator channel; every entry covers any power-of-two
+// number of pages.
 //
 // Contract
 // - Lookup: combinational, one a cycle; at most one entry matches.
-// - Fill: one a cycle, visible to lookups two cycles later (a fill in cycle t is used in t+2). It replaces every entry that
-//   overlaps it; otherwise it takes an empty entry, otherwise the one least recently used in the bit-PLRU sense: every use
-//   marks an entry, marks are cleared when all are set, and the first unmarked entry is the victim.
-// - Flush: from the next cycle on nothing matches; a fill of the same cycle or the cycle before is dropped.
-// - Holds only translations that allow this channel's kind of access, so a match needs no further check.
+// - Fill: one a cycle, visible to lookups two cycles later (a fill in cycle t is used in t+2). It
+//   replaces every entry that overlaps it; otherwise it takes an empty entry, otherwise the one
+//   least recently used in the bit-PLRU sense: every use marks an entry, marks are cleared when all
+//   are set, and the first unmarked entry is the victim.
+// - Flush: from the next cycle on nothing matches; a fill of the same cycle or the cycle before is
+//   dropped.
+// - Holds only translations that allow this channel's kind of access, so a match needs no further
+//   check.
 // - Reset empties it.
 `include "gw_assert.svh"
 
 module gw_l1_tlb #(
   /// Entries, >= 1; any number.
   parameter int unsigned Entries = 16,
-  /// Page-table levels of the widest mode: 3, 4, 5. The lookup compares 9 * Levels bits of the virtual page number.
+  /// Page-table levels of the widest mode: 3, 4, 5. The lookup compares 9 * Levels bits of the
+  /// virtual page number.
   parameter int unsigned Levels = 4
 ) (
   input  logic clk_i,
@@ -53,11 +58,11 @@ module gw_l1_tlb #(
     gw_pkg::ctx_id_t ctx;
     tag_vpn_t        vpn;
     mask_t           mask;
-    gw_pkg::ppn_t    ppn;
+    gw_pkg::ppn_t    ppn;  // of the mapping's first page: zero where `mask` is set
   } entry_t;
 
-  function automatic logic same_page(gw_pkg::ctx_id_t ctx_a, gw_pkg::ctx_id_t ctx_b, tag_vpn_t vpn_a, tag_vpn_t vpn_b,
-                                     mask_t ignore);
+  function automatic logic same_page(gw_pkg::ctx_id_t ctx_a, gw_pkg::ctx_id_t ctx_b,
+                                     tag_vpn_t vpn_a, tag_vpn_t vpn_b, mask_t ignore);
     return ctx_a == ctx_b && ((vpn_a ^ vpn_b) & ~tag_vpn_t'(ignore)) == '0;
   endfunction
 
@@ -66,20 +71,27 @@ module gw_l1_tlb #(
   logic fill_valid_q, fill_write;
   entry_t fill_q;
 
-  // Lookup: one-hot match, AND-OR of the frames.
-  mask_t lookup_low, low;
-  assign lookup_low = mask_t'(lookup_vpn_i);
+  // Lookup: one-hot match, AND-OR of frame and mask.
+  gw_pkg::ppn_t base;
+  mask_t low_bits, offset, page;
   always_comb begin
-    ppn_o = '0;
+    base = '0;
+    low_bits = '0;
     for (int unsigned i = 0; i < Entries; i++) begin
       match[i] = valid_q[i] && same_page(
-        lookup_ctx_i, entries_q[i].ctx, tag_vpn_t'(lookup_vpn_i), entries_q[i].vpn, entries_q[i].mask
+        lookup_ctx_i, entries_q[i].ctx,
+        tag_vpn_t'(lookup_vpn_i), entries_q[i].vpn, entries_q[i].mask
       );
-      low = lookup_low & entries_q[i].mask;
-      if (match[i]) ppn_o |= (entries_q[i].ppn & ~gw_pkg::ppn_t'(entries_q[i].mask)) | gw_pkg::ppn_t'(low);
+      if (match[i]) begin
+        base |= entries_q[i].ppn;
+        low_bits |= entries_q[i].mask;
+      end
     end
   end
   assign hit_o = |match;
+  assign offset = mask_t'(lookup_vpn_i);
+  assign page = low_bits & offset;
+  assign ppn_o = base | gw_pkg::ppn_t'(page);
 
   // Fill, first cycle: capture. Second: compare with all entries and write.
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -90,22 +102,26 @@ module gw_l1_tlb #(
     end
   end
 
+  mask_t fill_mask;
+  assign fill_mask = ~(mask_t'('1) << fill_order_i);
   always_ff @(posedge clk_i) begin
     fill_q.ctx <= fill_ctx_i;
     fill_q.vpn <= tag_vpn_t'(fill_vpn_i);
-    fill_q.mask <= ~(mask_t'('1) << fill_order_i);
-    fill_q.ppn <= fill_ppn_i;
+    fill_q.mask <= fill_mask;
+    fill_q.ppn <= fill_ppn_i & ~gw_pkg::ppn_t'(fill_mask);
   end
 
   always_comb begin
     for (int unsigned i = 0; i < Entries; i++) begin
       overlap[i] = valid_q[i] && same_page(
-        fill_q.ctx, entries_q[i].ctx, fill_q.vpn, entries_q[i].vpn, entries_q[i].mask | fill_q.mask
+        fill_q.ctx, entries_q[i].ctx,
+        fill_q.vpn, entries_q[i].vpn, entries_q[i].mask | fill_q.mask
       );
     end
   end
 
-  // Lowest set bit: which entry among those that overlap, else the empty ones, else the unmarked ones; else entry 0.
+  // Lowest set bit: which entry among those that overlap, else the empty ones, else the unmarked
+  // ones; else entry 0.
   logic [Entries-1:0] candidates;
   always_comb begin
     if (|overlap) candidates = overlap;

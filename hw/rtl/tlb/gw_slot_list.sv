@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The waiting slots of a translator channel: which are free, which wait for what, which may leave next.
+// The waiting slots of a translator channel: which are free, which wait for what, which may leave
+// next.
 //
-// Slots of one key (AXI ID) form a linked list in the order of their allocation; only its head may leave. A slot is ready
-// when it is a head and decided (its translation or its fault is known), and the ready ones leave through a queue, so
-// slots of different keys leave in the order in which they became ready.
+// Slots of one key (AXI ID) form a linked list in the order of their allocation; only its head may
+// leave. A slot is ready when it is a head and decided (its translation or its fault is known), and
+// the ready ones leave through a queue, so slots of different keys leave in the order in which they
+// became ready.
 //
 // Contract
 // - alloc_i takes `alloc_slot_o` in this cycle; only while `avail_o`.
-// - alloc_decided_i: nothing is to be waited for but the slots before it. If the list is empty the slot is ready at once, and
-//   then the allocation is not allowed while an answer arrives (both would enter the queue). It is not allowed either
-//   for a list whose last slot is retired in the same cycle (`closing_o` tells).
-// - answer_i decides a slot. `answer_head_o` tells in the same cycle that it may leave; with `answer_direct_i` the caller
-//   retires it at once, and it does not enter the queue.
-// - retire_i frees a slot that is a head and decided; its successor may be at the queue's output in the next cycle, so a list of decided
-//   slots leaves at one a cycle.
-// - inval_i marks every slot held in this cycle, allocated ones included, as old. `old_o`: old slots are left.
+// - alloc_decided_i: nothing is to be waited for but the slots before it. If the list is empty the
+//   slot is ready at once, and then the allocation is not allowed while an answer arrives (both
+//   would enter the queue). It is not allowed either for a list whose last slot is retired in the
+//   same cycle (`closing_o` tells).
+// - answer_i decides a slot. `answer_head_o` tells in the same cycle that it may leave; with
+//   `answer_direct_i` the caller retires it at once, and it does not enter the queue.
+// - retire_i frees a slot that is a head and decided; its successor may be at the queue's output in
+//   the next cycle, so a list of decided slots leaves at one a cycle.
+// - inval_i marks every slot held in this cycle, allocated ones included, as old. `old_o`: old
+//   slots are left.
 // - avail_o, ready_valid_o and old_o depend on registered state only.
 `include "gw_assert.svh"
 
@@ -167,7 +171,8 @@ module gw_slot_list #(
   logic turn_q;
   assign put[0] = wake && (decided_q[successor] || (answer_i && answer_slot_i == successor));
   assign put_slot[0] = successor;
-  assign put[1] = (answer_i && answer_head_o && !answer_direct_i) || (alloc_i && alloc_decided_i && !waiting_o);
+  assign put[1] = (answer_i && answer_head_o && !answer_direct_i) ||
+                  (alloc_i && alloc_decided_i && !waiting_o);
   assign put_slot[1] = answer_i ? answer_slot_i : alloc_slot_o;
 
   for (genvar i = 0; i < 2; i++) begin : gen_queue

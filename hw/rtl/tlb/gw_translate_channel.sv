@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Address channel of a translator (AR or AW): L1 lookup, waiting slots for everything that cannot go on at once, and the order
-// in which addresses leave.
+// Address channel of a translator (AR or AW): L1 lookup, waiting slots for everything that cannot
+// go on at once, and the order in which addresses leave.
 //
 // Contract
-// - Hit: taken in cycle t, at the memory side in t+1; one a cycle. Miss: lookup request in t+1; an answer in cycle u is
-//   at the memory side in u+1 if nothing else waits.
-// - s_ready_o is a register: it falls for as long as one address, already taken, can neither go on nor find a slot.
-// - Order: kept per AXI ID, or in total with InOrder. A hit passes every waiting address of other IDs; between a hit
-//   and addresses whose wait is over the output alternates, so neither starves.
-// - Every address taken leaves exactly once: to the memory side with a physical address, or to err_* with its cause. An
-//   address whose fault is known at once (port off, page crossing, not canonical) never causes a lookup.
-// - Answers are never refused; the one for a request is expected exactly once. It is kept in the L1 if it is
-//   cacheable, no fault, and no invalidation came since the address was taken.
-// - err_*: with DeferRetire the slot stays, and later addresses of the ID wait, until err_done_i; without it the slot is free at once.
-// - m_valid_o, m_ax_o, xlate_req_*: registered state only. No path from m_ready_i or err_ready_i to s_ready_o.
+// - Hit: taken in cycle t, at the memory side in t+1; one a cycle. Miss: lookup request in t+1; an
+//   answer in cycle u is at the memory side in u+1 if nothing else waits.
+// - s_ready_o is a register: it falls for as long as one address, already taken, can neither go on
+//   nor find a slot.
+// - Order: kept per AXI ID, or in total with InOrder. A hit passes every waiting address of other
+//   IDs; between a hit and addresses whose wait is over the output alternates, so neither starves.
+// - Every address taken leaves exactly once: to the memory side with a physical address, or to
+//   err_* with its cause. An address whose fault is known at once (port off, page crossing, not
+//   canonical) never causes a lookup.
+// - Answers are never refused; the one for a request is expected exactly once. It is kept in the L1
+//   if it is cacheable, no fault, and no invalidation came since the address was taken.
+// - err_*: with DeferRetire the slot stays, and later addresses of the ID wait, until err_done_i;
+//   without it the slot is free at once.
+// - m_valid_o, m_ax_o, xlate_req_*: registered state only. No path from m_ready_i or err_ready_i to
+//   s_ready_o.
 `include "gw_assert.svh"
 
 module gw_translate_channel #(
@@ -46,7 +50,8 @@ module gw_translate_channel #(
   output gw_pkg::xlate_req_t xlate_req_o,
   input  logic               xlate_rsp_valid_i,
   input  gw_pkg::xlate_rsp_t xlate_rsp_i,
-  /// Faulted addresses; `err_slot_o` comes back with err_done_i, `err_old_o`: taken before the invalidation.
+  /// Faulted addresses; `err_slot_o` comes back with err_done_i, `err_old_o`: taken before the
+  /// invalidation.
   output logic                 err_valid_o,
   input  logic                 err_ready_i,
   output logic [SlotWidth-1:0] err_slot_o,
@@ -57,7 +62,8 @@ module gw_translate_channel #(
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
   input  logic [IdWidth-1:0]   err_done_id_i,
-  /// Bursts under way: an address is under way from start_o on; it was given to the memory side with send_o.
+  /// Bursts under way: an address is under way from start_o on; it was given to the memory side
+  /// with send_o.
   input  logic               room_i,
   output logic               start_o,
   output logic               send_o,
@@ -137,7 +143,7 @@ module gw_translate_channel #(
   gw_pkg::vpn_t cur_vpn;
   logic l1_hit, use_hit;
   gw_pkg::ppn_t l1_ppn;
-  logic fill_valid;
+  logic translated, fill_valid;
   waiting_t answered;
   assign cur_vpn = cur.addr[PageShift+:gw_pkg::VpnWidth];
 
@@ -198,7 +204,8 @@ module gw_translate_channel #(
     .old_o
   );
 
-  // One write port each, so that both are LUT RAM: what is known when the address comes, and what the answer says.
+  // One write port each, so that both are LUT RAM: what is known when the address comes, and what
+  // the answer says.
   waiting_t waiting_mem[MissEntries];
   answer_t answer_mem[MissEntries];
   waiting_t alloc_data, ready_data;
@@ -229,12 +236,20 @@ module gw_translate_channel #(
   assign ready_data = waiting_mem[ready_slot];
   assign ready_answer = answer_mem[ready_slot];
 
-  assign fill_valid = xlate_rsp_valid_i && !xlate_rsp_i.fault && xlate_rsp_i.cacheable && !answer_old;
+  assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault;
+  assign fill_valid = translated && xlate_rsp_i.cacheable && !answer_old;
 
-  // Lookups leave through a queue with room for one of every slot, so a busy walker never holds up hits.
+  // Lookups leave through a queue with room for one of every slot, so a busy walker never holds up
+  // hits.
   gw_pkg::xlate_req_t req;
   logic req_push, req_ready;
-  assign req = '{src: '0, tag: gw_pkg::tag_t'(alloc_slot), ctx: cfg_i.ctx, vpn: cur_vpn, write: IsWrite};
+  assign req = '{
+    src: '0,
+    tag: gw_pkg::tag_t'(alloc_slot),
+    ctx: cfg_i.ctx,
+    vpn: cur_vpn,
+    write: IsWrite
+  };
   gw_fifo #(
     .T    (gw_pkg::xlate_req_t),
     .Depth(MissEntries)
@@ -251,19 +266,23 @@ module gw_translate_channel #(
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Who leaves. An error response that ended has the slots' logic first; then a slot, oldest ready one first; then
+  // Who leaves. An error response that ended has the slots' logic first; then a slot, oldest ready
+  // one first; then
   // the answer that arrives. A hit that had to give way to them comes first in the next cycle.
   //////////////////////////////////////////////////////////////////////////////////////////////////
   logic out_valid_q, out_free, hit_go, slot_go;
   ax_t out_q, out_d;
-  logic rel_valid, rel_fault, rel_out, rel_err;
+  logic ready_looked_up, rel_valid, rel_fault, rel_out, rel_err;
   ax_t rel_ax;
 
   assign out_free = !out_valid_q || m_ready_i;
-  assign rel_valid = !err_done_i && (ready_valid || (xlate_rsp_valid_i && answer_head && !xlate_rsp_i.fault));
-  assign rel_fault = ready_valid && (ready_data.kind == Faulted || (ready_data.kind == Lookup && ready_answer.fault));
+  assign ready_looked_up = ready_data.kind == Lookup;
+  assign rel_valid = !err_done_i && (ready_valid || (translated && answer_head));
+  assign rel_fault = ready_valid &&
+                     (ready_data.kind == Faulted || (ready_looked_up && ready_answer.fault));
   assign rel_out = rel_valid && !rel_fault && out_free && !hold_hit_q;
-  // A hit may leave beside a faulted slot, except on AW: there a slot that waits holds up every hit, so at most one address
+  // A hit may leave beside a faulted slot, except on AW: there a slot that waits holds up every
+  // hit, so at most one address
   // leaves a cycle and the order of write data is clear.
   assign err_valid_o = rel_valid && rel_fault;
   assign rel_err = err_valid_o && err_ready_i;
@@ -273,7 +292,9 @@ module gw_translate_channel #(
     rel_ax.addr = physical(xlate_rsp_i.ppn, answered.ax.addr[PageShift-1:0]);
     if (ready_valid) begin
       rel_ax = ready_data.ax;
-      if (ready_data.kind == Lookup) rel_ax.addr = physical(ready_answer.ppn, ready_data.ax.addr[PageShift-1:0]);
+      if (ready_looked_up) begin
+        rel_ax.addr = physical(ready_answer.ppn, ready_data.ax.addr[PageShift-1:0]);
+      end
     end
   end
 
@@ -293,7 +314,8 @@ module gw_translate_channel #(
   assign hit = l1_hit && !bad;
   assign want_hit = cur_valid && room_i && hit && !key_waits;
   assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault);
-  // A fault with nothing before it is ready at once, which an arriving answer must not be at the same time.
+  // A fault with nothing before it is ready at once, which an arriving answer must not be at the
+  // same time.
   assign decided_first = bad && !key_waits;
   assign slot_go = cur_valid && room_i && slot_avail && (key_waits || !hit) &&
                    !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i);
@@ -369,7 +391,8 @@ module gw_translate_channel #(
   assign fault_valid_o = event_o.fault;
 
   logic unused;
-  assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.perm, answered.kind, answered.cause, retire_id};
+  assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.perm, answered.kind,
+                    answered.cause, retire_id};
 
   if (MissEntries < 2 || MissEntries > 256) begin : gen_bad_miss_entries
     $fatal(1, "gw_translate_channel: MissEntries must be 2 to 256");
@@ -379,7 +402,7 @@ module gw_translate_channel #(
   `GW_INVARIANT(OneLeaves_A, !(hit_go && rel_out))
   `GW_INVARIANT(OneWay_A, !(hit_go && slot_go))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
-  `GW_INVARIANT(AnswerAllows_A, !(xlate_rsp_valid_i && !xlate_rsp_i.fault) || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))
+  `GW_INVARIANT(AnswerAllows_A, !translated || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)
   `GW_COVER(HitGivesWay_C, want_hit && rel_out)

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Address translator of one accelerator port: virtual addresses in, physical ones out, AR and AW independent of each other.
+// Address translator of one accelerator port: virtual addresses in, physical ones out, AR and AW
+// independent of each other.
 //
 // Contract
-// - L1 hit: address taken in cycle t, at the memory side in t+1; one a cycle on each channel. Miss: lookup request in t+1,
-//   address at the memory side one cycle after the answer.
+// - L1 hit: address taken in cycle t, at the memory side in t+1; one a cycle on each channel. Miss:
+//   lookup request in t+1, address at the memory side one cycle after the answer.
 // - R, W and B pass combinationally: nothing is added to data.
-// - Order: reads keep it per AXI ID, as AXI asks; a hit passes waiting reads of other IDs. Writes keep the order of AW in total,
-//   because AXI4 write data is not interleaved; the translations of waiting writes are looked up at once all the same.
-// - Every burst gets exactly one response. A burst that may not be translated never reaches the memory: it is answered with
-//   SLVERR (len + 1 R beats, or its data swallowed and one B) in the order of its ID, reported with one fault_valid_o pulse,
-//   and does not hold up other IDs (writes: while at most 8 faulted ones wait for earlier writes of their ID).
-// - ar_ready and aw_ready are registers; up to `Outstanding` bursts a channel are under way, one more may be taken and wait.
+// - Order: reads keep it per AXI ID, as AXI asks; a hit passes waiting reads of other IDs. Writes
+//   keep the order of AW in total, because AXI4 write data is not interleaved; the translations of
+//   waiting writes are looked up at once all the same.
+// - Every burst gets exactly one response. A burst that may not be translated never reaches the
+//   memory: it is answered with SLVERR (len + 1 R beats, or its data swallowed and one B) in the
+//   order of its ID, reported with one fault_valid_o pulse, and does not hold up other IDs (writes:
+//   while at most 8 faulted ones wait for earlier writes of their ID).
+// - ar_ready and aw_ready are registers; up to `Outstanding` bursts a channel are under way, one
+//   more may be taken and wait.
 // - Write data is offered to the memory no earlier than its address.
-// - Invalidation: from the cycle after inval_i no translation from before it is used for an address taken since. Accesses
-//   translated, or waiting with a slot, at inval_i are old: they go on to their end and inval_busy_o is high until the
-//   last is complete. New accesses are not held up.
-// - xlate_req_o.src is zero; gw_xlate_mux fills it in. An answer is never refused and must come exactly once a request.
-// - Only cfg_i.mode == PortTranslate translates; in any other mode every burst is answered with an error.
+// - Invalidation: from the cycle after inval_i no translation from before it is used for an address
+//   taken since. Accesses translated, or waiting with a slot, at inval_i are old: they go on to
+//   their end and inval_busy_o is high until the last is complete. New accesses are not held up.
+// - xlate_req_o.src is zero; gw_xlate_mux fills it in. An answer is never refused and must come
+//   exactly once a request.
+// - Only cfg_i.mode == PortTranslate translates; in any other mode every burst is answered with an
+//   error.
 // - Reset empties everything; no burst may be under way on the memory side.
 //
 // All sizes of the blocks inside follow from the parameters here.
+`include "gw_axi_typedef.svh"
 
 module gw_translator #(
   /// Entries of each channel's L1, >= 1.
@@ -73,7 +80,8 @@ module gw_translator #(
   // Per channel: [0] AR, [1] AW.
   port_ax_t [1:0] s_ax, m_ax;
   logic [1:0] s_valid, s_ready, m_valid, m_ready;
-  logic [1:0] err_valid, err_ready, err_old, room, start, done, send, send_old, complete, wait_old, sent_old;
+  logic [1:0] err_valid, err_ready, err_old;
+  logic [1:0] room, start, done, send, send_old, complete, wait_old, sent_old;
   logic [1:0][SlotWidth-1:0] err_slot;
   id_t [1:0] err_id, send_id, complete_id, query_id;
   logic [1:0][7:0] err_len;
@@ -205,7 +213,8 @@ module gw_translator #(
   port_b_t err_b, b;
   logic write_err;
   assign write_err = err_valid[1] && err_ready[1];
-  // A faulted write holds no slot and answers without its length; a faulted read keeps its slot, which knows its age.
+  // A faulted write holds no slot and answers without its length; a faulted read keeps its slot,
+  // which knows its age.
   logic unused_err;
   assign unused_err = ^{err_slot[1], err_len[1], err_old[0]};
   gw_write_route #(

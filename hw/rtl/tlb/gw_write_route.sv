@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Lets write data follow its address: to the memory behind an address that was sent on, into nothing behind one that faulted.
+// Lets write data follow its address: to the memory behind an address that was sent on, into
+// nothing behind one that faulted.
 //
 // Contract
 // - Combinational from accelerator to memory: no latency is added to a beat whose address has gone.
-// - Data is never offered before its address is (address in the output register: in the same cycle is allowed, as AXI
-//   asks of a master, so the memory may wait for either).
+// - Data is never offered before its address is (address in the output register: in the same cycle
+//   is allowed, as AXI asks of a master, so the memory may wait for either).
 // - Data of a faulted write is taken at one beat a cycle; swallowed_o pulses with its last beat.
-// - Addresses are noted in their order, at most `Max` of them; there is always room for one more burst under way.
+// - Addresses are noted in their order, at most `Max` of them; there is always room for one more
+//   burst under way.
 `include "gw_assert.svh"
 
 module gw_write_route #(

@@ -58,7 +58,9 @@ async def keeps_order_and_data_under_random_stalls(dut):
     await start(dut)
     total = 0
     for p_offer, p_take in ((0.5, 0.5), (0.95, 0.3), (0.3, 0.95), (0.9, 0.9)):
-        put, taken = await stream(dut, 400, lambda p=p_offer: rng.random() < p, lambda p=p_take: rng.random() < p)
+        put, taken = await stream(
+            dut, 400, lambda p=p_offer: rng.random() < p, lambda p=p_take: rng.random() < p
+        )
         _, rest = await stream(dut, 2 * CAPACITY + 4, lambda: False, lambda: True)
         assert [d for _, d in taken + rest] == [d for _, d in put]
         total += len(put)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_translator: every way an access can fail, on reads and on writes; the reference checks causes and responses."""
+"""gw_translator: every way an access can fail, as a read and as a write; the reference checks the rest."""
 
 import os
 
@@ -142,8 +142,16 @@ async def bursts_stay_in_their_page(dut):
         await passes(b, write, 0x1FFC, 255, burst=FIXED)
         await passes(b, write, 0x1FF8, 15, burst=WRAP)
         # The next page is mapped, and by the same entry: AXI forbids the burst all the same.
-        for addr, length, size, burst in ((0x1808, 255, 3, INCR), (0x1FF8, 1, 3, INCR), (0x1FFF, 1, 0, INCR), (0x1F81, 1, 7, INCR),
-                                          (0x1000, 32, 7, INCR), (0x1FF0, 2, 3, WRAP), (0x1800, 255, 3, WRAP), (0x1000, 0, 3, 3)):
+        for addr, length, size, burst in (
+            (0x1808, 255, 3, INCR),
+            (0x1FF8, 1, 3, INCR),
+            (0x1FFF, 1, 0, INCR),
+            (0x1F81, 1, 7, INCR),
+            (0x1000, 32, 7, INCR),
+            (0x1FF0, 2, 3, WRAP),
+            (0x1800, 255, 3, WRAP),
+            (0x1000, 0, 3, 3),
+        ):
             await faults(b, write, addr, CROSSES, length, lookups=0, size=size, burst=burst)
     b.check_events()
 
@@ -157,8 +165,14 @@ async def random_bursts_against_the_rule(dut):
         burst = b.rng.choice((INCR, INCR, INCR, WRAP, FIXED))
         size = b.rng.randrange(8)
         room = b.rng.randrange(1, 20)
-        b.submit(b.rng.randrange(2), b.rng.randrange(8), 0x2000 - room * b.rng.choice((1, 1 << size)), b.rng.choice((0, 1, 3, 7, room)),
-                 size=size, burst=burst)
+        b.submit(
+            b.rng.randrange(2),
+            b.rng.randrange(8),
+            0x2000 - room * b.rng.choice((1, 1 << size)),
+            b.rng.choice((0, 1, 3, 7, room)),
+            size=size,
+            burst=burst,
+        )
     await b.run()
     await b.drain_events()
     assert 20 < sum(a.cause == CROSSES for a in b.accesses) < 140

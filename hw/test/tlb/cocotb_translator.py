@@ -170,7 +170,9 @@ async def writes_keep_their_order_and_look_up_together(dut):
         b.table.map(1, page, 0x300 + page)
     writes = [b.submit(WRITE, i % 8, i << 12) for i in range(MISS)]
     await b.run()
-    assert [c for c, _ in b.requests[WRITE]] == list(range(writes[0].accepted + 1, writes[0].accepted + 1 + MISS))
+    assert [c for c, _ in b.requests[WRITE]] == list(
+        range(writes[0].accepted + 1, writes[0].accepted + 1 + MISS)
+    )
     assert [w.sent for w in writes] == list(range(writes[0].sent, writes[0].sent + MISS))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference for the translator: page tables, a walker, a memory and an accelerator, advanced together cycle by cycle.
+"""Reference for the translator: page tables, a walker, a memory and an accelerator, advanced together by the cycle.
 
-`Bench.step` runs one clock cycle. What the translator must do is checked on every handshake: an address on the memory side must be
-the oldest unsent one of its ID with the address the tables give it, responses keep the order of their ID, data is what was sent,
-and each fault is reported once with its cause. Accesses are numbered; the number travels in the AXI attributes.
+`Bench.step` runs one clock cycle. What the translator must do is checked on every handshake: an address on the memory
+side must be the oldest unsent one of its ID with the address the tables give it, responses keep the order of their ID,
+data is what was sent, and each fault is reported once with its cause. Accesses are numbered; the number travels in the
+AXI attributes.
 """
 
 from __future__ import annotations
@@ -104,14 +105,26 @@ def read_data(pa, beat):
 
 
 class Bench:
-    """One translator between an accelerator and a memory, with a walker. Probabilities are of a stall in a cycle."""
+    """One translator between an accelerator and a memory, with a walker. `stall`: probability of a stall a cycle."""
 
-    def __init__(self, dut, rng=None, *, levels=4, walk_latency=lambda rng: 5, memory_latency=lambda rng: 0, stall=0.0,
-                 shuffle=False, stale_walks=False):
+    def __init__(
+        self,
+        dut,
+        rng=None,
+        *,
+        levels=4,
+        walk_latency=lambda rng: 5,
+        memory_latency=lambda rng: 0,
+        stall=0.0,
+        shuffle=False,
+        stale_walks=False,
+    ):
         self.dut, self.rng = dut, rng or random.Random(1)
         self.levels = levels
         self.walk_latency, self.memory_latency = walk_latency, memory_latency
-        self.stall = dict.fromkeys(("s_ar", "s_aw", "s_w", "s_r", "s_b", "m_ar", "m_aw", "m_w", "m_r", "m_b", "req", "rsp"), stall)
+        self.stall = dict.fromkeys(
+            ("s_ar", "s_aw", "s_w", "s_r", "s_b", "m_ar", "m_aw", "m_w", "m_r", "m_b", "req", "rsp"), stall
+        )
         self.shuffle, self.stale_walks = shuffle, stale_walks
         self.tables = [Tables()]
         self.mode, self.ctx = MODE_TRANSLATE, 1
@@ -127,10 +140,14 @@ class Bench:
         self.epoch_version, self.epoch = 0, 0
         self.inval_request = False
         self.busy = 0
-        self.events = {READ: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
-                       WRITE: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0)}
-        self.counted = {READ: dict.fromkeys((REQUEST, MISS, FAULT, STALL), 0),
-                        WRITE: dict.fromkeys((REQUEST, MISS, FAULT, STALL), 0)}
+        self.events = {
+            READ: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
+            WRITE: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
+        }
+        self.counted = {
+            READ: dict.fromkeys((REQUEST, MISS, FAULT, STALL), 0),
+            WRITE: dict.fromkeys((REQUEST, MISS, FAULT, STALL), 0),
+        }
         self.requests = {READ: [], WRITE: []}  # lookups: (cycle, vpn)
         self.memory_hold = set()  # IDs whose reads the memory does not answer for now
         self.write_hold = set()
@@ -138,13 +155,26 @@ class Bench:
         self._offered = {}
         self._b_last = None
 
-    # -- set-up -------------------------------------------------------------------------------------------------------
+    # Set-up.
 
     async def start(self):
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk_i, 2).start())
-        for name in ("s_axi_arvalid", "s_axi_awvalid", "s_axi_wvalid", "s_axi_rready", "s_axi_bready", "m_axi_arready", "m_axi_awready",
-                     "m_axi_wready", "m_axi_rvalid", "m_axi_bvalid", "req_ready", "rsp_valid", "inval_i"):
+        for name in (
+            "s_axi_arvalid",
+            "s_axi_awvalid",
+            "s_axi_wvalid",
+            "s_axi_rready",
+            "s_axi_bready",
+            "m_axi_arready",
+            "m_axi_awready",
+            "m_axi_wready",
+            "m_axi_rvalid",
+            "m_axi_bvalid",
+            "req_ready",
+            "rsp_valid",
+            "inval_i",
+        ):
             getattr(dut, name).value = 0
         dut.mode_i.value, dut.ctx_i.value = self.mode, self.ctx
         dut.rst_ni.value = 0
@@ -158,7 +188,9 @@ class Bench:
         return self.tables[-1]
 
     def submit(self, write, id_, addr, length=0, *, size=3, burst=INCR, earliest=0):
-        access = Access(write, id_, addr, length, size, burst, number=len(self.accesses) & 0xFFFF, earliest=earliest)
+        access = Access(
+            write, id_, addr, length, size, burst, number=len(self.accesses) & 0xFFFF, earliest=earliest
+        )
         if write:
             access.data = [(self.rng.getrandbits(64), self.rng.getrandbits(8)) for _ in range(length + 1)]
             self.w_queue.extend((access, beat) for beat in range(length + 1))
@@ -175,7 +207,7 @@ class Bench:
     def idle(self):
         return all(a.done is not None for a in self.accesses)
 
-    # -- one cycle ----------------------------------------------------------------------------------------------------
+    # One cycle.
 
     def drive(self, name, value):
         if self._driven.get(name) != value:
@@ -201,11 +233,18 @@ class Bench:
             access = self.offering(f"s_{ax}", queue[0] if queue and queue[0].earliest <= self.now else None)
             self.drive(f"s_axi_{ax}valid", int(access is not None))
             if access:
-                for key, value in (("id", access.id), ("addr", access.addr), ("len", access.len), ("size", access.size),
-                                   ("burst", access.burst)):
+                for key, value in (
+                    ("id", access.id),
+                    ("addr", access.addr),
+                    ("len", access.len),
+                    ("size", access.size),
+                    ("burst", access.burst),
+                ):
                     self.drive(f"s_axi_{ax}{key}", value)
                 self.drive(f"s_{ax}_attr", access.number)
-        beat = self.offering("s_w", self.w_queue[0] if self.w_queue and self.w_allowed(self.w_queue[0][0]) else None)
+        beat = self.offering(
+            "s_w", self.w_queue[0] if self.w_queue and self.w_allowed(self.w_queue[0][0]) else None
+        )
         self.drive("s_axi_wvalid", int(beat is not None))
         if beat:
             access, index = beat
@@ -314,7 +353,7 @@ class Bench:
             await self.step()
         return cycles
 
-    # -- checks -------------------------------------------------------------------------------------------------------
+    # Checks.
 
     def _known_cause(self, access):
         if self.mode != MODE_TRANSLATE:
@@ -356,7 +395,9 @@ class Bench:
         """One R beat or B of the oldest unanswered access of its ID."""
         access.first = self.now if access.first is None else access.first
         if resp == OKAY:
-            assert access.pa is not None and access.cause is None, f"answered without going to the memory: {access}"
+            assert access.pa is not None and access.cause is None, (
+                f"answered without going to the memory: {access}"
+            )
             if not access.write:
                 assert data == read_data(access.pa, access.beats)
         else:
@@ -399,14 +440,14 @@ class Bench:
         """Causes that are right: known at once, or found in tables that were in force after the access was accepted."""
         if access.known_cause is not None:
             return {access.known_cause}
-        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.version:]]
+        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.version :]]
         return {r for r in results if not isinstance(r, tuple)}
 
     def _frames(self, access):
         """Frames that are right: in tables that were in force since the last invalidation before it was accepted."""
         if access.known_cause is not None:
             return set()
-        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.epoch:]]
+        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.epoch :]]
         return {r[0] for r in results if isinstance(r, tuple)}
 
     def _sample_memory(self):
@@ -417,7 +458,9 @@ class Bench:
             queue = self.unsent[write]
             # Writes keep the order of AW in total, reads that of their ID.
             access = next((a for a in queue if write or a.id == id_), None)
-            assert access is not None and access.number == number and access.id == id_, f"{ax} {number} id {id_}, oldest is {access}"
+            assert access is not None and access.number == number and access.id == id_, (
+                f"{ax} {number} id {id_}, oldest is {access}"
+            )
             queue.remove(access)
             for key, value in (("len", access.len), ("size", access.size), ("burst", access.burst)):
                 assert self.get(f"m_axi_{ax}{key}") == value
@@ -427,7 +470,9 @@ class Bench:
             if write:
                 self.m_aws.append(access)
             else:
-                self.reads.setdefault(id_, deque()).append((access, self.now + 1 + self.memory_latency(self.rng)))
+                self.reads.setdefault(id_, deque()).append(
+                    (access, self.now + 1 + self.memory_latency(self.rng))
+                )
         if self.get("m_axi_wvalid") and self._driven["m_axi_wready"]:
             self.m_w_beats.append((self.get("m_axi_wdata"), self.get("m_axi_wstrb")))
             if self.get("m_axi_wlast"):
@@ -436,7 +481,9 @@ class Bench:
         while self.m_aws and self.m_ws:
             access, beats = self.m_aws.popleft(), self.m_ws.popleft()
             assert beats == access.data, f"data of another write: {access}"
-            self.writes.setdefault(access.id, deque()).append((access, self.now + 1 + self.memory_latency(self.rng)))
+            self.writes.setdefault(access.id, deque()).append(
+                (access, self.now + 1 + self.memory_latency(self.rng))
+            )
         if "m_r" in self._offered and self.get("m_axi_rready"):
             id_ = self._offered.pop("m_r")
             access, _ = self.reads[id_][0]
@@ -459,13 +506,23 @@ class Bench:
             assert not any(w[0] == channel and w[1][0] == tag for w in self.walks), "tag in use"
             self.counted[channel][MISS] += 1
             self.requests[channel].append((self.now, vpn))
-            self.walks.append([channel, (tag, ctx, vpn), self.now + self.walk_latency(self.rng), len(self.tables) - 1, self.epoch])
+            self.walks.append(
+                [
+                    channel,
+                    (tag, ctx, vpn),
+                    self.now + self.walk_latency(self.rng),
+                    len(self.tables) - 1,
+                    self.epoch,
+                ]
+            )
 
     def check_events(self):
         """Counted events against what was seen at the ports; hits are what was neither looked up nor refused at once."""
         for write in (READ, WRITE):
             got, seen = self.events[write], self.counted[write]
             for bit in (REQUEST, MISS, FAULT, STALL):
-                assert got[bit] == seen[bit], f"channel {write} event {bit}: {got[bit]} counted, {seen[bit]} seen"
+                assert got[bit] == seen[bit], (
+                    f"channel {write} event {bit}: {got[bit]} counted, {seen[bit]} seen"
+                )
             refused = sum(a.write == write and a.known_cause is not None for a in self.accesses)
             assert got[HIT] == seen[REQUEST] - seen[MISS] - refused

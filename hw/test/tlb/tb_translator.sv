@@ -15,7 +15,7 @@ module tb_translator #(
   input  logic rst_ni,
   input  logic [1:0] mode_i,
   input  logic [7:0] ctx_i,
-  // Address attributes as one vector, {lock, cache, prot, qos, region}: the benches number accesses with it.
+  // Address attributes as one vector, {lock, cache, prot, qos, region}: benches number accesses so.
   input  logic [IdWidth-1:0] s_axi_arid,
   input  logic [63:0] s_axi_araddr,
   input  logic [7:0] s_axi_arlen,
@@ -98,7 +98,7 @@ module tb_translator #(
 
   input  logic inval_i,
   output logic inval_busy_o,
-  // One vector of {cause, ctx, write, id, addr} and one of {request, hit, miss, fault, stall} a channel.
+  // A channel: {cause, ctx, write, id, addr} and {request, hit, miss, fault, stall}.
   output logic [1:0] fault_valid,
   output logic [1:0][100:0] fault,
   output logic [1:0][4:0] events

@@ -13,7 +13,11 @@ SHAPES = {
 
 def bench(module, shape, **kwargs):
     p = SHAPES[shape]
-    env = {"BENCH_LEVELS": str(p["Levels"]), "BENCH_L1": str(p["L1Entries"]), "BENCH_MISS": str(p["MissEntries"])}
+    env = {
+        "BENCH_LEVELS": str(p["Levels"]),
+        "BENCH_L1": str(p["L1Entries"]),
+        "BENCH_MISS": str(p["MissEntries"]),
+    }
     run("tb_translator", module, here=__file__, parameters=p, env=env, **kwargs)
 
 
