@@ -20,10 +20,8 @@ def main(config: str = "default", count: int = 100_000) -> None:
     cycles = {}
     with godwit.open(f"sim:{config}", kernels=[KERNEL]) as card:
         for mode in ("translate", "bare"):
-            with card.context() as context:
-                x_buffer = context.put(x, contiguous=True)
-                y_buffer = context.put(y, contiguous=True)
-                result = card.launch("scale_add", context=context, mode=mode, x=x_buffer, y=y_buffer, n=count, scale=3)
+            with card.put(x) as x_buffer, card.put(y) as y_buffer:
+                result = card.launch("scale_add", mode=mode, x=x_buffer, y=y_buffer, n=count, scale=3)
                 assert result.status == 0
                 assert np.array_equal(y_buffer.to_numpy(), 3 * x + y)
                 cycles[mode] = result.cycles
