@@ -127,3 +127,19 @@ pub extern "C" fn godwit_version() -> *const c_char {
 pub extern "C" fn godwit_last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().as_ptr())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_status() {
+        assert_eq!(guarded(|| panic!("for the {}", "test")), EINTERNAL);
+        // SAFETY: never null, and valid until the next failed call.
+        let message = unsafe { CStr::from_ptr(godwit_last_error()) };
+        assert_eq!(
+            message,
+            c"internal error in Godwit, please report it: for the test"
+        );
+    }
+}

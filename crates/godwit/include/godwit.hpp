@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Godwit from C++17: owners for the handles of godwit.h. Errors are exceptions; everything else is as godwit.h says.
+//
+//   godwit::Card card("sim:default");
+//   godwit::Context context(card);
+//   godwit::Array<int64_t> values(context, 1000);
+//   std::iota(values.begin(), values.end(), 0);
+//   auto done = context.launch("array_sum", {{"values", values.data()}, {"count", values.size()}, {"dtype", 1}});
+//   std::cout << done["sum"] << " in " << done.cycles() << " cycles\n";
+#ifndef GODWIT_HPP_
+#define GODWIT_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "godwit.h"
+
+namespace godwit {
+
+/// A failed call: `what()` says what to do, `status()` is one of enum godwit_status.
+class Error : public std::runtime_error {
+   public:
+    Error(int status, const char* message) : std::runtime_error(message), status_(status) {}
+    int status() const noexcept { return status_; }
+
+   private:
+    int status_;
+};
+
+/// Throws the last error unless `status` is GODWIT_OK.
+inline void check(int status) {
+    if (status != GODWIT_OK) throw Error(status, godwit_last_error());
+}
+
+/// An open card.
+class Card {
+   public:
+    explicit Card(const std::string& device, const char* options = nullptr) {
+        godwit_card* card = nullptr;
+        check(godwit_open(device.c_str(), options, &card));
+        handle_.reset(card);
+    }
+
+    std::string describe() const { return godwit_describe(get()); }
+
+    godwit_stats stats() const {
+        godwit_stats stats;
+        check(godwit_get_stats(get(), &stats));
+        return stats;
+    }
+
+    /// The hardware's counters by port, all as of one cycle; those of the walker go to `walker`.
+    std::vector<godwit_port_counters> counters(godwit_walker_counters* walker = nullptr) {
+        // No card has more ports than the walker has sources: 32.
+        std::vector<godwit_port_counters> ports(32);
+        std::size_t count = 0;
+        check(godwit_get_counters(get(), ports.data(), ports.size(), &count, walker));
+        ports.resize(count);
+        return ports;
+    }
+
+    void clear_counters() { check(godwit_clear_counters(get())); }
+
+    std::uint64_t memory_free() const {
+        std::uint64_t free_bytes = 0;
+        check(godwit_memory_free(get(), &free_bytes, nullptr));
+        return free_bytes;
+    }
+
+    godwit_card* get() const noexcept { return handle_.get(); }
+
+   private:
+    struct Close {
+        void operator()(godwit_card* card) const noexcept { godwit_close(card); }
+    };
+    std::unique_ptr<godwit_card, Close> handle_;
+};
+
+/// A kernel's argument: a number, or a pointer into a buffer of the context.
+class Arg {
+   public:
+    template <typename T>
+    Arg(const char* name, T* pointer) : arg_(godwit_pointer(name, pointer)) {}
+    Arg(const char* name, std::nullptr_t) : arg_(godwit_pointer(name, nullptr)) {}
+    template <typename T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>, int> = 0>
+    Arg(const char* name, T number) : arg_(godwit_number(name, static_cast<std::uint64_t>(number))) {}
+
+    const godwit_arg& raw() const noexcept { return arg_; }
+
+   private:
+    godwit_arg arg_;
+};
+
+/// What a kernel has done.
+class Completion {
+   public:
+    explicit Completion(const godwit_completion& raw) : raw_(raw) {}
+
+    std::uint64_t cycles() const noexcept { return raw_.cycles; }
+    std::uint64_t time_ps() const noexcept { return raw_.time_ps; }
+    const godwit_completion& raw() const noexcept { return raw_; }
+
+    /// The result register `name`.
+    std::uint64_t operator[](const char* name) const {
+        std::uint64_t value = 0;
+        check(godwit_get_result(&raw_, name, &value));
+        return value;
+    }
+
+   private:
+    godwit_completion raw_;
+};
+
+/// How a launch is made.
+struct LaunchOptions {
+    bool bare = false;                 ///< physical addresses and no translation, to compare
+    std::uint64_t timeout_cycles = 0;  ///< stops the kernel after so many cycles; 0: no limit
+};
+
+/// One address space on a card, which must outlive it.
+class Context {
+   public:
+    explicit Context(Card& card, godwit_mode mode = GODWIT_WIDEST) {
+        godwit_context* context = nullptr;
+        check(godwit_context_create(card.get(), mode, &context));
+        handle_.reset(context);
+    }
+
+    Completion launch(const char* kernel, std::initializer_list<Arg> args, LaunchOptions options = {}) {
+        std::vector<godwit_arg> raw;
+        for (const Arg& arg : args) raw.push_back(arg.raw());
+        godwit_completion done;
+        const std::uint32_t flags = options.bare ? std::uint32_t{GODWIT_BARE} : 0;
+        check(godwit_launch(get(), kernel, raw.data(), raw.size(), flags, options.timeout_cycles, &done));
+        return Completion(done);
+    }
+
+    std::uint64_t table_bytes() const {
+        std::uint64_t bytes = 0;
+        check(godwit_context_table_bytes(get(), &bytes));
+        return bytes;
+    }
+
+    godwit_context* get() const noexcept { return handle_.get(); }
+
+   private:
+    struct Destroy {
+        void operator()(godwit_context* context) const noexcept { godwit_context_destroy(context); }
+    };
+    std::unique_ptr<godwit_context, Destroy> handle_;
+};
+
+/// How device memory is chosen.
+struct AllocOptions {
+    std::uint64_t page_bytes = 0;  ///< 0: the largest pages that fit; else the one size to use
+    std::uint32_t flags = 0;       ///< of enum godwit_alloc_flags
+};
+
+/// `size` elements of device memory at one address for kernels and this process, zeroed at first.
+template <typename T>
+class Array {
+    static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain data");
+
+   public:
+    Array(Context& context, std::size_t size, AllocOptions options = {}) : size_(size) {
+        if (size == 0 || size > SIZE_MAX / sizeof(T)) throw std::length_error("godwit::Array: size");
+        godwit_buffer* buffer = nullptr;
+        check(godwit_alloc(context.get(), size * sizeof(T), options.page_bytes, options.flags, &buffer));
+        handle_.reset(buffer);
+    }
+
+    T* data() const noexcept { return static_cast<T*>(godwit_data(handle_.get())); }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() const noexcept { return data(); }
+    T* end() const noexcept { return data() + size_; }
+    T& operator[](std::size_t index) const noexcept { return data()[index]; }
+
+    /// Copies over the modelled host link; access through data() takes no simulated time.
+    void upload(const T* from, std::size_t count, std::size_t first = 0) {
+        check(godwit_upload(handle_.get(), first * sizeof(T), from, count * sizeof(T)));
+    }
+    void download(T* to, std::size_t count, std::size_t first = 0) const {
+        check(godwit_download(handle_.get(), first * sizeof(T), to, count * sizeof(T)));
+    }
+
+    godwit_buffer* get() const noexcept { return handle_.get(); }
+
+   private:
+    struct Free {
+        void operator()(godwit_buffer* buffer) const noexcept { godwit_free(buffer); }
+    };
+    std::unique_ptr<godwit_buffer, Free> handle_;
+    std::size_t size_;
+};
+
+}  // namespace godwit
+
+#endif  // GODWIT_HPP_
