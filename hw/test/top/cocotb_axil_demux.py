@@ -22,8 +22,8 @@ async def start(dut, rng: random.Random):
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s"), dut.clk_i, dut.rst_ni, reset_active_level=False)
     rams = []
     for index, (_, size) in enumerate(REGIONS):
-        ram = AxiLiteRam(AxiLiteBus.from_prefix(dut, f"m{index}"), dut.clk_i, dut.rst_ni, reset_active_level=False, size=size)
-        rams.append(ram)
+        pins = AxiLiteBus.from_prefix(dut.gen_slave[index].u_pins, "m")
+        rams.append(AxiLiteRam(pins, dut.clk_i, dut.rst_ni, reset_active_level=False, size=size))
     await cycles(dut, 4)
     dut.rst_ni.value = 1
     await cycles(dut, 2)

@@ -1,57 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// gw_axil_demux with plain pins for cocotb: three slaves of 4 KiB, 64 KiB and 64 KiB.
-`define GW_AXIL_PINS(__name, __in, __out) \
-  __out logic [31:0] __name``_awaddr, \
-  __out logic [2:0]  __name``_awprot, \
-  __out logic        __name``_awvalid, \
-  __in  logic        __name``_awready, \
-  __out logic [31:0] __name``_wdata, \
-  __out logic [3:0]  __name``_wstrb, \
-  __out logic        __name``_wvalid, \
-  __in  logic        __name``_wready, \
-  __in  logic [1:0]  __name``_bresp, \
-  __in  logic        __name``_bvalid, \
-  __out logic        __name``_bready, \
-  __out logic [31:0] __name``_araddr, \
-  __out logic [2:0]  __name``_arprot, \
-  __out logic        __name``_arvalid, \
-  __in  logic        __name``_arready, \
-  __in  logic [31:0] __name``_rdata, \
-  __in  logic [1:0]  __name``_rresp, \
-  __in  logic        __name``_rvalid, \
-  __out logic        __name``_rready
-
-`define GW_AXIL_TO_SLAVE(__name, __req, __rsp) \
-  assign __name``_awaddr = __req.aw_addr; \
-  assign __name``_awprot = __req.aw_prot; \
-  assign __name``_awvalid = __req.aw_valid; \
-  assign __name``_wdata = __req.w_data; \
-  assign __name``_wstrb = __req.w_strb; \
-  assign __name``_wvalid = __req.w_valid; \
-  assign __name``_bready = __req.b_ready; \
-  assign __name``_araddr = __req.ar_addr; \
-  assign __name``_arprot = __req.ar_prot; \
-  assign __name``_arvalid = __req.ar_valid; \
-  assign __name``_rready = __req.r_ready; \
-  assign __rsp = '{ \
-    aw_ready: __name``_awready, \
-    w_ready:  __name``_wready, \
-    b_resp:   __name``_bresp, \
-    b_valid:  __name``_bvalid, \
-    ar_ready: __name``_arready, \
-    r_data:   __name``_rdata, \
-    r_resp:   __name``_rresp, \
-    r_valid:  __name``_rvalid \
-  };
-
+// gw_axil_demux for cocotb: a master on plain pins and three slaves (tb_axil_pins) of 4 KiB, 64 KiB and 64 KiB.
 module tb_axil_demux (
-  input logic clk_i,
-  input logic rst_ni,
-  `GW_AXIL_PINS(s, output, input),
-  `GW_AXIL_PINS(m0, input, output),
-  `GW_AXIL_PINS(m1, input, output),
-  `GW_AXIL_PINS(m2, input, output)
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [31:0] s_awaddr,
+  input  logic [2:0]  s_awprot,
+  input  logic        s_awvalid,
+  output logic        s_awready,
+  input  logic [31:0] s_wdata,
+  input  logic [3:0]  s_wstrb,
+  input  logic        s_wvalid,
+  output logic        s_wready,
+  output logic [1:0]  s_bresp,
+  output logic        s_bvalid,
+  input  logic        s_bready,
+  input  logic [31:0] s_araddr,
+  input  logic [2:0]  s_arprot,
+  input  logic        s_arvalid,
+  output logic        s_arready,
+  output logic [31:0] s_rdata,
+  output logic [1:0]  s_rresp,
+  output logic        s_rvalid,
+  input  logic        s_rready
 );
 
   gw_axi_pkg::axil_req_t s_req;
@@ -81,9 +52,13 @@ module tb_axil_demux (
   assign s_rresp = s_rsp.r_resp;
   assign s_rvalid = s_rsp.r_valid;
 
-  `GW_AXIL_TO_SLAVE(m0, m_req[0], m_rsp[0])
-  `GW_AXIL_TO_SLAVE(m1, m_req[1], m_rsp[1])
-  `GW_AXIL_TO_SLAVE(m2, m_req[2], m_rsp[2])
+  for (genvar i = 0; i < 3; i++) begin : gen_slave
+    tb_axil_pins u_pins (
+      .clk_i,
+      .req_i(m_req[i]),
+      .rsp_o(m_rsp[i])
+    );
+  end
 
   gw_axil_demux #(
     .NumSlaves(3),
