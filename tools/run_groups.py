@@ -74,12 +74,15 @@ def run(group: Group) -> Count:
     count = group.count("".join(lines)) if group.count else Count(int(ok), int(not ok))
     if not ok and count.failed == 0:
         count = Count(count.passed, 1)
-    print(f"==> {group.name}: {count.passed} passed, {count.failed} failed, {time.monotonic() - start:.0f} s", flush=True)
+    print(
+        f"==> {group.name}: {count.passed} passed, {count.failed} failed, {time.monotonic() - start:.0f} s",
+        flush=True,
+    )
     return count
 
 
 def run_all(groups: list[Group]) -> int:
-    """Runs every group even when one fails; prints the sum as the last line. Exit code 1 when anything failed."""
+    """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed."""
     counts = [(group, run(group)) for group in groups]
     print("\nsummary")
     for group, count in counts:

