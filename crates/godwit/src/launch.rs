@@ -133,6 +133,7 @@ impl<'a> LaunchBuilder<'a> {
             let buffers = self.buffers().map(|(_, buffer)| buffer.address()).collect();
             state.ports[port as usize].running = Some(Running {
                 serial,
+                bare: self.bare,
                 context: context.map(Context::serial),
                 buffers,
             });
@@ -358,18 +359,31 @@ fn step(
     Ok(Some((stats, irq)))
 }
 
-/// Stops the launch on `port`: with its port off every access is refused, so that the kernel comes to its end; what was
-/// translated before has ended when the invalidation is acknowledged. Returns whether the kernel stopped.
-pub(crate) fn cancel(state: &mut State, port: u32) -> Result<bool, Error> {
-    state.ports[port as usize].running = None;
+/// Stops the launch on `port`; returns whether the kernel stopped.
+///
+/// With its port off every access is refused, so that the kernel comes to its end, and what was translated before has
+/// ended when the invalidation is acknowledged. A port with physical addresses cannot be changed while bursts are under
+/// way: there the kernel only gets some time, and when it goes on nothing on the card is safe from it.
+pub(crate) fn cancel(state: &mut State, port: u32, kernel: &str) -> Result<bool, Error> {
+    let bare = state.ports[port as usize]
+        .running
+        .take()
+        .is_some_and(|running| running.bare);
     // Until the end is known.
     state.ports[port as usize].stuck = true;
-    state.bind(port, layout::PORT_MODE_OFF, 0)?;
-    mmu::invalidate(state.device.as_mut())?;
+    if !bare {
+        state.bind(port, layout::PORT_MODE_OFF, 0)?;
+        mmu::invalidate(state.device.as_mut())?;
+    }
     let stopped = step(state.device.as_mut(), port, STOP_MAX_CYCLES)?.is_some();
     state.ports[port as usize].stuck = !stopped;
     state.collect_faults()?;
     while state.fault_of(port).is_some() {}
+    if bare && !stopped {
+        state.broken = Some(format!(
+            "kernel `{kernel}` was launched with physical addresses and did not stop when it was told to"
+        ));
+    }
     Ok(stopped)
 }
 
@@ -443,7 +457,7 @@ impl Launch {
         self.card
             .shared
             .with(|state| match self.require_running(state) {
-                Ok(()) => cancel(state, self.kernel.port),
+                Ok(()) => cancel(state, self.kernel.port, &self.kernel.name),
                 Err(_) => Ok(!state.ports[self.kernel.port as usize].stuck),
             })
     }

@@ -52,6 +52,8 @@ pub(crate) struct PortState {
 /// A launch that is not done.
 pub(crate) struct Running {
     pub serial: u64,
+    /// Its addresses are physical: nothing stands between it and any frame.
+    pub bare: bool,
     /// Context and buffers it was given, by their serial number and first addresses.
     pub context: Option<u64>,
     pub buffers: Vec<u64>,
@@ -168,14 +170,20 @@ impl State {
         Ok(())
     }
 
-    /// Stops the launches that a caller is about to take something away from.
+    /// Stops the launches that a caller is about to take something away from. Fails when one goes on and could still
+    /// reach it.
     fn cancel_where(&mut self, concerned: impl Fn(&Running) -> bool) -> Result<(), Error> {
         for port in 0..self.ports.len() {
             if self.ports[port].running.as_ref().is_some_and(&concerned) {
-                launch::cancel(self, port as u32)?;
+                let kernel =
+                    kernel_name(self.device.description(), port as u32).unwrap_or_default();
+                launch::cancel(self, port as u32, &kernel)?;
             }
         }
-        Ok(())
+        match &self.broken {
+            Some(why) => Err(Error::Broken(why.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Moves a recorded fault, if there is one, to `faults`.

@@ -355,6 +355,31 @@ fn a_kernel_that_does_not_stop_is_not_used_again() {
 }
 
 #[test]
+fn nothing_is_reused_while_a_kernel_may_write_anywhere() {
+    let Rig { card, src, dst, .. } = rig();
+    let copy = card
+        .kernel("copy")
+        .unwrap()
+        .arg("src", &src)
+        .arg("dst", &dst)
+        .arg("bytes", BYTES);
+    let launch = copy.arg("tag", FOREVER).bare().start().unwrap();
+    let free = card.memory_free();
+    drop(dst);
+    assert_eq!(card.memory_free(), free);
+    drop(launch);
+    let later = src
+        .context()
+        .alloc(1, AllocOptions::new())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        later.contains("`copy` was launched with physical addresses and did not stop"),
+        "{later}"
+    );
+}
+
+#[test]
 fn a_hang_is_told_again_by_later_calls() {
     let rig = rig();
     let error = rig.copy_tagged(HANGS).run().unwrap_err();
