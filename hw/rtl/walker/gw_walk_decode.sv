@@ -187,6 +187,9 @@ module gw_walk_decode #(
   assign rsp_stale_o = rsp_valid_q && rsp_stale_q;
 
   `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, release_o}))
+  // Every further step is a lower level, or the one second look at this one: no walk goes on for ever.
+  `GW_INVARIANT(WalkComesToAnEnd_A, !again_valid_o || again_o.level < step_i.level ||
+      (again_o.level == step_i.level && again_o.retry && !step_i.retry))
   `GW_INVARIANT(FaultNeverCacheable_A, !(rsp_valid_o && rsp_o.fault && rsp_o.cacheable))
   `GW_COVER(LookAgain_C, drop_o)
   `GW_COVER(StaleAnswer_C, rsp_valid_o && rsp_stale_q)

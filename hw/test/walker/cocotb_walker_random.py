@@ -5,7 +5,23 @@ import os
 import random
 
 import cocotb
-from page_tables import LEAF, LEVELS, LOAD_ACCESS, STORE_ACCESS, A, D, Memory, N, R, V, W, canonical, napot, pte
+from page_tables import (
+    LEAF,
+    LEVELS,
+    LOAD_ACCESS,
+    STORE_ACCESS,
+    A,
+    D,
+    Memory,
+    N,
+    R,
+    V,
+    W,
+    X,
+    canonical,
+    napot,
+    pte,
+)
 from walker_bench import Bench, Request
 
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
@@ -16,7 +32,8 @@ CYCLES = 2500
 def some_entry(rng, level):
     """Mostly a good leaf; sometimes one of the ways to be wrong."""
     ppn = rng.getrandbits(44)
-    flags = rng.choice([LEAF] * 6 + [LEAF & ~D, LEAF & ~W & ~D, LEAF & ~A, LEAF & ~R, V | R, rng.getrandbits(8)])
+    wrong = [LEAF & ~D, LEAF & ~W & ~D, LEAF & ~A, LEAF & ~R, V | R, rng.getrandbits(8)]
+    flags = rng.choice([LEAF] * len(wrong) + wrong)
     if level:
         aligned = rng.random() < 0.85
         return pte(ppn >> 9 * level << 9 * level if aligned else ppn, flags)
@@ -37,7 +54,8 @@ class Space:
         self.root = {ctx: self.memory.frame() for ctx in range(contexts)}
         self.pages = {ctx: [] for ctx in range(contexts)}
         self.history = {}
-        self.unlinked = []  # (ctx, vpn, level): not to be touched before the invalidation is acknowledged
+        # (ctx, level, first bits of vpn): not to be linked again before the invalidation is acknowledged.
+        self.unlinked = set()
         for ctx in range(contexts):
             self._fill(ctx)
         for ctx, pages in self.pages.items():
@@ -96,18 +114,19 @@ class Space:
         if not canonical(vpn, levels):
             return
         for level in range(levels - 1, 0, -1):
-            if any(c == ctx and at == level and page >> 9 * at == vpn >> 9 * at for c, page, at in self.unlinked):
+            if (ctx, level, vpn >> 9 * level) in self.unlinked:
                 return
             entry = self.memory.read(ppn, vpn >> 9 * level & 511)
             if not entry & V:
                 # A table of its own first, then the pointer to it.
                 entry = pte(self.memory.frame(), V)
                 self.memory.write(ppn, vpn >> 9 * level & 511, entry)
-            if entry & (R | 8) or entry & N:
+            if entry & (R | X) or entry & N:
                 return
             ppn = entry >> 10 & (1 << 44) - 1
         if take_away or not self.memory.read(ppn, vpn & 511) & V:
-            self.memory.write(ppn, vpn & 511, 0 if take_away and self.rng.random() < 0.5 else some_entry(self.rng, 0))
+            gone = take_away and self.rng.random() < 0.5
+            self.memory.write(ppn, vpn & 511, 0 if gone else some_entry(self.rng, 0))
         self.note(cycle)
 
     def unlink_table(self, cycle):
@@ -119,11 +138,11 @@ class Space:
             return
         for level in range(levels - 1, 0, -1):
             entry = self.memory.read(ppn, vpn >> 9 * level & 511)
-            if not entry & V or entry & (R | 8):
+            if not entry & V or entry & (R | X):
                 return
             if level == 1:
                 self.memory.write(ppn, vpn >> 9 & 511, 0)
-                self.unlinked.append((ctx, vpn, 1))
+                self.unlinked.add((ctx, 1, vpn >> 9))
             ppn = entry >> 10 & (1 << 44) - 1
         self.note(cycle)
 
@@ -132,9 +151,8 @@ class Space:
         states = self.history.get((request.ctx, request.vpn))
         which = 2 if request.write else 1
         ends = [s[0] for s in states[1:]] + [1 << 60]
-        good = {s[which] for s, end in zip(states, ends, strict=True) if s[0] <= request.answered and end > since}
-        faults = {s[which] for s, end in zip(states, ends, strict=True) if s[0] <= request.answered and end > fresh}
-        return {a for a in good if a.cause is None} | {a for a in faults if a.cause is not None}
+        begun = [(s[which], end) for s, end in zip(states, ends, strict=True) if s[0] <= request.answered]
+        return {a for a, end in begun if end > (since if a.cause is None else fresh)}
 
 
 async def campaign(dut, seed, *, changes, invalidations, errors=0.0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_walker: every page size in every mode, every cause of a fault with an entry of its own, errors of the memory."""
+"""gw_walker: every page size in every mode, every cause of a fault by an entry of its own, memory errors."""
 
 import os
 
@@ -14,9 +14,6 @@ from page_tables import (
     OFF,
     STORE_ACCESS,
     STORE_PAGE,
-    SV39,
-    SV48,
-    SV57,
     A,
     Answer,
     D,
@@ -67,10 +64,12 @@ async def every_page_size_in_every_mode(dut):
                 assert await ask(b, base, write=write) == [Answer(None, 0x7_0000_0001, 0, 3)]
                 frames = [Answer(None, 0x7_1234_5670 + i, 4, 3) for i in (0, 8, 15)]
                 assert await ask(b, base + 32, base + 40, base + 47, write=write) == frames
-                frames = [Answer(None, 0x7_FFFF_FE00 + i, 9, 3) for i in (0, 0x155, 511)]
-                assert await ask(b, *(base + 512 + i for i in (0, 0x155, 511)), write=write) == frames
-                frames = [Answer(None, 0xFFF_C004_0000 + i, 18, 3) for i in (0, 0x2AAAA, (1 << 18) - 1)]
-                assert await ask(b, *(base + (1 << 18) + i for i in (0, 0x2AAAA, (1 << 18) - 1)), write=write) == frames
+                offsets = (0, 0x155, 511)
+                frames = [Answer(None, 0x7_FFFF_FE00 + i, 9, 3) for i in offsets]
+                assert await ask(b, *(base + 512 + i for i in offsets), write=write) == frames
+                offsets = (0, 0x2AAAA, (1 << 18) - 1)
+                frames = [Answer(None, 0xFFF_C004_0000 + i, 18, 3) for i in offsets]
+                assert await ask(b, *(base + (1 << 18) + i for i in offsets), write=write) == frames
 
 
 @cocotb.test()
@@ -170,7 +169,7 @@ async def every_rule_of_the_entries(dut):
         b.memory.write(0x999, PAGE & 511, pte(5))  # where the pointers lead
         vpn = PAGE
         for name, (entry, level, read_faults, write_faults) in RULES.items():
-            # Each rule has a leaf, a middle and an upper table of its own, so that none is known from the rule before.
+            # Each rule has tables of its own, so that none is known from the rule before.
             vpn += 1 << 18
             b.memory.map(b.root, b.levels, vpn, entry, level)
             for write, faults in ((False, read_faults), (True, write_faults)):

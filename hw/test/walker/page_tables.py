@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RISC-V page tables in a plain dictionary, and the walk as the specification states it, as oracle of the benches."""
+"""RISC-V page tables in a plain dictionary, and the walk as the specification has it: the oracle."""
 
 from __future__ import annotations
 

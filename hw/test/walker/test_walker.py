@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_walker: cycles at the size whose throughput is promised, rules and random traffic at sizes that fill up."""
+"""gw_walker: cycles at the size whose throughput is promised; rules and random traffic at smaller ones."""
 
 import pytest
 from runner import run

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives gw_walker cycle by cycle: requests, page-table memory, invalidations; keeps what happened in which cycle."""
+"""Drives gw_walker cycle by cycle: requests, page-table memory, invalidations; keeps what happened when."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class Bench:
     async def start(self, contexts: dict[int, tuple[int, int]]) -> None:
         """Resets; `contexts` gives mode and root of each context that is not off."""
         dut = self.dut
-        for name in ("rst_ni", "req_valid_i", "ar_ready_i", "r_valid_i", "inval_i", "req_id_i", "req_ctx_i", "req_vpn_i",
-                     "req_write_i", "r_id_i", "r_data_i", "r_resp_i"):
-            getattr(dut, name).value = 0
+        inputs = "rst_n req_valid req_id req_ctx req_vpn req_write ar_ready r_valid r_id r_data r_resp inval"
+        for name in inputs.split():
+            getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
             self.set_context(i, *contexts.get(i, (0, 0)))
         await self.clock()
@@ -160,7 +160,8 @@ class Bench:
         failed = self.error_at(addr)
         # The oldest data that a read may bring: that of the cycle in which it was accepted.
         data = self.rng.getrandbits(512) if failed else self.memory.line(addr)
-        self.pending.append(Read(slot, addr, data, 2 + self.rng.randrange(2) if failed else 0, self.cycle + 1 + self.latency))
+        resp = 2 + self.rng.randrange(2) if failed else 0
+        self.pending.append(Read(slot, addr, data, resp, self.cycle + 1 + self.latency))
         self.reads.append((self.cycle, addr))
 
     def _take_answer(self) -> None:
@@ -172,7 +173,8 @@ class Bench:
         if dut.rsp_fault_o.value:
             request.answer = Answer(int(dut.rsp_cause_o.value))
         else:
-            request.answer = Answer(None, int(dut.rsp_ppn_o.value), int(dut.rsp_order_o.value), int(dut.rsp_perm_o.value))
+            fields = dut.rsp_ppn_o, dut.rsp_order_o, dut.rsp_perm_o
+            request.answer = Answer(None, *(int(signal.value) for signal in fields))
         self.ids.append(request.id)
 
     def _count(self) -> None:

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// First step of a walk: from the deepest table that the walk cache knows, else from the context's root.
+//
+// Contract
+// - Combinational from `req_i` and the caches' state; `accept_i` says that the step is used.
+// - A request that needs no memory (context off, address not canonical) is a step with `fault` and its cause.
+// - `flush_i` empties the walk cache; in that cycle it is not used.
+module gw_walk_begin #(
+  /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
+  parameter int unsigned Levels = 4,
+  /// Lines of eight pointers kept for each upper level.
+  parameter int unsigned CacheEntries = 16,
+  /// Contexts.
+  parameter int unsigned NumContexts = 16,
+  /// Width of a waiter's number.
+  parameter int unsigned IdWidth = 6,
+  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  parameter type step_t = logic
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input gw_pkg::ctx_t [NumContexts-1:0] ctx_i,
+  input logic flush_i,
+  // Source and tag are kept with the waiter.
+  // verilator lint_off UNUSEDSIGNAL
+  input gw_pkg::xlate_req_t req_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input logic accept_i,
+  input logic [IdWidth-1:0] id_i,
+  output step_t step_o,
+  /// The walk cache saves at least one level.
+  output logic cache_hit_o,
+  input logic fill_i,
+  input logic [2:0] fill_level_i,
+  input gw_pkg::ctx_id_t fill_ctx_i,
+  input gw_pkg::vpn_t fill_vpn_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+);
+
+  import gw_pkg::*;
+  import gw_spec_pkg::*;
+
+  logic fault, hit;
+  logic [2:0] root_level, cache_level;
+  ppn_t root, cache_ppn, base;
+  cause_t cause;
+  logic [PtLevelBits-1:0] index;
+
+  gw_walk_start #(
+    .Levels(Levels),
+    .NumContexts(NumContexts)
+  ) u_start (
+    .ctx_i,
+    .ctx_id_i(req_i.ctx),
+    .vpn_i(req_i.vpn),
+    .write_i(req_i.write),
+    .level_o(root_level),
+    .root_o(root),
+    .fault_o(fault),
+    .cause_o(cause)
+  );
+
+  gw_walk_cache #(
+    .Levels(Levels),
+    .Entries(CacheEntries)
+  ) u_cache (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .ctx_i(req_i.ctx),
+    .vpn_i(req_i.vpn),
+    .used_i(accept_i),
+    .hit_o(hit),
+    .level_o(cache_level),
+    .ppn_o(cache_ppn),
+    .fill_i,
+    .fill_level_i,
+    .fill_ctx_i,
+    .fill_vpn_i,
+    .fill_pointer_i,
+    .fill_ppn_i
+  );
+
+  assign cache_hit_o = hit && !fault;
+  assign base = hit ? cache_ppn : root;
+
+  always_comb begin
+    step_o = '0;
+    step_o.waiter = id_i;
+    step_o.fault = fault;
+    step_o.cause = cause;
+    step_o.level = hit ? cache_level : root_level;
+    index = '0;
+    for (int unsigned l = 0; l < Levels; l++) begin
+      if (step_o.level == 3'(l)) index = req_i.vpn[PtLevelBits*l +: PtLevelBits];
+    end
+    {step_o.line, step_o.index} = {base, index};
+  end
+
+endmodule
