@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the example kernel scale_add on virtual and on physical addresses: python run_scale_add.py [CONFIG] [N]."""
+"""Runs the example kernel scale_add on virtual and on physical addresses.
+
+Usage: python run_scale_add.py [CONFIG] [N]
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ def main(config: str = "default", count: int = 100_000) -> None:
                 assert result.status == 0
                 assert np.array_equal(y_buffer.to_numpy(), 3 * x + y)
                 cycles[mode] = result.cycles
-    print(f"{count} elements: {cycles['translate']} cycles on virtual addresses, {cycles['bare']} on physical ones")
-    print(f"ratio {cycles['translate'] / cycles['bare']:.3f}")
+    ratio = cycles["translate"] / cycles["bare"]
+    print(f"{count} elements: {cycles['translate']} cycles, {cycles['bare']} physical, ratio {ratio:.3f}")
 
 
 if __name__ == "__main__":

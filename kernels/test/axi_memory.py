@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory behind a kernel's ``m_axi_gmem`` port: exact cycles, reordering between IDs, stalls, errors, protocol checks."""
+"""Memory behind ``m_axi_gmem``: exact cycles, reordering between IDs, stalls, errors, protocol checks."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class AxiMemory:
         self._held.pop(channel, None)
         addr, axi_id, length, size, burst = fields
         end = addr + (length + 1) * BEAT
-        assert size == 6 and burst == 1 and addr % BEAT == 0, f"{channel}: not an aligned INCR burst of full beats"
+        assert size == 6 and burst == 1 and addr % BEAT == 0, (
+            f"{channel}: not an aligned INCR burst of full beats"
+        )
         assert addr // 4096 == (end - 1) // 4096, f"{channel}: burst {addr:#x}..{end:#x} crosses 4 KiB"
         assert end <= len(self.data), f"{channel}: {end:#x} is outside of memory"
         latency = self.policy.slow_ids.get(axi_id, self.policy.latency)

@@ -40,8 +40,12 @@ async def random_arrays(dut):
     kernel = await Kernel.create(dut, "array_sum")
     for _ in range(30):
         await check(
-            kernel, kernel.random.randrange(2), kernel.random.randrange(4000), 4 * kernel.random.randrange(1000),
-            kernel.random_policy(), max_cycles=100_000,
+            kernel,
+            kernel.random.randrange(2),
+            kernel.random.randrange(4000),
+            4 * kernel.random.randrange(1000),
+            kernel.random_policy(),
+            max_cycles=100_000,
         )
 
 
@@ -49,7 +53,11 @@ async def random_arrays(dut):
 async def sums_wrap(dut):
     """The sum of the largest elements is taken modulo 2^64, that of the smallest int32 is negative."""
     kernel = await Kernel.create(dut, "array_sum")
-    for values in (np.full(33, 2**63 - 1, np.int64), np.full(20, -(2**63), np.int64), np.full(40, -(2**31), np.int32)):
+    for values in (
+        np.full(33, 2**63 - 1, np.int64),
+        np.full(20, -(2**63), np.int64),
+        np.full(40, -(2**31), np.int32),
+    ):
         kernel.memory.data[BASE : BASE + values.nbytes] = values.tobytes()
         found = await kernel.launch(values=BASE, count=len(values), dtype=int(values.itemsize == 8))
         assert found["sum"] == sum(map(int, values)) % 2**64
@@ -83,8 +91,12 @@ async def errors_end_the_run(dut):
     """A read error anywhere is status 1, leaves the bus quiet, and the next run is right."""
     kernel = await Kernel.create(dut, "array_sum")
     for where in (0, 5000, 49_999):
-        bad = Policy(latency=kernel.random.choice([2, 60]), reorder=True, stall_percent=kernel.random.choice([0, 40]),
-                     read_errors=[range(BASE + where, BASE + where + 1)])
+        bad = Policy(
+            latency=kernel.random.choice([2, 60]),
+            reorder=True,
+            stall_percent=kernel.random.choice([0, 40]),
+            read_errors=[range(BASE + where, BASE + where + 1)],
+        )
         found = await kernel.launch(bad, values=BASE, count=12_500, dtype=0)
         assert found["status"] == 1
         await check(kernel, 0, 700)

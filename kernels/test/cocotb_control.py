@@ -32,7 +32,7 @@ async def until_done(kernel: Kernel) -> int:
 
 @cocotb.test()
 async def start_done_idle_ready(dut):
-    """start reads 1 during the run, done and ready are cleared by the read that shows them, idle is neither run nor start."""
+    """start reads 1 during the run; done and ready are cleared by the read that shows them."""
     kernel = await create(dut)
     assert await kernel.read(AP_CTRL) == IDLE
     await kernel.write(AP_CTRL, 0)
@@ -63,14 +63,20 @@ async def done_is_never_lost(dut):
 
 @cocotb.test()
 async def arguments_read_back_and_take_strobes(dut):
-    """Arguments are read as written, byte by byte; results and reserved words ignore writes; unknown offsets read 0."""
+    """Arguments are read as written, byte by byte; everything else ignores writes, or reads 0."""
     kernel = await create(dut)
     values = kernel.manifest.arg("values").offset
     await kernel.set_args(values=0x0123_4567_89AB_CDEF)
     assert (await kernel.read(values), await kernel.read(values + 4)) == (0x89AB_CDEF, 0x0123_4567)
     await kernel.control.write_byte(values + 1, 0x5A)
     assert await kernel.read(values) == 0x89AB_5AEF
-    for offset in (values + 8, kernel.manifest.arg("sum").offset, kernel.manifest.arg("status").offset, 0x200, 0xFFC):
+    for offset in (
+        values + 8,
+        kernel.manifest.arg("sum").offset,
+        kernel.manifest.arg("status").offset,
+        0x200,
+        0xFFC,
+    ):
         await kernel.write(offset, 0xFFFF_FFFF)
         assert await kernel.read(offset) == 0, f"{offset:#x}"
     # The strobe of byte 0 is what starts a run.
@@ -80,7 +86,7 @@ async def arguments_read_back_and_take_strobes(dut):
 
 @cocotb.test()
 async def interrupts(dut):
-    """The line is high while globally enabled and a status bit is set; a bit is set only when enabled; writing 1 toggles."""
+    """The line is high while globally enabled and a status bit is set; writing 1 toggles the bit."""
     kernel = await create(dut)
 
     async def run() -> None:
@@ -108,7 +114,7 @@ async def interrupts(dut):
 
 @cocotb.test()
 async def auto_restart(dut):
-    """Runs follow each other while auto-restart is set, with the arguments of that moment; clearing it ends after one."""
+    """Runs follow each other while auto-restart is set, each with the arguments of its start."""
     kernel = await create(dut)
     await kernel.write(AP_CTRL, START | AUTO_RESTART)
     for count in (100, 7, 2000):
@@ -128,7 +134,7 @@ async def auto_restart(dut):
 
 @cocotb.test()
 async def a_start_around_done_is_never_lost(dut):
-    """A start written before the cycle of done belongs to the run that ends; one in that cycle or later begins one more."""
+    """A start before the cycle of done belongs to the run that ends; in that cycle or later it begins one."""
     kernel = await create(dut)
     starts, dones = [], []
 
@@ -157,7 +163,7 @@ async def a_start_around_done_is_never_lost(dut):
 
 @cocotb.test()
 async def channels_in_any_order(dut):
-    """Address and data of a write apart by many cycles, and answers taken late: every access still counts once."""
+    """Address and data of a write apart, and answers taken late: every access still counts once."""
     kernel = await create(dut)
     values = kernel.manifest.arg("values").offset
     write, read = kernel.control.write_if, kernel.control.read_if

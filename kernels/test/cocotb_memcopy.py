@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of kernel memcopy."""
 
+from itertools import pairwise
+
 import cocotb
 from axi_memory import BEAT, Policy
 from kernel_bench import Kernel
@@ -16,14 +18,18 @@ def fill(kernel: Kernel, start: int, size: int) -> bytes:
     return data
 
 
-async def copy(kernel: Kernel, src: int, dst: int, size: int, iterations: int = 1, policy=None, **more) -> dict:
+async def copy(
+    kernel: Kernel, src: int, dst: int, size: int, iterations: int = 1, policy=None, **more
+) -> dict:
     """One launch; checks the copy and that nothing around it changed."""
     data = fill(kernel, src, size)
     before = fill(kernel, dst - GUARD, size + 2 * GUARD)
     found = await kernel.launch(policy, src=src, dst=dst, bytes=size, iterations=iterations, **more)
     assert found["status"] == 0
     after = bytes(kernel.memory.data[dst - GUARD : dst + size + GUARD])
-    expected = before[:GUARD] + (data if iterations else before[GUARD : GUARD + size]) + before[GUARD + size :]
+    expected = (
+        before[:GUARD] + (data if iterations else before[GUARD : GUARD + size]) + before[GUARD + size :]
+    )
     assert after == expected, f"copy of {size} bytes from {src:#x} to {dst:#x} differs"
     return found
 
@@ -67,7 +73,9 @@ async def reads_and_writes_no_more_than_asked(dut):
     ):
         assert bursts[0][1] == start // BEAT * BEAT
         assert sum(beats for _, _, beats in bursts) == -(-end // BEAT) - start // BEAT
-        assert all(addr + beats * BEAT == following for (_, addr, beats), (_, following, _) in zip(bursts, bursts[1:]))
+        assert all(
+            addr + beats * BEAT == following for (_, addr, beats), (_, following, _) in pairwise(bursts)
+        )
         assert sum(beats == 64 for _, _, beats in bursts) == (end // 4096) - -(-start // 4096)
 
 
@@ -113,7 +121,7 @@ async def a_slow_id_does_not_delay_the_others(dut):
     kernel = await Kernel.create(dut, "memcopy")
     await copy(kernel, SRC, DST, 64 << 10, policy=Policy(latency=4, slow_ids={1: 600}), max_cycles=50_000)
     if len(dut.m_axi_gmem_ARID) >= 4:
-        gaps = [b - a for a, b in zip(kernel.memory.r_cycles, kernel.memory.r_cycles[1:])]
+        gaps = [b - a for a, b in pairwise(kernel.memory.r_cycles)]
         # 15 other bursts of 64 beats come while the slow one waits: its delay is hidden.
         assert max(gaps) <= 2
 
@@ -127,7 +135,9 @@ async def errors_end_the_run(dut):
         for where in (0, 4096, 30_000, 39_999):
             fill(kernel, SRC, 40_000)
             bad = Policy(
-                latency=kernel.random.choice([2, 50]), reorder=True, stall_percent=kernel.random.choice([0, 30]),
+                latency=kernel.random.choice([2, 50]),
+                reorder=True,
+                stall_percent=kernel.random.choice([0, 30]),
                 **{policy: [range(base + where, base + where + 1)]},
             )
             found = await kernel.launch(bad, src=SRC, dst=DST + 5 * (status == 1), bytes=40_000, iterations=2)

@@ -30,7 +30,9 @@ class Kernel:
         self.random = random.Random(int(os.environ["GODWIT_SEED"]))
         self.memory.random = self.random
         logging.getLogger("cocotb." + dut._name).setLevel(logging.WARNING)
-        self.control = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi_control"), dut.ap_clk, dut.ap_rst_n, False)
+        self.control = AxiLiteMaster(
+            AxiLiteBus.from_prefix(dut, "s_axi_control"), dut.ap_clk, dut.ap_rst_n, False
+        )
 
     @classmethod
     async def create(cls, dut, name: str, memory_bytes: int = 1 << 20) -> Kernel:
@@ -79,7 +81,9 @@ class Kernel:
                 return cycle
         raise AssertionError(f"no interrupt after {max_cycles} cycles")
 
-    async def launch(self, policy: Policy | None = None, max_cycles: int = 20_000, **args: int) -> dict[str, int]:
+    async def launch(
+        self, policy: Policy | None = None, max_cycles: int = 20_000, **args: int
+    ) -> dict[str, int]:
         """One run with these arguments; its results, and ``cycles`` from start to interrupt."""
         self.memory.policy = policy or Policy()
         self.memory.reset_counts()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a cocotb bench on a kernel: finds its sources and generates its argument package from the manifest."""
+"""Starts a cocotb bench on a kernel: finds its sources, generates its argument package."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def args_package(name: str) -> Path:
     return path
 
 
-def run_kernel(name: str, bench: str | None = None, *, id_width: int = 4) -> None:
-    """Runs the cocotb tests of module ``bench``, default ``cocotb_NAME``, on kernel ``name``."""
+def run_kernel(
+    name: str, bench: str | None = None, *, id_width: int = 4, testcase: str | list[str] | None = None
+) -> None:
+    """Runs the cocotb tests of ``bench`` (``cocotb_NAME``) on kernel ``name``: all, or those named."""
     run(
         name,
         bench or f"cocotb_{name}",
@@ -39,6 +41,7 @@ def run_kernel(name: str, bench: str | None = None, *, id_width: int = 4) -> Non
         packages=[COMMON / "gw_kernel_pkg.sv", args_package(name)],
         dirs=[COMMON, manifest_path(name).parent],
         spec=False,
+        testcase=testcase,
         # HLS chose the name of port `interrupt`; that a C++ library knows one like it does not matter.
         build_args=["-Wno-SYMRSVDWORD"],
     )

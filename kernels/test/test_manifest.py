@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manifests: offsets by the rule of HLS, the generated package, and one clear error for each thing that can be wrong."""
+"""Manifests: offsets by the rule of HLS, the generated package, one clear error for each fault."""
 
 import re
 
@@ -37,7 +37,11 @@ def write(tmp_path):
 
 def test_offsets_follow_hls(write):
     loaded = manifest.load(write(GOOD))
-    assert [(arg.name, arg.offset) for arg in loaded.args] == [("data", 0x10), ("row_count", 0x1C), ("total", 0x24)]
+    assert [(arg.name, arg.offset) for arg in loaded.args] == [
+        ("data", 0x10),
+        ("row_count", 0x1C),
+        ("total", 0x24),
+    ]
     assert loaded.top == "demo"
     assert [path.name for path in loaded.sources] == ["demo.sv"]
     assert loaded.sources[0].is_absolute()
@@ -55,7 +59,9 @@ def test_an_offset_overrides_the_rule_for_what_follows(write):
 
 def test_package_constants_and_masks(write):
     package = manifest.load(write(GOOD)).args_package()
-    constants = {name: int(value, 16) for name, value in re.findall(r"unsigned (\w+Offset) = 'h(\w+);", package)}
+    constants = {
+        name: int(value, 16) for name, value in re.findall(r"unsigned (\w+Offset) = 'h(\w+);", package)
+    }
     assert constants == {"DataOffset": 0x10, "RowCountOffset": 0x1C, "TotalOffset": 0x24}
     assert "package demo_args_pkg;" in package
     assert "NumWords = 7;" in package
@@ -73,8 +79,8 @@ def test_lookup_of_an_argument(write):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('access = "rw"', "", "`access` .* is needed for a buffer"),
-        ('kind = "u32"', 'kind = "u32"\naccess = "r"', "only for a buffer"),
+        ('access = "rw"', "", r"`access` .* is for a buffer"),
+        ('kind = "u32"', 'kind = "u32"\naccess = "r"', "only for one"),
         ('kind = "u32"', 'kind = "u16"', "kind"),
         ('kind = "u32"', 'kind = "u32"\noffset = 0x12', "multiple of 4"),
         ('kind = "u32"', 'kind = "u32"\noffset = 0x14', "data and row_count overlap at offset 0x14"),
@@ -96,14 +102,16 @@ def test_errors_name_the_file_and_the_fault(write, old, new, message):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ['name = "demo"\nargs = 3\n', 'name = "demo"\nargs = [1]\n', 'name = 7\nargs = []\n'])
+@pytest.mark.parametrize(
+    "text", ['name = "demo"\nargs = 3\n', 'name = "demo"\nargs = [1]\n', "name = 7\nargs = []\n"]
+)
 def test_wrong_shapes_are_errors_too(write, text):
     with pytest.raises(manifest.ManifestError):
         manifest.load(write(text))
 
 
 def test_missing_files(tmp_path):
-    with pytest.raises(manifest.ManifestError, match="kernel source .* does not exist"):
+    with pytest.raises(manifest.ManifestError, match=r"kernel source .* does not exist"):
         manifest.load(tmp_path / "none.sv")
     (tmp_path / "bare.sv").write_text("")
     with pytest.raises(manifest.ManifestError, match="needs a manifest beside its source"):

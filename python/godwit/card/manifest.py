@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel manifests: what a kernel is called, what it is made of, and where its arguments are.
 
-A manifest is the TOML file beside a kernel's SystemVerilog source. Argument offsets follow the rule of Vitis HLS: the
-first is 0x10, a 64-bit argument takes 12 bytes and a 32-bit one 8, results like arguments. ``offset`` on an argument
-overrides the rule for it and for what follows, so that the register map of any HLS output can be written down.
+A manifest is the TOML file beside a kernel's SystemVerilog source. Argument offsets follow the rule of
+Vitis HLS: the first is 0x10, a 64-bit argument takes 12 bytes and a 32-bit one 8, results like arguments.
+``offset`` on an argument overrides the rule for it and for what follows, so that the register map of any HLS
+output can be written down.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 FIRST_OFFSET = 0x10
 """Offset of the first argument: the words below are the control registers of HLS."""
@@ -73,7 +82,7 @@ class Arg(BaseModel):
     def _access_belongs_to_buffers(self) -> Self:
         if (self.kind is ArgKind.BUFFER) != (self.access is not None):
             raise ValueError(
-                f'argument {self.name}: `access` ("r", "w" or "rw") is needed for a buffer and only for a buffer'
+                f'argument {self.name}: `access` ("r", "w" or "rw") is for a buffer, and only for one'
             )
         return self
 
@@ -110,7 +119,9 @@ class Manifest(BaseModel):
                 arg = arg.model_copy(update={"offset": offset})
             offset = arg.offset + 4 * (arg.kind.words + 1)
             if offset > REGISTER_SPACE:
-                raise ValueError(f"argument {arg.name} is past the kernel's {REGISTER_SPACE} bytes of register space")
+                raise ValueError(
+                    f"argument {arg.name} is past the {REGISTER_SPACE:#x} bytes that a kernel has"
+                )
             placed.append(arg)
         return placed
 
@@ -123,7 +134,8 @@ class Manifest(BaseModel):
         ordered = sorted(self.args, key=lambda arg: arg.offset)
         for left, right in itertools.pairwise(ordered):
             if right.offset < left.end:
-                raise ValueError(f"arguments {left.name} and {right.name} overlap at offset {right.offset:#x}")
+                both = f"{left.name} and {right.name}"
+                raise ValueError(f"arguments {both} overlap at offset {right.offset:#x}")
         return self
 
     def arg(self, name: str) -> Arg:
@@ -131,10 +143,11 @@ class Manifest(BaseModel):
         for arg in self.args:
             if arg.name == name:
                 return arg
-        raise KeyError(f"kernel {self.name} has no argument {name}; it has {', '.join(a.name for a in self.args)}")
+        names = ", ".join(arg.name for arg in self.args)
+        raise KeyError(f"kernel {self.name} has no argument {name}; it has {names}")
 
     def args_package(self) -> str:
-        """SystemVerilog of ``NAME_args_pkg``: offsets in bytes, and the word masks that gw_hls_control takes."""
+        """SystemVerilog of ``NAME_args_pkg``: offsets in bytes, and the word masks of gw_hls_control."""
         words = max([(arg.end - FIRST_OFFSET) // 4 for arg in self.args], default=1)
         masks = {False: 0, True: 0}
         for arg in self.args:
@@ -145,7 +158,7 @@ class Manifest(BaseModel):
             f"package {self.name}_args_pkg;",
             *(f"  localparam int unsigned {arg.constant} = 'h{arg.offset:02x};" for arg in self.args),
             "",
-            f"  // 32-bit words from offset 'h{FIRST_OFFSET:x} on: all, those the host writes, those the kernel writes.",
+            f"  // 32-bit words from 'h{FIRST_OFFSET:x} on: all, the host's, the kernel's.",
             f"  localparam int unsigned NumWords = {words};",
             f"  localparam logic [{words - 1}:0] ArgWords = {words}'h{masks[False]:x};",
             f"  localparam logic [{words - 1}:0] ResultWords = {words}'h{masks[True]:x};",
