@@ -37,7 +37,7 @@ ABI = 1
 LIBRARY = "libgw_card.so"
 
 VERILATOR_OPTIONS = (
-    *("--cc", "--exe", "--top-module", "gw_card_top", "--prefix", "Vgw_card_top", "-o", LIBRARY),
+    *("--cc", "--exe", "--prefix", "Vgw_card_top", "-o", LIBRARY),
     *("--no-timing", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
     *("-Wno-fatal", "--quiet"),
 )
@@ -231,32 +231,43 @@ def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
-    report("verilate", 0, 1)
-    generated, model = work / "generated", work / "model"
+def _prepare(work: Path, todo: Plan) -> list[str]:
+    """Generates all sources of a card below `work`; returns Verilator's arguments that name what it reads."""
     kernels_dir = work / "kernels"
-    kernels_dir.mkdir()
+    kernels_dir.mkdir(parents=True)
     kernels = [probe(kernel, todo.config.axi.id_width, kernels_dir) for kernel in todo.kernels]
-    generate_rtl(generated, todo.config)
-    rtl = generated / "sv"
+    generate_rtl(work / "generated", todo.config)
+    rtl = work / "generated" / "sv"
     if kernels:
         (rtl / "gw_kernels.sv").write_text(wiring(kernels, todo.config))
-    (generated / "c" / "gw_card_config.h").write_text(cpp_header(todo))
+    (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
 
     root = toolchain.root()
-    packages = [root / "hw" / "rtl" / "lint.vlt", *shared_packages()]
-    packages += [rtl / f"{name}.sv" for name in ("gw_spec_pkg", "gw_config_pkg", "gw_csr_regs_pkg")]
-    packages += [kernels_dir / f"{kernel.manifest.name}_args_pkg.sv" for kernel in kernels]
-    sources = [source for kernel in kernels for source in kernel.manifest.sources]
-    includes = [generated / "c", root / "card" / "sim", toolchain.json_include()]
+    files = [root / "hw" / "rtl" / "lint.vlt", *shared_packages()]
+    files += [rtl / f"{name}.sv" for name in ("gw_spec_pkg", "gw_config_pkg", "gw_csr_regs_pkg")]
+    files += [kernels_dir / f"{kernel.manifest.name}_args_pkg.sv" for kernel in kernels]
+    files += [source for kernel in kernels for source in kernel.manifest.sources]
+    files.append(root / "card" / "sim" / "gw_card_top.sv")
+    searched = [argument for path in (*_rtl_dirs(), rtl, *library_dirs(kernels)) for argument in ("-y", str(path))]
+    return [*searched, "--top-module", "gw_card_top", *map(str, files)]
+
+
+def lint_command(todo: Plan, work: Path) -> list[str]:
+    """Verilator's command that checks a card with every warning on, its sources generated below `work`."""
+    return [str(toolchain.verilator()), "--lint-only", "-Wall", "--no-timing", "--quiet", *_prepare(work, todo)]
+
+
+def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
+    root = toolchain.root()
+    model = work / "model"
+    report("verilate", 0, 1)
+    sources = _prepare(work, todo)
+    includes = (work / "generated" / "c", root / "card" / "sim", toolchain.json_include())
     cflags = " ".join((*CXX_OPTIONS, *(f"-I{path}" for path in includes)))
     command = [str(toolchain.verilator()), *VERILATOR_OPTIONS, "-Mdir", str(model), "-CFLAGS", cflags, "-LDFLAGS", "-shared"]
     if todo.waves:
         command += ["--trace-fst", "--trace-structs"]
-    for directory in (*_rtl_dirs(), rtl, *library_dirs(kernels)):
-        command += ["-y", str(directory)]
-    command += map(str, (*packages, *sources, root / "card" / "sim" / "gw_card_top.sv", *_simulation_sources()))
-    _run(command, "the RTL does not compile")
+    _run([*command, *sources, *map(str, _simulation_sources())], "the RTL does not compile")
     report("verilate", 1, 1)
 
     printing = root / "card" / "sim" / "verilator_print.h"

@@ -28,10 +28,11 @@ _MEMORY_OUTPUTS = {
 }  # fmt: skip
 # Ports a kernel may have or leave out.
 _OPTIONAL_INPUTS = ("BID", "RID", "BUSER", "RUSER")
-_OPTIONAL_OUTPUTS = (
-    *(f"{channel}{field}" for channel in ("AW", "AR") for field in ("ID", "SIZE", "BURST", "LOCK", "CACHE", "PROT", "QOS", "REGION", "USER")),
-    "WID", "WUSER",
-)  # fmt: skip
+_OPTIONAL_OUTPUTS = tuple(
+    f"{channel}{field}" for channel in ("AW", "AR") for field in ("ID", "SIZE", "BURST", "CACHE", "PROT", "QOS", "REGION")
+)
+# Outputs that go nowhere: the card has no exclusive accesses and no user signals.
+_OPEN_OUTPUTS = ("AWLOCK", "ARLOCK", "AWUSER", "ARUSER", "WUSER", "WID")
 
 ID_PARAMETER = "C_M_AXI_GMEM_ID_WIDTH"
 
@@ -141,7 +142,7 @@ def _check(kernel: Kernel, id_width: int) -> None:
             )
         if width is not None and kernel.ports[name] != width:
             raise KernelError(f"{where}: port {name} must be {width} bits wide", found=f"{kernel.ports[name]} bits")
-    optional = {f"m_axi_gmem_{name}" for name in (*_OPTIONAL_INPUTS, *_OPTIONAL_OUTPUTS)}
+    optional = {f"m_axi_gmem_{name}" for name in (*_OPTIONAL_INPUTS, *_OPTIONAL_OUTPUTS, *_OPEN_OUTPUTS)}
     if unknown := set(kernel.ports) - set(required) - optional:
         raise KernelError(f"{where}: port {min(unknown)} is not part of a kernel's interface", hint="see docs/kernels.md")
     for name in ("AWID", "ARID"):
@@ -171,6 +172,7 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
         pins[f"s_axi_control_{port}"] = f"{answer}.{_field(port)}"
     for port in outputs:
         pins[f"m_axi_gmem_{port}"] = port.lower()
+    pins |= {f"m_axi_gmem_{port}": "" for port in _OPEN_OUTPUTS if f"m_axi_gmem_{port}" in ports}
     for port in (*_MEMORY_INPUTS, *_OPTIONAL_INPUTS):
         if f"m_axi_gmem_{port}" in ports:
             pins[f"m_axi_gmem_{port}"] = _slave_field(f"m_rsp_i[{index}]", port, ports[f"m_axi_gmem_{port}"])
@@ -182,10 +184,9 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
 
     for channel in ("AW", "AR"):
         target = f"m_req_o[{index}].{channel.lower()}"
-        lock = f"{channel.lower()}lock[0]" if f"{channel}LOCK" in outputs else "'0"
         identity = f"{id_width}'({channel.lower()}id)" if f"{channel}ID" in outputs else "'0"
         fields = {"id": identity, "addr": value(f"{channel}ADDR"), "len": value(f"{channel}LEN")}
-        fields |= {"size": value(f"{channel}SIZE", "3'd6"), "burst": value(f"{channel}BURST", "2'b01"), "lock": lock}
+        fields |= {"size": value(f"{channel}SIZE", "3'd6"), "burst": value(f"{channel}BURST", "2'b01"), "lock": "'0"}
         fields |= {part: value(f"{channel}{part.upper()}") for part in ("cache", "prot", "qos", "region")}
         out.append(f"    assign {target} = '{{" + ", ".join(f"{key}: {text}" for key, text in fields.items()) + "};")
         out.append(f"    assign {target}_valid = {channel.lower()}valid;")
