@@ -88,6 +88,9 @@ class Banked final : public MemoryTiming {
     struct Bank {
         bool open = false;
         bool opener = false;  // the next column access is the one its row was opened for: a miss
+        // Of one pass of open_rows() over the window:
+        bool considered = false;  // its oldest line was met
+        bool wanted = false;      // a line wants its open row
         uint64_t row = 0;
         unsigned passes = 0;  // columns served since an older line began to wait for another row
         Femtoseconds act_from = 0;
@@ -136,33 +139,38 @@ class Banked final : public MemoryTiming {
 
     /// Precharges and activates: for each bank the row of its oldest line, unless its open row is still wanted.
     void open_rows(Femtoseconds from, Femtoseconds until) {
-        for (size_t i = 0; i < window_.size(); ++i) {
-            const Line& line = window_[i];
+        for (const Line& line : window_) {
             Bank& bank = banks_[line.bank];
-            const auto same_bank = [&](const Line& other) { return other.bank == line.bank; };
-            if (std::any_of(window_.begin(), window_.begin() + static_cast<ptrdiff_t>(i), same_bank)) continue;
+            bank.considered = false;
+            bank.wanted = false;
+        }
+        for (const Line& line : window_) {
+            Bank& bank = banks_[line.bank];
+            bank.wanted |= bank.open && bank.row == line.row;
+        }
+        for (const Line& line : window_) {
+            Bank& bank = banks_[line.bank];
+            if (bank.considered) continue;
+            bank.considered = true;
             if (!bank.open) {
                 if (std::max(from, bank.act_from) < until) activate(bank, line.row, std::max(from, bank.act_from));
-            } else if (bank.row != line.row) {
-                const bool wanted = std::any_of(window_.begin(), window_.end(), [&](const Line& other) {
-                    return same_bank(other) && other.row == bank.row;
-                });
+            } else if (bank.row != line.row && (!bank.wanted || bank.passes >= kPassCap)) {
                 const Femtoseconds precharge = std::max(from, bank.pre_from);
-                if ((!wanted || bank.passes >= kPassCap) && precharge < until)
-                    activate(bank, line.row, std::max(precharge + rp_, bank.act_from));
+                if (precharge < until) activate(bank, line.row, std::max(precharge + rp_, bank.act_from));
             }
         }
     }
 
     void activate(Bank& bank, uint64_t row, Femtoseconds at) {
-        bank = {.open = true, .opener = true, .row = row, .passes = 0, .act_from = at + ras_ + rp_, .col_from = at + rcd_,
-                .pre_from = at + ras_};
+        bank = {.open = true, .opener = true, .considered = true, .row = row, .act_from = at + ras_ + rp_,
+                .col_from = at + rcd_, .pre_from = at + ras_};
     }
 
     Femtoseconds column_latency(const Line& line) const { return line.burst->write ? cwl_ : cl_; }
 
     /// The column access that can be issued first within the cycle, the oldest of those; false when there is none.
     bool serve_one(Femtoseconds from, Femtoseconds until) {
+        if (bus_free_ - std::max(cl_, cwl_) >= until) return false;
         size_t best = window_.size();
         Femtoseconds best_at = until;
         for (size_t i = 0; i < window_.size(); ++i) {

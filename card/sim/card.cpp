@@ -35,7 +35,6 @@ Card::Card(const Options& options)
       link_(options.link, clock_),
       timing_(make_timing(options.memory, clock_)),
       shared_{.top = *model_,
-              .clock = clock_,
               .memory = memory_,
               .timing = *timing_,
               .link = link_,

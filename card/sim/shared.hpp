@@ -12,7 +12,6 @@ namespace gw {
 
 struct Shared {
     Model& top;
-    const Clock& clock;
     DeviceMemory& memory;
     MemoryTiming& timing;
     Link& link;

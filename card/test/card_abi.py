@@ -15,15 +15,59 @@ OK, EINVAL, EHANG, EBUS, ENOMEM, EIO, EDESIGN = 0, -1, -2, -3, -4, -5, -6
 OKAY, SLVERR, DECERR = 0, 2, 3
 
 REQUEST = np.dtype(
-    [("token", "u8"), ("addr", "u8"), ("earliest_cycle", "u8"), ("data", "u8"), ("port", "u4"), ("write", "u1"), ("id", "u1"), ("len", "u1"), ("size", "u1")],
+    [
+        ("token", "u8"),
+        ("addr", "u8"),
+        ("earliest_cycle", "u8"),
+        ("data", "u8"),
+        ("port", "u4"),
+        ("write", "u1"),
+        ("id", "u1"),
+        ("len", "u1"),
+        ("size", "u1"),
+    ],
     align=True,
 )
 DONE = np.dtype(
-    [("token", "u8"), ("offered", "u8"), ("accepted", "u8"), ("first", "u8"), ("done", "u8"), ("order", "u8"), ("resp", "u4"), ("size_bytes", "u4")],
+    [
+        ("token", "u8"),
+        ("offered", "u8"),
+        ("accepted", "u8"),
+        ("first", "u8"),
+        ("done", "u8"),
+        ("order", "u8"),
+        ("resp", "u4"),
+        ("size_bytes", "u4"),
+    ],
     align=True,
 )
-EVENT = np.dtype([("cycle", "u8"), ("addr", "u8"), ("port", "u4"), ("write", "u1"), ("id", "u1"), ("len", "u1"), ("size", "u1")], align=True)
-STATS = ("cycles", "time_ps", "link_ps", "link_bytes", "reads", "writes", "read_bytes", "write_bytes", "pt_reads", "row_hits", "row_misses", "host_reads", "host_writes")
+EVENT = np.dtype(
+    [
+        ("cycle", "u8"),
+        ("addr", "u8"),
+        ("port", "u4"),
+        ("write", "u1"),
+        ("id", "u1"),
+        ("len", "u1"),
+        ("size", "u1"),
+    ],
+    align=True,
+)
+STATS = (
+    "cycles",
+    "time_ps",
+    "link_ps",
+    "link_bytes",
+    "reads",
+    "writes",
+    "read_bytes",
+    "write_bytes",
+    "pt_reads",
+    "row_hits",
+    "row_misses",
+    "host_reads",
+    "host_writes",
+)
 
 
 class CardFailure(Exception):
@@ -123,10 +167,16 @@ class Card:
         return irq.value
 
     def transfer(self, to_device: bool, addr: int, host: np.ndarray) -> None:
-        self._check(self._library.gw_card_transfer(self.handle, to_device, addr, host.ctypes.data, host.nbytes))
+        self._check(
+            self._library.gw_card_transfer(self.handle, to_device, addr, host.ctypes.data, host.nbytes)
+        )
 
     def host_window(self, bus_addr: int, host: np.ndarray | None, size: int) -> None:
-        self._check(self._library.gw_card_host_window(self.handle, bus_addr, host.ctypes.data if host is not None else None, size))
+        self._check(
+            self._library.gw_card_host_window(
+                self.handle, bus_addr, host.ctypes.data if host is not None else None, size
+            )
+        )
 
     def stats(self) -> dict[str, int]:
         values = (ctypes.c_uint64 * len(STATS))()
@@ -135,7 +185,9 @@ class Card:
 
     def decode_errors(self) -> tuple[int, int]:
         count, first = ctypes.c_uint64(), ctypes.c_uint64()
-        self._check(self._library.gw_card_get_decode_errors(self.handle, ctypes.byref(count), ctypes.byref(first)))
+        self._check(
+            self._library.gw_card_get_decode_errors(self.handle, ctypes.byref(count), ctypes.byref(first))
+        )
         return count.value, first.value
 
     def submit(self, requests: np.ndarray) -> None:
@@ -151,7 +203,9 @@ class Card:
         data = np.zeros(4096 * 64, np.uint8)
         while len(answers) < max_answers:
             wanted = min(len(done), max_answers - len(answers))
-            count = self._library.gw_card_port_poll(self.handle, done.ctypes.data, wanted, data.ctypes.data, data.nbytes)
+            count = self._library.gw_card_port_poll(
+                self.handle, done.ctypes.data, wanted, data.ctypes.data, data.nbytes
+            )
             if count == 0:
                 break
             start = 0
@@ -162,7 +216,7 @@ class Card:
         return answers
 
     def play(self, requests: Iterable[dict[str, object]]) -> list[Answer]:
-        """Submits `request()`s, runs until they are answered, and returns the answers in the order of the requests."""
+        """Runs until all requests are answered; returns the answers in the order of the requests."""
         requests = list(requests)
         table = np.zeros(len(requests), REQUEST)
         keep = []
@@ -187,8 +241,10 @@ class Card:
         return events[: self._library.gw_card_take_events(self.handle, events.ctypes.data, len(events))]
 
 
-def read(port: int, addr: int, *, id: int = 0, beats: int = 1, size: int = 6, at: int = 0) -> dict[str, object]:
-    """A read for `Card.play`: full-width beats unless `size` (log2 bytes) says less, not before cycle `at`."""
+def read(
+    port: int, addr: int, *, id: int = 0, beats: int = 1, size: int = 6, at: int = 0
+) -> dict[str, object]:
+    """A read for `Card.play`: full-width beats unless `size` (log2) says less, not before cycle `at`."""
     return {"port": port, "addr": addr, "id": id, "len": beats - 1, "size": size, "earliest_cycle": at}
 
 

@@ -3,16 +3,11 @@
 
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import card_abi
 import passthrough_card
+import pytest
 
 
 @pytest.fixture(scope="session")

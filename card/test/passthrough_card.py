@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the pass-through card: the C++ of card/sim around the small RTL of passthrough/, with the tools of every card."""
+"""Builds the pass-through card: the C++ of card/sim around the small RTL of passthrough/."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import subprocess
-import sys
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
 
 from godwit import toolchain
 
+ROOT = toolchain.root()
 RTL = ROOT / "hw" / "rtl" / "common"
 SIM = ROOT / "card" / "sim"
 HERE = Path(__file__).parent / "passthrough"
@@ -24,15 +21,27 @@ SLEEPER, EXT0, EXT1, EXT2, WALKER = range(5)
 
 def build(waves: bool = False) -> Path:
     """Path of the library; built only when one of its inputs changed."""
-    sources = [RTL / "gw_axi_pkg.sv", HERE / "gw_config_pkg.sv", HERE / "gw_card.sv", SIM / "gw_card_top.sv", *sorted(SIM.glob("*.cpp"))]
-    inputs = [*sources, *sorted(SIM.glob("*.h*")), RTL / "gw_axi_typedef.svh", HERE / "gw_card_config.h", Path(__file__)]
+    sources = [
+        RTL / "gw_axi_pkg.sv",
+        HERE / "gw_config_pkg.sv",
+        HERE / "gw_card.sv",
+        SIM / "gw_card_top.sv",
+        *sorted(SIM.glob("*.cpp")),
+    ]
+    inputs = [
+        *sources,
+        *sorted(SIM.glob("*.h*")),
+        RTL / "gw_axi_typedef.svh",
+        HERE / "gw_card_config.h",
+        Path(__file__),
+    ]
     digest = hashlib.sha256(toolchain.cxx_version().encode())
     for path in inputs:
         digest.update(path.name.encode() + path.read_bytes())
     out = ROOT / "build" / "card-test" / f"passthrough{'-waves' if waves else ''}-{digest.hexdigest()[:16]}"
     library = out / "libgw_card.so"
     out.mkdir(parents=True, exist_ok=True)
-    with open(out / "lock", "w", encoding="ascii") as lock:
+    with (out / "lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():
             _build(sources, out, library, waves)
@@ -47,8 +56,8 @@ def _build(sources: list[Path], out: Path, library: Path, waves: bool) -> None:
     command = [
         str(toolchain.verilator()), "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "--no-timing",
         "-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM",  # it has no use for all that a real card has
-        "--x-assign", "fast", "--x-initial", "fast", "--top-module", "gw_card_top", "--Mdir", str(out / "obj"), f"-I{RTL}",
-        "-CFLAGS", flags, "-LDFLAGS", "-shared -Wl,-Bsymbolic",
+        "--x-assign", "fast", "--x-initial", "fast", "--top-module", "gw_card_top",
+        "--Mdir", str(out / "obj"), f"-I{RTL}", "-CFLAGS", flags, "-LDFLAGS", "-shared -Wl,-Bsymbolic",
         "-MAKEFLAGS", f"OPT_GLOBAL='{optimise} -include {SIM / 'verilator_print.h'}'",
         "-o", str(library), *map(str, sources),
     ]  # fmt: skip

@@ -10,8 +10,9 @@ import numpy as np
 import passthrough_card
 import pytest
 from card_abi import EBUS, EINVAL, EIO, REQUEST, Card, CardFailure, read, write
-from godwit import toolchain
 from passthrough_card import EXT0, EXT1, EXT2, SLEEPER, WALKER
+
+from godwit import toolchain
 
 IRQ, DELAY = 8, 12
 
@@ -22,14 +23,23 @@ IRQ, DELAY = 8, 12
         ("{", "options are not valid JSON"),
         ('{"watchdog_cycles": 1} x', "options are not valid JSON"),
         ("[]", "must be a JSON object, found []"),
-        ('{"colour": 1}', "unknown option colour; known are: memory, host_link, stall, watchdog_cycles, waves, axi_trace"),
+        (
+            '{"colour": 1}',
+            "unknown option colour; known are: memory, host_link, stall, watchdog_cycles, waves, axi_trace",
+        ),
         ('{"memory": {"latency": 1}}', "unknown option memory.latency; known are: model, latency_cycles"),
         ('{"memory": 3}', "memory must be a JSON object, found 3"),
         ('{"memory": {"model": "litedram"}}', 'memory.model must be "fixed" or "banked", found "litedram"'),
-        ('{"memory": {"latency_cycles": -1}}', "memory.latency_cycles must be an integer from 0 to 1000000000, found -1"),
+        (
+            '{"memory": {"latency_cycles": -1}}',
+            "memory.latency_cycles must be an integer from 0 to 1000000000, found -1",
+        ),
         ('{"memory": {"latency_cycles": 1.5}}', "memory.latency_cycles must be an integer"),
         ('{"memory": {"latency_cycles": "10"}}', 'found "10"'),
-        ('{"memory": {"requests_per_cycle": 0}}', "memory.requests_per_cycle must be a number from 0.001 to 64, found 0"),
+        (
+            '{"memory": {"requests_per_cycle": 0}}',
+            "memory.requests_per_cycle must be a number from 0.001 to 64, found 0",
+        ),
         ('{"memory": {"row_bytes": 1000}}', "memory.row_bytes must be a multiple of memory.interleave_bytes"),
         ('{"memory": {"t_refi_ns": 100, "t_rfc_ns": 100}}', "memory.t_rfc_ns must be below memory.t_refi_ns"),
         ('{"host_link": {"bandwidth_gbps": 0}}', "host_link.bandwidth_gbps must be a number"),
@@ -37,7 +47,10 @@ IRQ, DELAY = 8, 12
         ('{"watchdog_cycles": true}', "watchdog_cycles must be an integer"),
         ('{"axi_trace": ""}', "axi_trace must be a file name"),
         ('{"waves": "x.fst"}', "built without waves"),
-        ('{"axi_trace": "/no/such/directory/trace.csv"}', "AXI trace /no/such/directory/trace.csv cannot be written"),
+        (
+            '{"axi_trace": "/no/such/directory/trace.csv"}',
+            "AXI trace /no/such/directory/trace.csv cannot be written",
+        ),
     ],
 )
 def test_option_that_cannot_be_used_says_why(library, options, message):
@@ -60,7 +73,7 @@ def test_describe_and_abi(library):
 
 
 def test_registers_read_back_and_take_the_link_latency(open_card):
-    """80 ns there and back = 20 cycles; a write is posted and takes one way. The pass-through registers answer in 2 cycles."""
+    """80 ns there and back = 20 cycles; a write is posted: one way. The registers answer in 2 cycles."""
     card = open_card()
     start = card.stats()["cycles"]
     card.write(0, 0x1234_5678)
@@ -161,12 +174,16 @@ def test_trace_has_every_handshake(open_card, tmp_path):
     card = open_card(axi_trace=str(file), memory={"model": "fixed", "latency_cycles": 3})
     got, written = card.play([read(EXT0, 0x1000, id=2, beats=3), write(EXT1, 0x2000, bytes(128), id=4)])
     card.close()
-    with open(file, newline="", encoding="ascii") as lines:
+    with file.open(newline="", encoding="ascii") as lines:
         rows = list(csv.DictReader(lines))
     assert list(rows[0]) == ["cycle", "port", "channel", "id", "addr", "len", "resp"]
 
     def of(port):
-        return [tuple(row[name] for name in ("cycle", "channel", "id", "addr", "len", "resp")) for row in rows if row["port"] == port]
+        return [
+            tuple(row[name] for name in ("cycle", "channel", "id", "addr", "len", "resp"))
+            for row in rows
+            if row["port"] == port
+        ]
 
     reads = [(str(got.accepted), "ar", "2", "0x1000", "2", "")]
     reads += [(str(got.first + i), "r", "2", "", "", "OKAY") for i in range(3)]
@@ -179,16 +196,29 @@ def test_trace_has_every_handshake(open_card, tmp_path):
     assert len(rows) == 2 * len(reads + writes)
 
 
+def test_trace_that_loses_lines_is_an_error(open_card):
+    card = open_card(axi_trace="/dev/full")
+    with pytest.raises(CardFailure, match="AXI trace /dev/full: lines were lost") as failure:
+        card.play([read(EXT0, 4096 * i, beats=64) for i in range(100)])
+    assert failure.value.status == EIO
+
+
 def test_events_are_the_address_handshakes_while_recording(open_card):
     card = open_card()
     card.play([read(EXT0, 0)])
     card.record_events(True)
-    first, second, third = card.play([read(EXT0, 64, id=1, beats=2), write(EXT1, 128, bytes(64), id=2), read(EXT2, 192, size=3)])
+    first, second, third = card.play(
+        [read(EXT0, 64, id=1, beats=2), write(EXT1, 128, bytes(64), id=2), read(EXT2, 192, size=3)]
+    )
     card.record_events(False)
     card.play([read(EXT0, 0)])
     events = [tuple(event.item()) for event in card.take_events()]
     assert sorted(events) == sorted(
-        [(first.accepted, 64, EXT0, 0, 1, 1, 6), (second.accepted, 128, EXT1, 1, 2, 0, 6), (third.accepted, 192, WALKER, 0, 0, 0, 3)]
+        [
+            (first.accepted, 64, EXT0, 0, 1, 1, 6),
+            (second.accepted, 128, EXT1, 1, 2, 0, 6),
+            (third.accepted, 192, WALKER, 0, 0, 0, 3),
+        ]
     )
     assert len(card.take_events()) == 0
 

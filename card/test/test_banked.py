@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory model `banked`: cycles worked out by hand from the DDR4 timings.
 
-Clock 4 ns, tRCD = tRP = CL = 13.32 ns, a line on the bus 3.333 ns, no controller time unless said. An address accepted in
-cycle c is at the controller when cycle c + 1 begins; a line whose data end t ns later is valid in cycle c + 1 + ceil(t / 4).
+Clock 4 ns, tRCD = tRP = CL = 13.32 ns, a line on the bus 3.333 ns, no controller time unless said. An address
+accepted in cycle c is at the controller when cycle c + 1 begins; a line whose data end t ns later is valid in
+cycle c + 1 + ceil(t / 4).
 """
 
 import math
@@ -24,9 +25,10 @@ CONFLICT = 1 + math.ceil((13.32 * 3 + 3.333) / 4)  # precharge first
 
 def banked(**fields):
     return {
-        "model": "banked", "banks": BANKS, "row_bytes": ROW, "interleave_bytes": LINE, "bandwidth_gbps": 19.2, "controller_ns": 0,
-        "t_rcd_ns": 13.32, "t_rp_ns": 13.32, "t_cl_ns": 13.32, "t_cwl_ns": 10, "t_ras_ns": 32, "t_ccd_ns": 5, "t_rtp_ns": 7.5,
-        "t_wr_ns": 15, "t_refi_ns": 0, "t_rfc_ns": 350, **fields,
+        "model": "banked", "banks": BANKS, "row_bytes": ROW, "interleave_bytes": LINE, "bandwidth_gbps": 19.2,
+        "controller_ns": 0, "t_rcd_ns": 13.32, "t_rp_ns": 13.32, "t_cl_ns": 13.32, "t_cwl_ns": 10,
+        "t_ras_ns": 32, "t_ccd_ns": 5, "t_rtp_ns": 7.5, "t_wr_ns": 15, "t_refi_ns": 0,
+        "t_rfc_ns": 350, **fields,
     }  # fmt: skip
 
 
@@ -40,7 +42,9 @@ def test_constants_are_the_hand_computed_ones():
 
 def test_empty_row_hit_and_conflict(open_card):
     card = open_card(memory=banked())
-    empty, hit, conflict = card.play([read(EXT0, 0), read(EXT0, LINE * BANKS, at=100), read(EXT0, SAME_BANK_NEXT_ROW, at=200)])
+    empty, hit, conflict = card.play(
+        [read(EXT0, 0), read(EXT0, LINE * BANKS, at=100), read(EXT0, SAME_BANK_NEXT_ROW, at=200)]
+    )
     assert [latency(empty), latency(hit), latency(conflict)] == [EMPTY, HIT, CONFLICT]
     assert (card.stats()["row_hits"], card.stats()["row_misses"]) == (1, 2)
 
@@ -48,7 +52,10 @@ def test_empty_row_hit_and_conflict(open_card):
 def test_controller_time_is_added_to_every_line(open_card):
     card = open_card(memory=banked(controller_ns=40))
     empty, hit = card.play([read(EXT0, 0), read(EXT0, LINE * BANKS, at=100)])
-    assert [latency(empty), latency(hit)] == [1 + math.ceil((29.973 + 40) / 4), 1 + math.ceil((16.653 + 40) / 4)]
+    assert [latency(empty), latency(hit)] == [
+        1 + math.ceil((29.973 + 40) / 4),
+        1 + math.ceil((16.653 + 40) / 4),
+    ]
 
 
 def test_precharge_waits_for_tras(open_card):
@@ -71,7 +78,9 @@ def test_other_banks_work_while_one_opens_a_row(open_card):
     """16 rows in 16 banks, opened at the same time: the bus is what they share."""
     card = open_card(memory=banked(bandwidth_gbps=8))
     answers = card.play([read(port, LINE * (2 * i + port - EXT0)) for i in range(8) for port in (EXT0, EXT1)])
-    assert max(answer.done for answer in answers) - answers[0].accepted == 1 + math.ceil((13.32 * 2 + 16 * 8) / 4)
+    assert max(answer.done for answer in answers) - answers[0].accepted == 1 + math.ceil(
+        (13.32 * 2 + 16 * 8) / 4
+    )
 
 
 def test_stream_of_a_page_opens_each_bank_once(open_card):
@@ -85,8 +94,17 @@ def test_stream_of_a_page_opens_each_bank_once(open_card):
 def test_data_bus_limits_all_ports_together(open_card):
     """8 GB/s is a line every two cycles."""
     card = open_card(memory=banked(bandwidth_gbps=8))
-    answers = card.play([read(port, 4096 * i + (port << 20), beats=64) for i in range(10) for port in (EXT0, EXT1, EXT2)])
-    assert abs(max(answer.done for answer in answers) - min(answer.first for answer in answers) - 2 * (30 * 64 - 1)) < 30
+    answers = card.play(
+        [read(port, 4096 * i + (port << 20), beats=64) for i in range(10) for port in (EXT0, EXT1, EXT2)]
+    )
+    assert (
+        abs(
+            max(answer.done for answer in answers)
+            - min(answer.first for answer in answers)
+            - 2 * (30 * 64 - 1)
+        )
+        < 30
+    )
 
 
 def test_columns_of_one_bank_are_tccd_apart(open_card):
@@ -111,7 +129,9 @@ def test_precharge_after_a_write_waits_for_twr(open_card):
 
 def test_row_hit_goes_before_an_older_conflict(open_card):
     card = open_card(memory=banked())
-    _, conflict, hit = card.play([read(EXT0, 0), read(EXT0, SAME_BANK_NEXT_ROW, at=100), read(EXT1, LINE * BANKS, at=100)])
+    _, conflict, hit = card.play(
+        [read(EXT0, 0), read(EXT0, SAME_BANK_NEXT_ROW, at=100), read(EXT1, LINE * BANKS, at=100)]
+    )
     assert conflict.accepted == hit.accepted
     assert latency(hit) == HIT
     # The hit's tRTP, then precharge, activate, read.
@@ -121,11 +141,15 @@ def test_row_hit_goes_before_an_older_conflict(open_card):
 def test_other_id_overtakes_and_same_id_does_not(open_card):
     warm = [read(EXT0, 0), read(EXT0, LINE)]
     card = open_card(memory=banked())
-    *_, conflict, hit = card.play([*warm, read(EXT0, SAME_BANK_NEXT_ROW, id=1, at=100), read(EXT0, LINE * (BANKS + 1), id=2, at=100)])
+    *_, conflict, hit = card.play(
+        [*warm, read(EXT0, SAME_BANK_NEXT_ROW, id=1, at=100), read(EXT0, LINE * (BANKS + 1), id=2, at=100)]
+    )
     assert hit.done < conflict.done
     assert latency(hit) == HIT
     card = open_card(memory=banked())
-    *_, conflict, hit = card.play([*warm, read(EXT0, SAME_BANK_NEXT_ROW, id=1, at=100), read(EXT0, LINE * (BANKS + 1), id=1, at=100)])
+    *_, conflict, hit = card.play(
+        [*warm, read(EXT0, SAME_BANK_NEXT_ROW, id=1, at=100), read(EXT0, LINE * (BANKS + 1), id=1, at=100)]
+    )
     assert hit.done == conflict.done + 1
 
 
@@ -156,8 +180,15 @@ def test_random_traffic_keeps_data_and_counts_every_line(open_card, seed):
     card = open_card(memory=banked(banks=4, row_bytes=512), stall={"seed": seed, "percent": 20})
     lines = random.permutation(4096)[:3000]
     payload = random.integers(0, 256, (3000, LINE), np.uint8)
-    written = card.play([write(EXT0 + i % 3, int(line) * LINE, payload[i].tobytes(), id=int(random.integers(16))) for i, line in enumerate(lines)])
-    readback = card.play([read(EXT0 + i % 3, int(line) * LINE, id=int(random.integers(16))) for i, line in enumerate(lines)])
+    written = card.play(
+        [
+            write(EXT0 + i % 3, int(line) * LINE, payload[i].tobytes(), id=int(random.integers(16)))
+            for i, line in enumerate(lines)
+        ]
+    )
+    readback = card.play(
+        [read(EXT0 + i % 3, int(line) * LINE, id=int(random.integers(16))) for i, line in enumerate(lines)]
+    )
     assert all(answer.resp == OKAY for answer in written + readback)
     assert all(answer.data == payload[i].tobytes() for i, answer in enumerate(readback))
     stats = card.stats()
@@ -168,6 +199,9 @@ def test_random_traffic_keeps_data_and_counts_every_line(open_card, seed):
 def test_same_cycles_every_time(open_card, model):
     def play():
         card = open_card(memory=model, stall={"seed": 7, "percent": 30})
-        return [answer.done for answer in card.play([read(EXT0 + i % 3, 64 * (i * 37 % 999), id=i % 16) for i in range(2000)])]
+        return [
+            answer.done
+            for answer in card.play([read(EXT0 + i % 3, 64 * (i * 37 % 999), id=i % 16) for i in range(2000)])
+        ]
 
     assert play() == play()

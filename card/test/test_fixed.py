@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory model `fixed`: exact cycles of its contract."""
 
+import itertools
+
 import pytest
 from card_abi import read, write
 from passthrough_card import EXT0, EXT1, EXT2
@@ -60,7 +62,7 @@ def test_quarter_of_a_request_a_cycle_is_one_every_four(open_card):
     answers = card.play([read(EXT0, 64 * i) for i in range(200)])
     assert answers[0].done == answers[0].accepted + 1 + 71
     assert [answer.done for answer in answers] == [answers[0].done + 4 * i for i in range(200)]
-    # One address waits inside while the next is offered: in the steady state it is accepted when that one is granted.
+    # One address waits inside while the next is offered, which is taken in the cycle after that one's grant.
     assert [answer.accepted - answers[1].accepted for answer in answers[2:]] == [4 * i for i in range(1, 199)]
 
 
@@ -71,12 +73,14 @@ def test_request_rate_is_shared_by_all_ports_in_turns(open_card):
     assert [cycle - done[0] for cycle in done] == list(range(900))
     for port in range(3):
         cycles = [answer.done for answer in answers[port::3]]
-        assert {later - earlier for earlier, later in zip(cycles, cycles[1:], strict=False)} == {3}
+        assert {later - earlier for earlier, later in itertools.pairwise(cycles)} == {3}
 
 
 def test_reads_and_writes_share_the_request_rate(open_card):
     card = open_card(memory=fixed(latency_cycles=0, requests_per_cycle=0.5))
-    answers = card.play([request for i in range(100) for request in (read(EXT0, 64 * i), write(EXT1, 64 * i, LINE))])
+    answers = card.play(
+        [request for i in range(100) for request in (read(EXT0, 64 * i), write(EXT1, 64 * i, LINE))]
+    )
     done = sorted(answer.done for answer in answers)
     assert [cycle - done[0] for cycle in done] == [2 * i for i in range(200)]
 

@@ -40,13 +40,17 @@ def test_burst_up_to_4_kib_is_legal(open_card):
 def test_address_that_changes_while_it_waits(open_card):
     card = open_card(memory={"model": "fixed", "requests_per_cycle": 0.01})
     card.write(FAULTS, WANDER_AR)
-    assert "memory port 1 (ext0): AR changed while valid waited for ready" in broken(card, [read(EXT0, 0), read(EXT0, 0), read(EXT0, 0)])
+    assert "memory port 1 (ext0): AR changed while valid waited for ready" in broken(
+        card, [read(EXT0, 0), read(EXT0, 0), read(EXT0, 0)]
+    )
 
 
 def test_wlast_in_the_wrong_place(open_card):
     card = open_card()
     card.write(FAULTS, FLIP_WLAST)
-    assert "W beat 1 of the 4 of the write to 0x3000, ID 5, has WLAST=1" in broken(card, [write(EXT0, 0x3000, LINE * 4, id=5)])
+    assert "W beat 1 of the 4 of the write to 0x3000, ID 5, has WLAST=1" in broken(
+        card, [write(EXT0, 0x3000, LINE * 4, id=5)]
+    )
 
 
 def test_strobe_outside_the_lanes_of_a_narrow_beat(open_card):
@@ -70,7 +74,9 @@ def test_rtl_assertion_is_an_error_with_its_text(open_card, capfd):
 @pytest.mark.parametrize("addr", [MEMORY, MEMORY + 0x1000, APERTURE - 64, APERTURE, 1 << 56, (1 << 64) - 64])
 def test_address_of_nothing_is_decerr_and_noted(open_card, addr):
     card = open_card()
-    bad_read, bad_write, good = card.play([read(EXT0, addr), write(EXT0, addr, LINE), read(EXT0, MEMORY - 64)])
+    bad_read, bad_write, good = card.play(
+        [read(EXT0, addr), write(EXT0, addr, LINE), read(EXT0, MEMORY - 64)]
+    )
     assert [bad_read.resp, bad_write.resp, good.resp] == [DECERR, DECERR, OKAY]
     assert bad_read.data == bytes(64)
     assert card.decode_errors() == (2, addr)
@@ -101,7 +107,13 @@ def test_aperture_has_latency_and_bandwidth_of_the_link(open_card):
     host = np.zeros(1 << 16, np.uint8)
     card = open_card()
     card.host_window(0, host, host.nbytes)
-    one, burst, written = card.play([read(EXT0, APERTURE), read(EXT0, APERTURE, beats=64, at=1000), write(EXT1, APERTURE, LINE * 4, at=1000)])
+    one, burst, written = card.play(
+        [
+            read(EXT0, APERTURE),
+            read(EXT0, APERTURE, beats=64, at=1000),
+            write(EXT1, APERTURE, LINE * 4, at=1000),
+        ]
+    )
     assert one.first == one.accepted + 1 + 100 + 2
     assert burst.first == burst.accepted + 1 + 100 + 2
     assert burst.done == burst.first + 63 * 2
@@ -113,7 +125,10 @@ def test_aperture_accesses_queue_on_the_link(open_card):
     card = open_card()
     card.host_window(0, host, host.nbytes)
     answers = card.play([read(EXT0 + i % 3, APERTURE + 4096 * i, beats=64, id=i) for i in range(6)])
-    assert max(answer.done for answer in answers) - min(answer.accepted for answer in answers) == 1 + 100 + 6 * 64 * 2
+    assert (
+        max(answer.done for answer in answers) - min(answer.accepted for answer in answers)
+        == 1 + 100 + 6 * 64 * 2
+    )
 
 
 def test_device_read_overtakes_an_aperture_read_of_another_id(open_card):
@@ -137,7 +152,13 @@ def test_removed_window_is_gone(open_card):
 
 @pytest.mark.parametrize(
     ("bus_addr", "size", "message"),
-    [(0x800, 4096, "overlaps"), (0x1000 - 64, 128, "overlaps"), (32, 64, "whole 64-byte lines"), (0x4000, 100, "whole 64-byte lines"), (1 << 55, 64, "2\\^55")],
+    [
+        (0x800, 4096, "overlaps"),
+        (0x1000 - 64, 128, "overlaps"),
+        (32, 64, "whole 64-byte lines"),
+        (0x4000, 100, "whole 64-byte lines"),
+        (1 << 55, 64, "2\\^55"),
+    ],
 )
 def test_window_that_cannot_be(open_card, bus_addr, size, message):
     host = np.zeros(8192, np.uint8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masters and slaves under random traffic: data, order, exactly one answer, with and without random stalls."""
+"""Masters and slaves under random traffic: data, order, exactly one answer, with and without stalls."""
 
 from collections import defaultdict
 
@@ -12,7 +12,7 @@ REGION = 1 << 20  # of each port; ports do not share lines, so that the result d
 
 
 class Reference:
-    """What device memory must hold, and requests over it that do not race: within a batch every page is used once."""
+    """What device memory must hold, and requests that do not race: a batch uses every page once."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -45,7 +45,7 @@ class Reference:
 
 
 def check_order(requests, answers):
-    """Answers of one port, direction and ID come in the order of the requests; every order number is used once."""
+    """Answers of one port, direction and ID come in the order of the requests; order numbers differ."""
     last, orders = {}, defaultdict(list)
     for request, answer in zip(requests, answers, strict=True):
         key = (request["port"], request.get("write", 0), request["id"])
@@ -61,7 +61,10 @@ def check_order(requests, answers):
 def test_random_accesses_keep_data_and_order(open_card, seed, percent, model):
     """6 x 16,800 accesses: over 100,000 in all."""
     reference = Reference(seed)
-    card = open_card(memory={"model": model, "latency_cycles": 13, "requests_per_cycle": 0.8}, stall={"seed": seed, "percent": percent})
+    card = open_card(
+        memory={"model": model, "latency_cycles": 13, "requests_per_cycle": 0.8},
+        stall={"seed": seed, "percent": percent},
+    )
     device = card.memory(0, 3 * REGION)
     device[:] = reference.memory
     for _ in range(25):
@@ -119,7 +122,13 @@ def test_write_is_in_memory_before_its_answer(open_card):
     card = open_card(memory={"model": "fixed", "latency_cycles": 100_000}, watchdog_cycles=0)
     table = np.zeros(1, REQUEST)
     payload = np.arange(64, dtype=np.uint8)
-    table[0]["port"], table[0]["addr"], table[0]["size"], table[0]["write"], table[0]["data"] = EXT0, 4096, 6, 1, payload.ctypes.data
+    table[0]["port"], table[0]["addr"], table[0]["size"], table[0]["write"], table[0]["data"] = (
+        EXT0,
+        4096,
+        6,
+        1,
+        payload.ctypes.data,
+    )
     card.submit(table)
     card.drain(10)
     assert card.poll() == []
@@ -127,7 +136,7 @@ def test_write_is_in_memory_before_its_answer(open_card):
 
 
 def test_read_beat_is_read_when_it_is_offered(open_card):
-    """The host changes memory while the read is on its way: the beat shows what was there when R valid rose."""
+    """The host changes memory during the read: the beat shows what was there when R valid rose."""
     card = open_card(memory={"model": "fixed", "latency_cycles": 50})
     table = np.zeros(1, REQUEST)
     table[0]["port"], table[0]["size"] = EXT0, 6
