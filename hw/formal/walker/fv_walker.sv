@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_walker as a whole, small, under a memory that answers each read once, at any time, in any order, with any
-// data: every accepted request is answered exactly once; nobody who saw an invalidation gets a cacheable answer;
-// invalidation is acknowledged only when all of them are answered; the memory port never has two reads with one ID; and no
-// deadlock (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits.
+// Properties of gw_walker, small, whatever contexts and walk cache say (any_walk_begin.sv), under a memory that answers each
+// read once, at any time, in any order, with any data: every accepted request is answered exactly once; nobody who saw an
+// invalidation gets a cacheable answer; an invalidation is acknowledged only when all of them are answered; the memory port
+// never has two reads with one ID; and no deadlock (Responsive = 1: memory that answers within two cycles): something always
+// moves on while anything waits.
 module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,
@@ -12,7 +13,7 @@ module fv_walker #(
 ) (
   input logic clk_i,
   input logic rst_ni,
-  input logic ctx_off_i,
+  input logic [5:0] first_i,
   input logic req_valid_i,
   input logic [1:0] tag_i,
   input logic write_i,
@@ -30,27 +31,26 @@ module fv_walker #(
   import gw_pkg::*;
   import gw_axi_pkg::*;
 
-  // Few values for everything that is only carried along: four tags, two entries in each of two lines a table, four frames.
+  // Few values for everything that is only carried along: four tags, two entries in each of two lines of a table, four
+  // frames. The context says where the walk begins (any_walk_begin.sv).
   xlate_req_t req;
-  ctx_t ctx;
   pt_rsp_t m_rsp;
   always_comb begin
     req = '0;
     req.tag = tag_t'(tag_i);
     req.write = write_i;
+    req.ctx = ctx_id_t'(first_i);
     for (int unsigned l = 0; l < Levels; l++) begin
       req.vpn[9*l] = entry_i[l];
       req.vpn[9*l+3] = other_line_i[l];
     end
-    req.vpn[9*Levels-1] = 1'b0;
-    ctx = '{mode: ctx_off_i ? 4'd0 : 4'd8 + 4'(Levels - 3), root: '0};
     m_rsp = '0;
     m_rsp.ar_ready = ar_ready_i;
     m_rsp.r_valid = r_valid_i;
     m_rsp.r.id = r_id_i;
     m_rsp.r.last = 1'b1;
     m_rsp.r.resp = {r_error_i, 1'b0};
-    for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = {52'(frame_i[i]), 2'd0, flags_i[i], 2'd0} >> 2;
+    for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = 64'({frame_i[i], 2'd0, flags_i[i]});
   end
 
   logic req_ready, rsp_valid, inval_busy;
@@ -67,7 +67,7 @@ module fv_walker #(
   ) u_dut (
     .clk_i,
     .rst_ni,
-    .ctx_i(ctx),
+    .ctx_i('0),
     .req_valid_i,
     .req_ready_o(req_ready),
     .req_i(req),
