@@ -9,6 +9,9 @@ use crate::context::Context;
 use crate::error::{ArgumentError, raise};
 use crate::{launch, ports};
 
+/// (cycle, physical address, port, write, id, beats, log2 of the bytes a beat)
+type Event = (u64, u64, u32, bool, u8, u16, u8);
+
 /// An open card.
 #[pyclass(frozen, module = "godwit._native")]
 pub(crate) struct Card {
@@ -250,7 +253,7 @@ impl Card {
     }
 
     /// Takes what was recorded: tuples (cycle, addr, port, write, id, beats, size).
-    fn take_events(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, u32, bool, u8, u16, u8)>> {
+    fn take_events(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
         let events = self.call(py, godwit::Card::take_events)?;
         let tuple = |event: godwit::MemEvent| {
             (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`godwit._native` on the real RTL: needs the cards `tiny` and `default` (a missing one fails with the command for it)."""
+"""`godwit._native` on the real RTL. Needs cards `tiny` and `default`; a missing one says how to build it."""
 
 import gc
 import json
@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from godwit import _native
 
 INT64 = 1

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .wrapping_add(1442695040888963407);
             let port = ports[(index % ports.len() as u64) as usize];
             let address =
-                buffer.address() + ((state >> 20) % (BUFFER_BYTES >> BEAT_LOG2) << BEAT_LOG2);
+                buffer.address() + (((state >> 20) % (BUFFER_BYTES >> BEAT_LOG2)) << BEAT_LOG2);
             match state >> 63 {
                 0 => batch.read(port, index, 0, address, 1, BEAT_LOG2),
                 _ => batch.write(

@@ -171,7 +171,6 @@ impl FrameAllocator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     const SIZE: u64 = 8 << 20;
 
@@ -234,85 +233,5 @@ mod tests {
             len: 4096,
         });
         frames.free(range);
-    }
-
-    #[derive(Debug, Clone)]
-    enum Step {
-        Contiguous { frames: u64, align: u32 },
-        Scattered { frames: u64, first: usize },
-        Top,
-        Free(prop::sample::Index),
-    }
-
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let step = prop_oneof![
-            (1..300u64, 0..10u32).prop_map(|(frames, align)| Step::Contiguous { frames, align }),
-            (1..400u64, 1..4usize).prop_map(|(frames, first)| Step::Scattered { frames, first }),
-            Just(Step::Top),
-            any::<prop::sample::Index>().prop_map(Step::Free),
-            any::<prop::sample::Index>().prop_map(Step::Free),
-        ];
-        prop::collection::vec(step, 1..100)
-    }
-
-    proptest! {
-        /// Against a bitmap: no frame has two owners, nothing is lost, a refusal means that it cannot be had.
-        #[test]
-        fn behaves_as_a_bitmap(steps in steps()) {
-            let mut frames = FrameAllocator::new(SIZE);
-            let mut used = vec![false; (SIZE / FRAME_BYTES) as usize];
-            let mut owned: Vec<Extent> = Vec::new();
-            let fits = |used: &[bool], count: u64, align: u64| {
-                (0..used.len() as u64).step_by(align as usize).any(|start| {
-                    let range = start as usize..(start + count) as usize;
-                    range.end <= used.len() && used[range].iter().all(|used| !used)
-                })
-            };
-            for step in steps {
-                let got = match step {
-                    Step::Contiguous { frames: count, align } => {
-                        let align = 1u64 << align;
-                        let got = frames.alloc_contiguous(count * FRAME_BYTES, align * FRAME_BYTES);
-                        if got.is_none() {
-                            prop_assert!(!fits(&used, count, align));
-                        }
-                        if let Some(got) = got {
-                            prop_assert_eq!((got.len, got.pa % (align * FRAME_BYTES)), (count * FRAME_BYTES, 0));
-                        }
-                        got.into_iter().collect()
-                    }
-                    Step::Scattered { frames: count, first } => {
-                        let len = count * FRAME_BYTES;
-                        let got = frames.alloc_scattered(len, &PAGE_BYTES[first..]);
-                        let free = used.iter().filter(|used| !**used).count() as u64;
-                        prop_assert_eq!(got.is_some(), free >= count);
-                        let got = got.unwrap_or_default();
-                        let total: u64 = got.iter().map(|piece| piece.len).sum();
-                        prop_assert!(total == 0 || total == len);
-                        got
-                    }
-                    Step::Top => frames.alloc_top().map(|pa| Extent { pa, len: FRAME_BYTES }).into_iter().collect(),
-                    Step::Free(index) => {
-                        if !owned.is_empty() {
-                            let range = owned.swap_remove(index.index(owned.len()));
-                            frames.free(range);
-                            used[(range.pa / FRAME_BYTES) as usize..(range.end() / FRAME_BYTES) as usize].fill(false);
-                        }
-                        Vec::new()
-                    }
-                };
-                for range in got {
-                    for frame in &mut used[(range.pa / FRAME_BYTES) as usize..(range.end() / FRAME_BYTES) as usize] {
-                        prop_assert!(!*frame, "a frame with two owners in {range:?}");
-                        *frame = true;
-                    }
-                    owned.push(range);
-                }
-                let free = used.iter().filter(|used| !**used).count() as u64;
-                prop_assert_eq!(frames.free_bytes(), free * FRAME_BYTES);
-                let largest = used.split(|used| *used).map(<[bool]>::len).max().unwrap_or(0) as u64;
-                prop_assert_eq!(frames.largest(), largest * FRAME_BYTES);
-            }
-        }
     }
 }
