@@ -53,17 +53,17 @@ def open_card(page_table_latency: int) -> Card:
 
 def bind(card: Card, context: Context) -> None:
     """Gives the driven port a context."""
-    card._native.bind_port(PORT, context._native)
+    card.native.bind_port(PORT, context.native)
 
 
 def invalidate(card: Card) -> None:
     """Every cached translation is gone afterwards."""
-    card._native.invalidate()
+    card.native.invalidate()
 
 
 def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None) -> Bursts:
     """One-beat reads, offered one a cycle; ids: AXI ID of each, all rotated through when None."""
-    native = card._native
+    native = card.native
     count = 1 << card.config["axi"]["id_width"]
     chosen = ids if ids is not None else [number % count for number in range(len(addresses))]
     before = card.stats()["pt_reads"]

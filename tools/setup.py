@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets up a checkout: `setup.py demo` for the main job, `setup.py test` for tests and synthesis as well.
 
-Standard library only, since it runs before anything is installed. Every step is skipped when its inputs have
-not changed (a hash of them lies beside its result), so a second run takes no time. Whatever the machine itself
-lacks is named in one line that says what to install, and nothing is installed outside the checkout.
+Standard library only, since it runs before anything is installed. Every step is skipped when its inputs
+have not changed (a hash of them lies beside its result), so a second run takes no time. Whatever the machine
+itself lacks is named in one line that says what to install; nothing is installed outside the checkout.
 """
 
 from __future__ import annotations

@@ -30,7 +30,10 @@ DTYPE_CODES = {"int32": 0, "int64": 1, "float": 2, "double": 3}
 
 
 class Context:
-    """One address space of a card: buffers of one context cannot be reached from another."""
+    """One address space of a card: buffers of one context cannot be reached from another.
+
+    Use it as a context manager, or call `close`.
+    """
 
     def __init__(self, card: Card, native: _native.Context) -> None:
         self.card = card
@@ -77,7 +80,7 @@ class Context:
         options: dict[str, Any] = {"page_size": page_size, "access": access, "contiguous": contiguous}
         if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__"):
             return _put_arrow(self, data, options)
-        array = np.ascontiguousarray(data)
+        array = np.asarray(data, order="C")
         if array.dtype.hasobject:
             raise InputError(
                 f"{type(data).__name__} holds Python objects", hint="give numbers, or an Arrow array"
@@ -101,6 +104,18 @@ class Context:
     def table_bytes(self) -> int:
         """Bytes of device memory that this context's page tables take."""
         return self.native.table_bytes()
+
+    def close(self) -> None:
+        """Gives the address space back; it ends with its last buffer. Idempotent."""
+        self.native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Buffer:

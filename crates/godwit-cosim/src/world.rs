@@ -130,16 +130,24 @@ impl World {
                     table.protect(va, bytes, perm, inval)
                 })?,
                 _ => {
-                    self.spaces[number].on = !self.spaces[number].on;
+                    self.spaces[number].on = false;
                     self.write_context(number)?;
                     self.invalidate()?;
                 }
             }
         }
+        // What is off stays so for a batch or two only, so that most accesses are translated.
+        for number in 0..CONTEXTS {
+            if !self.spaces[number].on && random.random_bool(0.5) {
+                self.spaces[number].on = true;
+                self.write_context(number)?;
+            }
+        }
         for port in 0..self.ports.len() {
-            if random.random_ratio(1, 8) {
-                let context = random.random_range(0..=CONTEXTS);
-                self.bind(port, (context < CONTEXTS).then_some(context))?;
+            if self.ports[port].is_none() || random.random_ratio(1, 8) {
+                let context = random.random_range(0..=2 * CONTEXTS);
+                let off = context == 2 * CONTEXTS;
+                self.bind(port, (!off).then_some(context % CONTEXTS))?;
             }
         }
         Ok(())
