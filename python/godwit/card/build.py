@@ -38,7 +38,7 @@ LIBRARY = "libgw_card.so"
 
 VERILATOR_OPTIONS = (
     *("--cc", "--exe", "--prefix", "Vgw_card_top", "-o", LIBRARY),
-    *("--no-timing", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
+    *("--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
     *("-Wno-fatal", "--quiet"),
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
@@ -265,6 +265,7 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     includes = (work / "generated" / "c", root / "card" / "sim", toolchain.json_include())
     cflags = " ".join((*CXX_OPTIONS, *(f"-I{path}" for path in includes)))
     command = [str(toolchain.verilator()), *VERILATOR_OPTIONS, "-Mdir", str(model), "-CFLAGS", cflags, "-LDFLAGS", "-shared"]
+    command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
         command += ["--trace-fst", "--trace-structs"]
     _run([*command, *sources, *map(str, _simulation_sources())], "the RTL does not compile")

@@ -160,10 +160,22 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
     out = [f"  // Slot {index}: {name}.", f"  begin : gen_{name}"]
     for port in outputs:
         out.append(f"    logic [{ports[f'm_axi_gmem_{port}'] - 1}:0] {port.lower()};")
+    request = f"axil_req_i[{index}]"
+    busy = " || ".join(f"{request}.{field}" for field in ("aw_valid", "w_valid", "b_ready", "ar_valid", "r_ready"))
+    out += [
+        "    logic clk, written_q;",
+        "    always_ff @(posedge clk_i or negedge rst_ni) begin",
+        "      if (!rst_ni) written_q <= 1'b0;",
+        f"      else if ({request}.aw_valid) written_q <= 1'b1;",
+        "    end",
+        "    gw_clock_gate u_clock_gate (",
+        f"      .clk_i, .en_i(!rst_ni || written_q || {busy}), .clk_o(clk)",
+        "    );",
+    ]
     parameters = f" #(.{ID_PARAMETER}({id_width}))" if kernel.own and ID_PARAMETER in kernel.parameters else ""
     out.append(f"    {kernel.top}{parameters} u_{name} (")
-    request, answer = f"axil_req_i[{index}]", f"axil_rsp_o[{index}]"
-    pins = {"ap_clk": "clk_i", "ap_rst_n": "rst_ni", "interrupt": f"irq_o[{index}]"}
+    answer = f"axil_rsp_o[{index}]"
+    pins = {"ap_clk": "clk", "ap_rst_n": "rst_ni", "interrupt": f"irq_o[{index}]"}
     for port in _CONTROL_INPUTS:
         width = ports[f"s_axi_control_{port}"]
         part = f"[{width - 1}:0]" if port.endswith("ADDR") else ""
@@ -213,7 +225,11 @@ def _slave_field(response: str, port: str, width: int) -> str:
 
 
 def wiring(kernels: list[Kernel], config: Config) -> str:
-    """`gw_kernels`: one instance a kernel, kernel k on element k of every port."""
+    """`gw_kernels`: one instance a kernel, kernel k on element k of every port.
+
+    A kernel's clock runs in reset, during register accesses, and always once something was written to it: one that is
+    never started costs the simulation nothing.
+    """
     count = len(kernels)
     lines = [
         "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1",

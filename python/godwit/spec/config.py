@@ -53,6 +53,7 @@ class Card(Section):
     memory_bytes: Size = Field(ge=1 << 20, le=1 << 40, multiple_of=4096, description="device memory; only pages that are touched take host memory")
     kernels: list[str] = Field(description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours")
     external_ports: int = Field(ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports")
+    assertions: bool = Field(default=False, description="the RTL checks its own contracts while it runs, and stops at the first one broken; about a third slower")
     watchdog_cycles: int = Field(ge=0, le=1 << 32, description="cycles without progress after which a run is given up as hung; 0 = never")
 
 
@@ -67,7 +68,7 @@ class Translator(Section):
     """One address translator a port (gw_translator)."""
 
     l1_entries: int = Field(ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size")
-    miss_entries: int = Field(ge=1, le=256, description="addresses a channel (AR, AW) can have waiting for a translation")
+    miss_entries: int = Field(ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation")
     outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
 
 
@@ -75,7 +76,7 @@ class Walker(Section):
     """The page-table walker (gw_walker)."""
 
     levels: int = Field(ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57")
-    requests: int = Field(ge=1, le=256, description="walks in flight")
+    requests: int = Field(ge=2, le=256, description="walks in flight")
     lines: int = Field(ge=1, le=64, description="64-byte page-table lines being fetched or kept")
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
 

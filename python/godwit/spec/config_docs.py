@@ -31,6 +31,8 @@ def _number(value: float) -> str:
 
 def legal(field: FieldInfo) -> str:
     """Legal values of a field in words."""
+    if field.annotation is bool:
+        return "true or false"
     if get_origin(field.annotation) is Literal:
         return " or ".join(f"{value}" for value in get_args(field.annotation))
     bounds = {}
@@ -55,6 +57,8 @@ def _rows(model: type[BaseModel], section: str, instances: list[config.Config]) 
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return _number(value) if isinstance(value, (int, float)) else str(value)
