@@ -12,7 +12,7 @@ use godwit_core::{Mode, layout};
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::frames::{Extent, FRAME_BYTES};
-use crate::launch::LaunchBuilder;
+use crate::launch_builder::LaunchBuilder;
 use crate::state::State;
 use crate::table_memory::FramePool;
 use crate::{Error, Fault, mmu};

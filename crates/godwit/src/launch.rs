@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kernels at work.
 
-use godwit_card::{Arg, ArgKind, Device, Kernel, Stats, closest};
+use godwit_card::{ArgKind, Device, Kernel, Stats};
 use godwit_core::layout;
 
 use crate::card::Card;
-use crate::context::Context;
 use crate::state::{Running, State};
-use crate::value::{Value, as_u32};
 use crate::{Error, mmu};
 
 /// Cycles a cancelled kernel gets to come to its end with every access refused.
 const STOP_MAX_CYCLES: u64 = 200_000;
 /// Cycles between two looks at the clock while waiting.
 const SLICE_CYCLES: u64 = 1 << 20;
-
-/// A launch in preparation; see [`Card::kernel`].
-#[must_use = "nothing runs before `start` or `run`"]
-pub struct LaunchBuilder<'a> {
-    card: &'a Card,
-    kernel: &'a Kernel,
-    context: Option<&'a Context>,
-    args: Vec<(String, Value<'a>)>,
-    bare: bool,
-    timeout_cycles: Option<u64>,
-}
 
 /// What a kernel has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,248 +52,6 @@ pub struct Launch {
     finished: bool,
 }
 
-impl<'a> LaunchBuilder<'a> {
-    pub(crate) fn new(card: &'a Card, kernel: &'a Kernel) -> Self {
-        Self {
-            card,
-            kernel,
-            context: None,
-            args: Vec::new(),
-            bare: false,
-            timeout_cycles: None,
-        }
-    }
-
-    /// Gives an argument.
-    pub fn arg(mut self, name: &str, value: impl Into<Value<'a>>) -> Self {
-        self.args.push((name.to_owned(), value.into()));
-        self
-    }
-
-    /// Runs in this context; without it, in that of the buffers.
-    pub fn context(mut self, context: &'a Context) -> Self {
-        self.context = Some(context);
-        self
-    }
-
-    /// Gives physical addresses and switches translation off, to compare. Every buffer must be in one piece.
-    pub fn bare(mut self) -> Self {
-        self.bare = true;
-        self
-    }
-
-    /// Stops the kernel when it is not done by then.
-    pub fn timeout_cycles(mut self, cycles: u64) -> Self {
-        self.timeout_cycles = Some(cycles);
-        self
-    }
-
-    /// Runs the kernel to its end.
-    pub fn run(self) -> Result<Completion, Error> {
-        self.start()?.wait()
-    }
-
-    /// Starts the kernel. Its buffers must live until it is done: freeing one stops it.
-    pub fn start(self) -> Result<Launch, Error> {
-        self.check_names()?;
-        let context = self.common_context()?;
-        let port = self.kernel.port;
-        self.card.shared.with(|state| {
-            state.require_idle(port, &self.card.shared.description)?;
-            let id = context
-                .map(|context| context.check(self.card, state))
-                .transpose()?;
-            let registers = self.registers(state, context)?;
-            let called = state.device.stats()?;
-            match id {
-                _ if self.bare => state.bind(port, layout::PORT_MODE_BARE, 0)?,
-                Some(id) => state.bind(port, layout::PORT_MODE_TRANSLATE, id)?,
-                None => state.bind(port, layout::PORT_MODE_OFF, 0)?,
-            }
-            // An older fault must not take the place of one of this launch in the record.
-            if state.device.run(0, 0)? & layout::IRQ_MMU as u32 != 0 {
-                state.collect_faults()?;
-            }
-            while state.fault_of(port).is_some() {}
-            let serial = state.serial();
-            let started = start(state, port, &registers)?;
-            let buffers = self.buffers().map(|(_, buffer)| buffer.address()).collect();
-            state.ports[port as usize].running = Some(Running {
-                serial,
-                bare: self.bare,
-                context: context.map(Context::serial),
-                buffers,
-            });
-            Ok(Launch {
-                card: self.card.clone(),
-                kernel: self.kernel.clone(),
-                serial,
-                timeout_cycles: self.timeout_cycles,
-                called,
-                started,
-                finished: false,
-            })
-        })
-    }
-
-    fn buffers(&self) -> impl Iterator<Item = (&str, &'a crate::Buffer)> {
-        self.args.iter().filter_map(|(name, value)| match value {
-            Value::Buffer(buffer) => Some((name.as_str(), *buffer)),
-            _ => None,
-        })
-    }
-
-    fn bad(&self, problem: std::fmt::Arguments<'_>) -> Error {
-        Error::Argument(format!("kernel `{}`: {problem}", self.kernel.name))
-    }
-
-    /// The context asked for, or the one of the buffers, which must all agree.
-    fn common_context(&self) -> Result<Option<&'a Context>, Error> {
-        let mut context = self.context;
-        for (name, buffer) in self.buffers() {
-            if **context.get_or_insert(buffer.context()) != *buffer.context() {
-                return Err(self.bad(format_args!("buffer `{name}` belongs to another context")));
-            }
-        }
-        Ok(context)
-    }
-
-    /// Every argument is given once, and none that is not the caller's to give.
-    fn check_names(&self) -> Result<(), Error> {
-        let inputs = || {
-            self.kernel
-                .args
-                .iter()
-                .filter(|arg| !arg.kind.is_result())
-                .map(|arg| arg.name.as_str())
-        };
-        for (index, (name, _)) in self.args.iter().enumerate() {
-            if self.args[..index]
-                .iter()
-                .any(|(earlier, _)| earlier == name)
-            {
-                return Err(self.bad(format_args!("argument `{name}` is given twice")));
-            }
-            if inputs().any(|input| input == name) {
-                continue;
-            }
-            if self.kernel.args.iter().any(|arg| arg.name == *name) {
-                return Err(self.bad(format_args!(
-                    "`{name}` is a result, which the kernel writes: do not give it"
-                )));
-            }
-            let hint = match closest(name, inputs()) {
-                Some(closest) => format!("did you mean `{closest}`?"),
-                None => format!("it takes {}", inputs().collect::<Vec<_>>().join(", ")),
-            };
-            return Err(self.bad(format_args!("no argument `{name}`; {hint}")));
-        }
-        let missing: Vec<_> = inputs()
-            .filter(|input| !self.args.iter().any(|(name, _)| name == input))
-            .collect();
-        if !missing.is_empty() {
-            return Err(self.bad(format_args!("missing arguments: {}", missing.join(", "))));
-        }
-        Ok(())
-    }
-
-    /// The words to write into the control block, each with its offset.
-    fn registers(
-        &self,
-        state: &mut State,
-        context: Option<&Context>,
-    ) -> Result<Vec<(u64, u32)>, Error> {
-        let mut registers = Vec::new();
-        for (name, value) in &self.args {
-            let Some(arg) = self.kernel.args.iter().find(|arg| arg.name == *name) else {
-                continue;
-            };
-            let number = self.number(arg, *value, state, context)?;
-            registers.push((arg.offset, number as u32));
-            if arg.kind != ArgKind::U32 {
-                registers.push((arg.offset + 4, (number >> 32) as u32));
-            }
-        }
-        Ok(registers)
-    }
-
-    /// What the kernel is given for an argument.
-    fn number(
-        &self,
-        arg: &Arg,
-        value: Value<'_>,
-        state: &mut State,
-        context: Option<&Context>,
-    ) -> Result<u64, Error> {
-        let name = &arg.name;
-        match (arg.kind, value) {
-            (ArgKind::Buffer, Value::Null | Value::Number(0)) => Ok(0),
-            (ArgKind::Buffer, Value::Address(address)) => Ok(address),
-            (ArgKind::Buffer, Value::Number(address)) => self.pointer(arg, address, state, context),
-            (ArgKind::Buffer, Value::Buffer(buffer)) => {
-                self.pointer(arg, buffer.address(), state, context)
-            }
-            (ArgKind::U32, Value::Number(number)) => {
-                as_u32(number).map(u64::from).ok_or_else(|| {
-                    self.bad(format_args!(
-                        "argument `{name}` has 32 bits, {number} needs more"
-                    ))
-                })
-            }
-            (_, Value::Number(number)) => Ok(number),
-            (kind, other) => {
-                let given = match other {
-                    Value::Buffer(_) => "a buffer",
-                    Value::Null => "nothing",
-                    _ => "an address",
-                };
-                Err(self.bad(format_args!(
-                    "argument `{name}` is a {}, not {given}",
-                    kind.name()
-                )))
-            }
-        }
-    }
-
-    /// An address in a live buffer of the context, as the kernel must be given it.
-    fn pointer(
-        &self,
-        arg: &Arg,
-        address: u64,
-        state: &mut State,
-        context: Option<&Context>,
-    ) -> Result<u64, Error> {
-        let name = &arg.name;
-        let Some(context) = context else {
-            return Err(self.bad(format_args!(
-                "argument `{name}` is an address: say of which context"
-            )));
-        };
-        let context = state.context(context.id() as usize, context.serial())?;
-        let around = context.buffers.range(..=address).next_back();
-        let Some((_, buffer)) = around.filter(|(start, buffer)| address - **start < buffer.len)
-        else {
-            return Err(self.bad(format_args!(
-                "argument `{name}`: {address:#x} is in no buffer of the context"
-            )));
-        };
-        if arg.access.is_some_and(|access| access.writes()) && !buffer.writable {
-            return Err(self.bad(format_args!(
-                "it writes `{name}`, but that buffer is read-only: allocate it readable and writable"
-            )));
-        }
-        if !self.bare {
-            return Ok(address);
-        }
-        if !buffer.contiguous {
-            return Err(self.bad(format_args!(
-                "buffer `{name}` is not physically contiguous, which a launch with physical addresses needs: allocate it so"
-            )));
-        }
-        Ok(context.table.lookup(address)?.translate(address))
-    }
-}
-
 /// First register of the kernel on `port`.
 fn control_block(port: u32) -> u64 {
     u64::from(layout::REGISTER_SPACE_KERNEL_BASE)
@@ -317,8 +62,8 @@ fn irq_of(port: u32) -> u32 {
     (layout::IRQ_KERNEL0 as u32) << port
 }
 
-/// Writes arguments and start bit; returns the statistics of the start.
-fn start(state: &mut State, port: u32, registers: &[(u64, u32)]) -> Result<Stats, Error> {
+/// Writes arguments and start bit.
+fn start(state: &mut State, port: u32, registers: &[(u64, u32)]) -> Result<(), Error> {
     let base = control_block(port);
     let kernel = &mut state.ports[port as usize];
     if !kernel.interrupts {
@@ -338,7 +83,7 @@ fn start(state: &mut State, port: u32, registers: &[(u64, u32)]) -> Result<Stats
         base + u64::from(layout::HLS_AP_CTRL),
         layout::HLS_CTRL_START as u32,
     )?;
-    Ok(state.device.stats()?)
+    Ok(())
 }
 
 /// Lets time pass until the kernel on `port` is done; then its interrupt is acknowledged.
@@ -388,6 +133,41 @@ pub(crate) fn cancel(state: &mut State, port: u32, kernel: &str) -> Result<bool,
 }
 
 impl Launch {
+    /// Starts a kernel behind a port that is idle: `binding` is the port's mode and context, `registers` are words of the
+    /// control block and their offsets.
+    pub(crate) fn start(
+        card: &Card,
+        kernel: &Kernel,
+        state: &mut State,
+        binding: (u32, usize),
+        registers: &[(u64, u32)],
+        running: Running,
+        timeout_cycles: Option<u64>,
+    ) -> Result<Self, Error> {
+        let port = kernel.port;
+        let called = state.device.stats()?;
+        state.bind(port, binding.0, binding.1)?;
+        // An older fault must not take the place of one of this launch in the record.
+        if state.device.run(0, 0)? & layout::IRQ_MMU as u32 != 0 {
+            state.collect_faults()?;
+        }
+        while state.fault_of(port).is_some() {}
+        start(state, port, registers)?;
+        let started = state.device.stats()?;
+        let serial = running.serial;
+        state.ports[port as usize].running = Some(running);
+        let (card, kernel) = (card.clone(), kernel.clone());
+        Ok(Self {
+            card,
+            kernel,
+            serial,
+            timeout_cycles,
+            called,
+            started,
+            finished: false,
+        })
+    }
+
     /// Lets at most `max_cycles` pass; `None` while the kernel is not done.
     pub fn poll(&mut self, max_cycles: u64) -> Result<Option<Completion>, Error> {
         let port = self.kernel.port;

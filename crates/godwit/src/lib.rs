@@ -40,6 +40,7 @@ mod error;
 mod fault;
 mod frames;
 mod launch;
+mod launch_builder;
 mod mmu;
 mod state;
 mod table_memory;
@@ -54,7 +55,8 @@ pub use counters::{ChannelCounters, Counters, PortCounters, WalkerCounters};
 pub use error::{Error, ErrorKind};
 pub use fault::{Fault, NearBuffer};
 pub use frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
-pub use launch::{Completion, Launch, LaunchBuilder};
+pub use launch::{Completion, Launch};
+pub use launch_builder::LaunchBuilder;
 pub use value::Value;
 
 pub use godwit_card::{

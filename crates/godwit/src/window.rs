@@ -9,8 +9,10 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::frames::FRAME_BYTES;
 
-/// Lowest address tried below a limit: above what a program and its heap occupy.
+/// Windows start here: above what a program and its heap occupy.
 const LOW_START: u64 = 16 << 30;
+/// They end here: below the libraries and stacks, and in reach of Sv39.
+const LOW_END: u64 = 1 << 38;
 /// Another thread may map into a gap between finding and taking it; so often it is tried again.
 const ATTEMPTS: usize = 16;
 
@@ -39,29 +41,21 @@ pub(crate) struct Placement {
 }
 
 impl Window {
-    /// Reserves address space without memory behind it.
+    /// Reserves address space without memory behind it: at the lowest free address between `LOW_START` and `LOW_END`,
+    /// where the system itself puts nothing, so that the same program gets the same addresses, and its launches take
+    /// the same cycles, in every run. When there is no room, anywhere below the limit.
     pub fn reserve(place: Placement) -> Result<Self, Errno> {
         debug_assert!(place.len % FRAME_BYTES == 0 && place.align.is_power_of_two());
         debug_assert!(place.phase < place.align && place.phase % FRAME_BYTES == 0);
-        let anywhere = Self::anywhere(place)?;
-        if anywhere.end() <= place.limit {
-            return Ok(anywhere);
-        }
-        drop(anywhere);
-        Self::below_limit(place)
+        let low = Placement {
+            limit: place.limit.min(LOW_END),
+            ..place
+        };
+        Self::lowest(low).or_else(|_| Self::anywhere(place))
     }
 
-    /// Where the kernel likes, with as much around it as alignment needs; the rest is given back.
-    fn anywhere(place: Placement) -> Result<Self, Errno> {
-        let slack = place.align.max(FRAME_BYTES);
-        let length = place.len.checked_add(slack).ok_or(Errno::NOMEM)?;
-        let whole = Self::map_nothing(0, length, MapFlags::empty())?;
-        let address = align_up(whole.address(), place).ok_or(Errno::NOMEM)?;
-        Ok(whole.keep(address, place.len as usize))
-    }
-
-    /// In the lowest gap below the limit.
-    fn below_limit(place: Placement) -> Result<Self, Errno> {
+    /// In the lowest gap.
+    fn lowest(place: Placement) -> Result<Self, Errno> {
         for _ in 0..ATTEMPTS {
             let maps = std::fs::read_to_string("/proc/self/maps").map_err(|_| Errno::NOMEM)?;
             let address = find_gap(&maps, place).ok_or(Errno::NOMEM)?;
@@ -73,6 +67,20 @@ impl Window {
             }
         }
         Err(Errno::EXIST)
+    }
+
+    /// Where the kernel likes, with as much around it as alignment needs; the rest is given back.
+    fn anywhere(place: Placement) -> Result<Self, Errno> {
+        let slack = place.align.max(FRAME_BYTES);
+        let length = place.len.checked_add(slack).ok_or(Errno::NOMEM)?;
+        let whole = Self::map_nothing(0, length, MapFlags::empty())?;
+        let address = align_up(whole.address(), place).ok_or(Errno::NOMEM)?;
+        let window = whole.keep(address, place.len as usize);
+        if window.end() > place.limit {
+            Err(Errno::NOMEM)
+        } else {
+            Ok(window)
+        }
     }
 
     fn map_nothing(address: u64, len: u64, flags: MapFlags) -> Result<Self, Errno> {
@@ -221,6 +229,15 @@ mod tests {
                 assert!(window.end() <= limit);
             }
         }
+    }
+
+    #[test]
+    fn a_window_that_does_not_fit_low_is_anywhere_or_nowhere() {
+        let large = |limit| Window::reserve(place(LOW_END, 1 << 21, 0x5000, limit));
+        let window = large(SV48).unwrap();
+        assert_eq!(window.address() % (1 << 21), 0x5000);
+        assert!(window.end() <= SV48);
+        assert_eq!(large(SV39).err(), Some(Errno::NOMEM));
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn external_ports_read_and_write_what_the_host_sees() {
     let (mut batch, mut answers) = (PortBatch::new(), PortAnswers::new());
     for _ in 0..ROUNDS {
         // What each buffer must hold, and each read must bring; writes of a round go to the upper half, reads to the lower.
-        let mut expected: Vec<Vec<u8>> = buffers.iter().map(|buffer| contents(buffer)).collect();
+        let mut expected: Vec<Vec<u8>> = buffers.iter().map(contents).collect();
         let mut reads = Vec::new();
         batch.clear();
         for token in 0..PER_ROUND {

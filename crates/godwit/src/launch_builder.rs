@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Launches in preparation: arguments are checked, all of them, before anything is written.
+
+use godwit_card::{Arg, ArgKind, Kernel, closest};
+use godwit_core::layout;
+
+use crate::card::Card;
+use crate::context::Context;
+use crate::launch::Launch;
+use crate::state::{Running, State};
+use crate::value::{Value, as_u32};
+use crate::{Completion, Error};
+
+/// A launch in preparation; see [`Card::kernel`].
+#[must_use = "nothing runs before `start` or `run`"]
+pub struct LaunchBuilder<'a> {
+    card: &'a Card,
+    kernel: &'a Kernel,
+    context: Option<&'a Context>,
+    args: Vec<(String, Value<'a>)>,
+    bare: bool,
+    timeout_cycles: Option<u64>,
+}
+
+impl<'a> LaunchBuilder<'a> {
+    pub(crate) fn new(card: &'a Card, kernel: &'a Kernel) -> Self {
+        Self {
+            card,
+            kernel,
+            context: None,
+            args: Vec::new(),
+            bare: false,
+            timeout_cycles: None,
+        }
+    }
+
+    /// Gives an argument.
+    pub fn arg(mut self, name: &str, value: impl Into<Value<'a>>) -> Self {
+        self.args.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Runs in this context; without it, in that of the buffers.
+    pub fn context(mut self, context: &'a Context) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Gives physical addresses and switches translation off, to compare. Every buffer must be in one piece.
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
+
+    /// Stops the kernel when it is not done by then.
+    pub fn timeout_cycles(mut self, cycles: u64) -> Self {
+        self.timeout_cycles = Some(cycles);
+        self
+    }
+
+    /// Runs the kernel to its end.
+    pub fn run(self) -> Result<Completion, Error> {
+        self.start()?.wait()
+    }
+
+    /// Starts the kernel. Its buffers must live until it is done: freeing one stops it.
+    pub fn start(self) -> Result<Launch, Error> {
+        self.check_names()?;
+        let context = self.common_context()?;
+        let port = self.kernel.port;
+        self.card.shared.with(|state| {
+            state.require_idle(port, &self.card.shared.description)?;
+            let id = context
+                .map(|context| context.check(self.card, state))
+                .transpose()?;
+            let (registers, buffers) = self.registers(state, context)?;
+            let binding = match id {
+                _ if self.bare => (layout::PORT_MODE_BARE, 0),
+                Some(id) => (layout::PORT_MODE_TRANSLATE, id),
+                None => (layout::PORT_MODE_OFF, 0),
+            };
+            let running = Running {
+                serial: state.serial(),
+                bare: self.bare,
+                context: context.map(Context::serial),
+                buffers,
+            };
+            Launch::start(
+                self.card,
+                self.kernel,
+                state,
+                binding,
+                &registers,
+                running,
+                self.timeout_cycles,
+            )
+        })
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = (&str, &'a crate::Buffer)> {
+        self.args.iter().filter_map(|(name, value)| match value {
+            Value::Buffer(buffer) => Some((name.as_str(), *buffer)),
+            _ => None,
+        })
+    }
+
+    fn bad(&self, problem: std::fmt::Arguments<'_>) -> Error {
+        Error::Argument(format!("kernel `{}`: {problem}", self.kernel.name))
+    }
+
+    /// The context asked for, or the one of the buffers, which must all agree.
+    fn common_context(&self) -> Result<Option<&'a Context>, Error> {
+        let mut context = self.context;
+        for (name, buffer) in self.buffers() {
+            if **context.get_or_insert(buffer.context()) != *buffer.context() {
+                return Err(self.bad(format_args!("buffer `{name}` belongs to another context")));
+            }
+        }
+        Ok(context)
+    }
+
+    /// Every argument is given once, and none that is not the caller's to give.
+    fn check_names(&self) -> Result<(), Error> {
+        let inputs = || {
+            self.kernel
+                .args
+                .iter()
+                .filter(|arg| !arg.kind.is_result())
+                .map(|arg| arg.name.as_str())
+        };
+        for (index, (name, _)) in self.args.iter().enumerate() {
+            if self.args[..index]
+                .iter()
+                .any(|(earlier, _)| earlier == name)
+            {
+                return Err(self.bad(format_args!("argument `{name}` is given twice")));
+            }
+            if inputs().any(|input| input == name) {
+                continue;
+            }
+            if self.kernel.args.iter().any(|arg| arg.name == *name) {
+                return Err(self.bad(format_args!(
+                    "`{name}` is a result, which the kernel writes: do not give it"
+                )));
+            }
+            let hint = match closest(name, inputs()) {
+                Some(closest) => format!("did you mean `{closest}`?"),
+                None => format!("it takes {}", inputs().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(self.bad(format_args!("no argument `{name}`; {hint}")));
+        }
+        let missing: Vec<_> = inputs()
+            .filter(|input| !self.args.iter().any(|(name, _)| name == input))
+            .collect();
+        if !missing.is_empty() {
+            return Err(self.bad(format_args!("missing arguments: {}", missing.join(", "))));
+        }
+        Ok(())
+    }
+
+    /// The words to write into the control block, each with its offset; and the buffers that are pointed to.
+    #[allow(clippy::type_complexity, reason = "two lists, taken apart at once")]
+    fn registers(
+        &self,
+        state: &mut State,
+        context: Option<&Context>,
+    ) -> Result<(Vec<(u64, u32)>, Vec<u64>), Error> {
+        let (mut registers, mut buffers) = (Vec::new(), Vec::new());
+        for (name, value) in &self.args {
+            let Some(arg) = self.kernel.args.iter().find(|arg| arg.name == *name) else {
+                continue;
+            };
+            let number = match (arg.kind, value) {
+                (ArgKind::Buffer, Value::Null | Value::Number(0)) => 0,
+                (ArgKind::Buffer, Value::Address(address)) => *address,
+                (ArgKind::Buffer, Value::Number(address)) => {
+                    self.pointer(arg, *address, state, context, &mut buffers)?
+                }
+                (ArgKind::Buffer, Value::Buffer(buffer)) => {
+                    self.pointer(arg, buffer.address(), state, context, &mut buffers)?
+                }
+                (kind, value) => self.number(name, kind, *value)?,
+            };
+            registers.push((arg.offset, number as u32));
+            if arg.kind != ArgKind::U32 {
+                registers.push((arg.offset + 4, (number >> 32) as u32));
+            }
+        }
+        Ok((registers, buffers))
+    }
+
+    /// What the kernel is given for an argument that is no buffer.
+    fn number(&self, name: &str, kind: ArgKind, value: Value<'_>) -> Result<u64, Error> {
+        let given = match (kind, value) {
+            (ArgKind::U32, Value::Number(number)) => {
+                return as_u32(number).map(u64::from).ok_or_else(|| {
+                    self.bad(format_args!(
+                        "argument `{name}` has 32 bits, {number} needs more"
+                    ))
+                });
+            }
+            (_, Value::Number(number)) => return Ok(number),
+            (_, Value::Buffer(_)) => "a buffer",
+            (_, Value::Null) => "nothing",
+            (_, Value::Address(_)) => "an address",
+        };
+        Err(self.bad(format_args!(
+            "argument `{name}` is a {}, not {given}",
+            kind.name()
+        )))
+    }
+
+    /// An address in a live buffer of the context, as the kernel must be given it.
+    fn pointer(
+        &self,
+        arg: &Arg,
+        address: u64,
+        state: &mut State,
+        context: Option<&Context>,
+        buffers: &mut Vec<u64>,
+    ) -> Result<u64, Error> {
+        let name = &arg.name;
+        let Some(context) = context else {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is an address: say of which context"
+            )));
+        };
+        let context = state.context(context.id() as usize, context.serial())?;
+        let around = context.buffers.range(..=address).next_back();
+        let Some((start, buffer)) = around.filter(|(start, buffer)| address - **start < buffer.len)
+        else {
+            return Err(self.bad(format_args!(
+                "argument `{name}`: {address:#x} is in no buffer of the context"
+            )));
+        };
+        if arg.access.is_some_and(|access| access.writes()) && !buffer.writable {
+            return Err(self.bad(format_args!(
+                "it writes `{name}`, but that buffer is read-only: allocate it readable and writable"
+            )));
+        }
+        buffers.push(*start);
+        if !self.bare {
+            return Ok(address);
+        }
+        if !buffer.contiguous {
+            return Err(self.bad(format_args!(
+                "buffer `{name}` is not physically contiguous, which a launch with physical addresses needs: allocate it so"
+            )));
+        }
+        Ok(context.table.lookup(address)?.translate(address))
+    }
+}
