@@ -174,7 +174,9 @@ def test_an_access_outside_any_mapping_is_a_fault_with_its_address(card):
     end = buffer.address + 4096
     with pytest.raises(godwit.FaultError) as error:
         card.launch("array_sum", values=buffer, count=1 << 20, dtype=1)
-    assert (error.value.address, error.value.write, error.value.kernel) == (end, False, "array_sum")
+    # Many reads are in flight: which of the refused ones is recorded first is the hardware's choice.
+    assert end <= error.value.address < buffer.address + 8 * (1 << 20)
+    assert (error.value.write, error.value.kernel) == (False, "array_sum")
     # The card goes on.
     assert card.launch("array_sum", values=buffer, count=512, dtype=1).sum == 512
 
@@ -276,8 +278,9 @@ def test_wrong_devices_are_refused(library, tmp_path):
         godwit.open(f"sim:{tmp_path}/libgw_card.so")
     with pytest.raises(godwit.InputError, match="built already"):
         godwit.open(f"sim:{library}", overrides=["translator.l1_entries=4"])
-    with pytest.raises(godwit.InputError, match="did you mean 'tiny'"):
+    with pytest.raises(godwit.InputError, match="tniy") as error:
         godwit.open("sim:tniy")
+    assert error.value.hint == "did you mean 'tiny'?"
     with pytest.raises(godwit.SetupError, match="not built"):
         godwit.open("sim:tiny", overrides=["card.watchdog_cycles=12345"], build=False)
     broken = tmp_path / "broken.so"

@@ -115,8 +115,8 @@ def test_the_report_has_every_figure_with_unit_and_kind(call, tmp_path):
     assert value("cycles") >= value("cycles", "physical") > 20_000 * 8 / 64
     assert value("walks") >= 40 + 20 + 1  # pages of the column and of both outputs
     assert value("walk_latency_max") >= value("walk_latency_mean") > 1
-    assert value("l1_misses") >= value("walks") or value("l1_misses") > 0
-    assert value("l1_hits") > 0
+    assert value("l1_misses") >= 61
+    assert value("l1_hits") + value("l1_misses") >= least / 4096  # a burst is at most a page
     # Three levels above the leaves and one leaf table at least.
     assert value("page_table_bytes") >= 4 * 4096
     assert value("page_table_bytes") % 4096 == 0
@@ -185,10 +185,13 @@ def test_memcopy_moves_what_it_says(call, size, iterations):
 
 @pytest.mark.parametrize("page_size", ["4K", "64K", "2M"])
 def test_larger_pages_need_fewer_walks(call, page_size):
-    done = call("run", "memcopy", "--bytes", "1M", "--page-size", page_size, "--json")
-    walks = json.loads(done.stdout)["figures"]["walks"]["value"]
-    pages = 2 * (1 << 20) / {"4K": 4096, "64K": 65536, "2M": 2 << 20}[page_size]
-    assert max(pages, 2) <= walks <= 4 * max(pages, 2)
+    done = call("run", "memcopy", "--bytes", "512K", "--page-size", page_size, "--json")
+    figures = json.loads(done.stdout)["figures"]
+    pages = {"4K": 256, "64K": 16, "2M": 2}[page_size]
+    # Accesses that miss while a page's walk is under way ask for walks of their own.
+    assert pages <= figures["walks"]["value"] <= max(1.2 * pages, 160)
+    assert figures["l1_hits"]["value"] + figures["l1_misses"]["value"] >= 256
+    assert (figures["l1_hits"]["value"] > 0) == (page_size != "4K")
 
 
 def test_more_than_device_memory_is_one_clear_error(call):
@@ -384,7 +387,8 @@ def test_a_kernel_that_cannot_be_built_is_one_clear_error(
         (tmp_path / "mine.toml").write_text(manifest)
     done = call("card", "build", "default", "--kernel", tmp_path / "mine.sv", "--json")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: ")
-    assert said in done.stderr
+    message = done.stderr[done.stderr.index("error: ") :]  # before it may stand that a build began
+    assert message.count("error: ") == 1
+    assert said in message
     assert "Traceback" not in done.stderr
     assert not list((tmp_path / "cache").glob("cards/*/"))

@@ -24,8 +24,13 @@ def generated(tmp_path_factory) -> Path:
 
 
 def sv_constants(text: str) -> dict[str, int]:
-    found = re.findall(r"localparam (?:int unsigned|logic \[\d+:0\]) (\w+) = (?:\d+'([hd])([0-9a-f]+)|(\d+));", text)
-    return {name: int(digits, 16 if base == "h" else 10) if base else int(plain) for name, base, digits, plain in found}
+    found = re.findall(
+        r"localparam (?:int unsigned|logic \[\d+:0\]) (\w+) = (?:\d+'([hd])([0-9a-f]+)|(\d+));", text
+    )
+    return {
+        name: int(digits, 16 if base == "h" else 10) if base else int(plain)
+        for name, base, digits, plain in found
+    }
 
 
 def c_constants(text: str) -> dict[str, int]:
@@ -95,8 +100,20 @@ def test_constants_are_the_specifications(generated):
 
 def test_c_headers_compile_on_their_own(generated, tmp_path):
     source = tmp_path / "use.c"
-    source.write_text('#include "godwit_layout.h"\n#include "godwit_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n')
-    command = [str(toolchain.cxx()), "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", f"-I{generated / 'c'}"]
+    source.write_text(
+        '#include "godwit_layout.h"\n#include "godwit_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n'
+    )
+    command = [
+        str(toolchain.cxx()),
+        "-x",
+        "c",
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-c",
+        f"-I{generated / 'c'}",
+    ]
     subprocess.run([*command, str(source), "-o", str(tmp_path / "use.o")], check=True)
 
 
@@ -121,7 +138,9 @@ def test_rust_registers_are_those_of_the_map(generated):
 @pytest.mark.parametrize(("contexts", "ports"), [(16, 1), (256, 32), (17, 3)])
 def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
     reference = {r.name: (r.offset, r.strides) for r in registers.registers(registers.elaborate(16, 2))}
-    assert {r.name: (r.offset, r.strides) for r in registers.registers(registers.elaborate(contexts, ports))} == reference
+    assert {
+        r.name: (r.offset, r.strides) for r in registers.registers(registers.elaborate(contexts, ports))
+    } == reference
 
 
 def test_the_hash_covers_registers_and_layout(tmp_path, monkeypatch):
@@ -165,7 +184,11 @@ def test_named_configurations_are_complete(name):
 def test_named_configurations_are_what_their_names_say():
     tiny, default, fletcher = (config.load(name) for name in ("tiny", "default", "fletcher"))
     assert tiny.card.external_ports == 2
-    assert (default.card.clock_mhz, default.card.memory_bytes, default.memory.model) == (250, 4 << 30, "banked")
+    assert (default.card.clock_mhz, default.card.memory_bytes, default.memory.model) == (
+        250,
+        4 << 30,
+        "banked",
+    )
     assert default.card.kernels == ["split", "array_sum", "memcopy"]
     assert (fletcher.memory.latency_cycles, fletcher.memory.requests_per_cycle) == (71, 0.25)
     assert (fletcher.translator.l1_entries, fletcher.card.memory_bytes) == (1, 64 << 30)
@@ -215,7 +238,10 @@ def test_unknown_and_broken_configurations(tmp_path):
 
 
 def test_overrides_and_human_sizes():
-    loaded = config.load("default", ["card.memory_bytes=8 GiB", "memory.model=fixed", "walker.levels = 5", 'card.kernels=["split"]'])
+    loaded = config.load(
+        "default",
+        ["card.memory_bytes=8 GiB", "memory.model=fixed", "walker.levels = 5", 'card.kernels=["split"]'],
+    )
     assert loaded.card.memory_bytes == 8 << 30
     assert (loaded.memory.model, loaded.walker.levels, loaded.card.kernels) == ("fixed", 5, ["split"])
     assert loaded.resolved() != config.load("default").resolved()
@@ -239,7 +265,9 @@ def test_every_field_is_described():
 
 def test_the_configuration_page_is_current():
     path = config_docs.docs_path()
-    assert config_docs.page(path.read_text()) == path.read_text(), "run `python -m godwit.spec configuration-docs`"
+    assert config_docs.page(path.read_text()) == path.read_text(), (
+        "run `python -m godwit.spec configuration-docs`"
+    )
 
 
 def test_the_command_line(tmp_path, capsys):

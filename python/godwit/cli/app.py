@@ -15,6 +15,9 @@ from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
 from godwit.errors import GodwitError
 
+CANCELLED = 130
+"""Exit code after Ctrl-C; Typer makes it of a KeyboardInterrupt."""
+
 app = typer.Typer(
     name="godwit",
     help="Shared virtual memory for accelerators: run real work on a simulated card, "
@@ -53,7 +56,8 @@ def run(args: list[str]) -> int:
     """Runs the command line `args`; returns the exit code."""
     try:
         result = typer.main.get_command(app).main(args, prog_name="godwit", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        code = result if isinstance(result, int) else 0
+        return _cancelled() if code == CANCELLED else code
     except GodwitError as error:
         print_error(error)
     except typer.TyperException as error:
@@ -81,4 +85,4 @@ def _wrong_use(error: typer.TyperException) -> int:
 
 def _cancelled() -> int:
     print("cancelled", file=sys.stderr)
-    return 130
+    return CANCELLED

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card builder: what is cached, what is not, and that nothing is left behind. Builds use the smallest card."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from godwit import toolchain
+from godwit.card import build, kernels
+from godwit.card.build import BuildError
+from godwit.card.kernels import KernelError
+from godwit.card.manifest import ManifestError
+from godwit.errors import SetupError
+
+pytestmark = pytest.mark.xdist_group("card-builds")
+
+# Same model, least time in the compiler; ports and kernels are what is tested here.
+FAST = ("OPT_FAST=-O0", "OPT_SLOW=-O0")
+
+BROKEN = """
+module broken (
+  input logic ap_clk
+);
+  assign nothing = here;
+endmodule
+"""
+
+MANIFEST = 'name = "{name}"\nsources = ["{name}.sv"]\n'
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "MAKE_OPTIONS", FAST)
+    return tmp_path / "cache" / "cards"
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """One tiny card, and what was reported while it was built."""
+    directory = tmp_path_factory.mktemp("cache")
+    steps = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GODWIT_CACHE", str(directory))
+        patch.setattr(build, "MAKE_OPTIONS", FAST)
+        card = build.build(build.plan("tiny"), progress=lambda *step: steps.append(step))
+        yield card, steps, directory
+
+
+def kernel_files(directory: Path, name: str, text: str) -> Path:
+    (directory / f"{name}.toml").write_text(MANIFEST.format(name=name))
+    source = directory / f"{name}.sv"
+    source.write_text(text)
+    return source
+
+
+def visible(directory: Path) -> list[str]:
+    """What a build leaves in the cache, hidden files too; locks are empty and stay."""
+    return sorted(path.name for path in directory.glob("*") if path.suffix != ".lock")
+
+
+def test_a_build_makes_a_library_that_says_what_it_is(built):
+    card, steps, _ = built
+    library = ctypes.CDLL(str(card.library))
+    library.gw_card_describe.restype = ctypes.c_char_p
+    described = json.loads(library.gw_card_describe())
+    assert described == json.loads((card.directory / "card.json").read_text())
+    assert (described["name"], described["hash"], described["abi"]) == ("tiny", card.hash, build.ABI)
+    assert described["config"]["card"]["external_ports"] == 2
+    assert not card.cached
+    names = [what for what, _, _ in steps]
+    assert names[0] == "verilate"
+    assert names[-1] == "compile"
+    assert all(0 <= done <= total for _, done, total in steps)
+    assert steps[-1][1] == steps[-1][2] > 10
+
+
+def test_the_second_build_takes_what_is_there(built, monkeypatch):
+    card, _, directory = built
+    monkeypatch.setenv("GODWIT_CACHE", str(directory))
+    monkeypatch.setattr(build, "MAKE_OPTIONS", FAST)
+    before = card.library.stat()
+    steps = []
+    again = build.build(build.plan("tiny"), progress=lambda *step: steps.append(step))
+    assert (again.cached, again.library, steps) == (True, card.library, [])
+    assert card.library.stat().st_mtime_ns == before.st_mtime_ns
+    pointer = json.loads((directory / "cards" / "tiny.json").read_text())
+    assert pointer == {"name": "tiny", "hash": card.hash, "library": str(card.library)}
+    assert visible(directory / "cards") == [f"tiny-{card.hash}", "tiny.json"]
+
+
+def test_what_goes_into_the_hash(tmp_path, monkeypatch):
+    base = build.plan("tiny")
+    assert build.plan("tiny").hash == base.hash
+    assert build.plan("tiny", waves=True).hash != base.hash
+    assert build.plan("tiny", ["translator.l1_entries=2"]).hash != base.hash
+    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+    mine = build.plan("tiny", kernels=[source])
+    assert mine.hash != base.hash
+    assert mine.config.card.kernels == ["mine"]
+    source.write_text("module mine; /* changed */ endmodule\n")
+    assert build.plan("tiny", kernels=[source]).hash != mine.hash
+    monkeypatch.setattr(toolchain, "cxx_version", lambda: "another compiler")
+    assert build.plan("tiny").hash != base.hash
+
+
+def test_a_kernel_that_does_not_compile_leaves_nothing(cache, tmp_path):
+    source = kernel_files(tmp_path, "broken", BROKEN)
+    with pytest.raises(KernelError) as caught:
+        build.build(build.plan("tiny", kernels=[source]))
+    assert "kernel broken does not compile" in str(caught.value)
+    assert f"{source}:5:" in caught.value.found
+    assert "Exiting due to" not in caught.value.found
+    assert visible(cache) == []
+
+
+@pytest.mark.parametrize(
+    ("port", "message"),
+    [
+        ("input logic ap_clk", "has no port ap_rst_n"),
+        ("input logic ap_clk, input logic [1:0] ap_rst_n", "port ap_rst_n must be 1 bits wide"),
+    ],
+)
+def test_a_kernel_with_other_ports_is_refused(cache, tmp_path, port, message):
+    source = kernel_files(tmp_path, "odd", f"module odd ({port});\nendmodule\n")
+    with pytest.raises(KernelError, match=message):
+        build.build(build.plan("tiny", kernels=[source]))
+    assert visible(cache) == []
+
+
+def test_kernels_and_manifests_that_are_not_there(tmp_path):
+    with pytest.raises(BuildError) as caught:
+        build.plan("tiny", ['card.kernels=["memcpy"]'])
+    assert "no kernel 'memcpy'" in str(caught.value)
+    assert "memcopy" in caught.value.hint
+    with pytest.raises(ManifestError, match="does not exist"):
+        build.plan("tiny", kernels=[tmp_path / "none.sv"])
+
+
+def test_waves_without_their_library_are_one_clear_line(cache, monkeypatch):
+    monkeypatch.setattr(toolchain, "has_lz4", lambda: False)
+    with pytest.raises(SetupError) as caught:
+        build.build(build.plan("tiny", waves=True))
+    assert "lz4.h" in str(caught.value)
+    assert "liblz4-dev" in caught.value.hint
+    assert not cache.exists()
+
+
+def test_a_compiler_error_is_shown(cache, monkeypatch):
+    monkeypatch.setattr(build, "CXX_OPTIONS", ("-std=c++98",))
+    with pytest.raises(BuildError) as caught:
+        build.build(build.plan("tiny"))
+    assert "error" in caught.value.found
+    assert visible(cache) == []
+
+
+def _build_and_report(directory: str, results) -> None:
+    os.environ["GODWIT_CACHE"] = directory
+    build.MAKE_OPTIONS = FAST
+    card = build.build(build.plan("tiny", ["translator.miss_entries=3"]), jobs=1)
+    results.put((card.cached, str(card.library)))
+
+
+def test_builds_of_one_card_at_the_same_time_make_it_once(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    workers = [context.Process(target=_build_and_report, args=(str(tmp_path), results)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    answers = [results.get(timeout=900) for _ in workers]
+    for worker in workers:
+        worker.join()
+    assert sorted(cached for cached, _ in answers) == [False, True]
+    assert len({library for _, library in answers}) == 1
+    assert Path(answers[0][1]).is_file()
+
+
+def test_an_interrupted_build_leaves_nothing(tmp_path):
+    """Ctrl-C while the compiler runs: the process ends, so does the compiler, and the cache is as before."""
+    code = (
+        "import sys\nfrom godwit.card import build\nbuild.MAKE_OPTIONS = ('OPT_FAST=-O3',)\n"
+        "def say(what, done, total):\n    print(what, done, flush=True)\n"
+        "build.build(build.plan('tiny', ['translator.miss_entries=5']), progress=say)\n"
+    )
+    env = {
+        **os.environ,
+        "GODWIT_CACHE": str(tmp_path),
+        "PYTHONPATH": str(toolchain.root() / "python"),
+        "CCACHE_DISABLE": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("compile"):
+            break
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    assert process.returncode != 0
+    assert visible(tmp_path / "cards") == []
+    deadline = time.monotonic() + 30
+    while _running_in(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert _running_in(tmp_path) == []
+
+
+def _running_in(directory: Path) -> list[str]:
+    """Command lines of processes that work below `directory`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if (path / "cwd").readlink().is_relative_to(directory):
+                found.append((path / "cmdline").read_text().replace("\0", " "))
+        except OSError:  # it ended meanwhile, or is not ours
+            continue
+    return found
+
+
+def test_kernel_wiring_has_every_port(tmp_path):
+    """The generated slots of Godwit's own kernels: one instance each, every pin connected once."""
+    plan = build.plan("default")
+    probed = [kernels.probe(kernel, plan.config.axi.id_width, tmp_path) for kernel in plan.kernels]
+    text = kernels.wiring(probed, plan.config)
+    for kernel in probed:
+        for port in kernel.ports:
+            assert text.count(f".{port}(") == len(probed), port
+    assert text.count("irq_o[") == len(probed)
