@@ -15,7 +15,14 @@ use godwit::{
 const BUFFER_BYTES: u64 = 4 << 20;
 const BEAT_LOG2: u8 = 6;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("port_traffic: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let device = args.next().unwrap_or_else(|| "sim:cosim".into());
     let accesses: u64 = args.next().map_or(Ok(100_000), |text| text.parse())?;
