@@ -22,13 +22,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @app.command(
-    epilog="Examples: godwit card build fletcher;  godwit card build default --set translator.l1_entries=4;  "
-    "godwit card build default --kernel my_accel.sv",
+    epilog="Examples: godwit card build --config fletcher;  godwit card build --set translator.l1_entries=4;  "
+    "godwit card build --kernel my_accel.sv",
 )
 def build(
+    named: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="The configuration, as --config.", show_default=False),
+    ] = None,
     config: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="Configuration: a name, or a TOML file.")
-    ] = "default",
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Configuration: a name, or a TOML file.",
+            show_default="default",
+        ),
+    ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.FIELD=VALUE", help="Change a field of the configuration."),
@@ -51,10 +60,17 @@ def build(
     """
     from godwit import cards
 
+    if named and config:
+        raise typer.BadParameter(f"one configuration: '{named}' or --config {config}, not both")
     start = time.perf_counter()
     with progress_bar() as progress:
         built = cards.ensure(
-            config, overrides or (), kernels or (), waves=waves, force=force, progress=progress
+            config or named or "default",
+            overrides or (),
+            kernels or (),
+            waves=waves,
+            force=force,
+            progress=progress,
         )
     seconds = time.perf_counter() - start
     if as_json:
