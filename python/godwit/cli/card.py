@@ -28,14 +28,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 def build(
     named: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="The configuration, as --config.", show_default=False),
+        typer.Argument(metavar="NAME|FILE", help="The same as --config.", show_default=False),
     ] = None,
     config: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Configuration: a name, or a TOML file.",
-            show_default="default",
+            help="Configuration: a name, or a TOML file; without one: default.",
+            show_default=False,
         ),
     ] = None,
     overrides: Annotated[
