@@ -98,6 +98,14 @@ def test_the_second_build_takes_what_is_there(built, monkeypatch):
     assert visible(directory / "cards") == [f"tiny-{card.hash}", "tiny.json"]
 
 
+def test_only_the_configuration_as_its_file_has_it_gets_the_name(tmp_path):
+    assert build.plan("tiny").as_named
+    assert not build.plan("tiny", ["translator.l1_entries=2"]).as_named
+    assert not build.plan("tiny", waves=True).as_named
+    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+    assert not build.plan("tiny", kernels=[source]).as_named
+
+
 def test_what_goes_into_the_hash(tmp_path, monkeypatch):
     base = build.plan("tiny")
     assert build.plan("tiny").hash == base.hash

@@ -72,6 +72,8 @@ class Plan:
     config: Config
     kernels: tuple[Kernel, ...]
     waves: bool
+    as_named: bool = True
+    """It is the configuration as its file has it, so that ``sim:NAME`` may mean this card."""
 
     @property
     def hash(self) -> str:
@@ -101,7 +103,8 @@ def plan(
     names = [slot.manifest.name for slot in slots]
     fields = resolved.model_dump()
     fields["card"]["kernels"] = names
-    return Plan(configs.validate(fields, f"{config} with kernels {', '.join(names)}"), tuple(slots), waves)
+    checked = configs.validate(fields, f"{config} with kernels {', '.join(names)}")
+    return Plan(checked, tuple(slots), waves, as_named=not (overrides or kernels or waves))
 
 
 def _own_manifest(name: str) -> manifests.Manifest:
@@ -189,7 +192,10 @@ def cards_dir() -> Path:
 
 
 def build(todo: Plan, *, force: bool = False, jobs: int = 2, progress: Progress | None = None) -> Card:
-    """The card of a plan, from the cache when it is there; then ``cards/NAME.json`` points at it.
+    """The card of a plan, from the cache when it is there.
+
+    ``cards/NAME.json`` points at it afterwards, unless the plan changes what the named configuration says: a
+    program that opens ``sim:NAME`` must not get somebody's experiment.
 
     Raises `BuildError` or `KernelError` with the compiler's messages, `ToolMissing` when something is not installed.
     """
@@ -204,8 +210,9 @@ def build(todo: Plan, *, force: bool = False, jobs: int = 2, progress: Progress 
             if force or not (home / LIBRARY).is_file():
                 cached = False
                 _build_into(home, todo, jobs, report)
-    pointer = {"name": todo.config.name, "hash": digest, "library": str(home / LIBRARY)}
-    write_if_changed(cards_dir() / f"{todo.config.name}.json", json.dumps(pointer) + "\n")
+    if todo.as_named:
+        pointer = {"name": todo.config.name, "hash": digest, "library": str(home / LIBRARY)}
+        write_if_changed(cards_dir() / f"{todo.config.name}.json", json.dumps(pointer) + "\n")
     return Card(todo.config.name, digest, home, cached)
 
 

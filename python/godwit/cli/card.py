@@ -81,7 +81,7 @@ def build(
         )
     else:
         console = stdout()
-        console.print(f"[bold]sim:{built.name}[/bold]  {built.hash}  ({seconds:.1f} s)", soft_wrap=True)
+        console.print(f"[bold]{built.name}[/bold]  {built.hash}  ({seconds:.1f} s)", soft_wrap=True)
         console.print(str(built.library), markup=False, soft_wrap=True)
 
 
