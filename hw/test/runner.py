@@ -7,8 +7,9 @@ Benches are ordinary pytest functions:
     def test_fifo(depth):
         run("gw_fifo", "cocotb_fifo", here=__file__, parameters={"Depth": depth})
 
-Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A build is
-kept in ``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it is made once.
+Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A
+build is kept in ``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it
+is made once.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def seed() -> int:
 
 
 def spec_dir() -> Path:
-    """Directory of the RTL packages generated from spec/: $GODWIT_SPEC_DIR, or the tree's own, brought up to date."""
+    """RTL packages generated from spec/: in $GODWIT_SPEC_DIR, or in the tree's own, brought up to date."""
     if directory := os.environ.get("GODWIT_SPEC_DIR"):
         return Path(directory) / "sv"
     directory = ROOT / "build" / "spec" / "sv"
@@ -162,9 +163,9 @@ def run(
 ) -> None:
     """Builds ``top`` and runs the cocotb tests of ``test_module`` (beside ``here``); raises on any failure.
 
-    ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those generated
-    from spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an FST file into the
-    run's directory, which is then printed.
+    ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those
+    generated from spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an
+    FST file into the run's directory, which is then printed.
     """
     bench = Path(here).resolve().parent
     dirs = [bench, *(Path(d) for d in dirs), *sorted(p for p in RTL.iterdir() if p.is_dir())]

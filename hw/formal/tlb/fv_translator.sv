@@ -38,6 +38,7 @@ module fv_translator #(
   input logic x_tag_i,
   input logic x_cacheable_i,
   input logic inval_i,
+  input logic [1:0] mapped_i,
   // The burst to follow.
   input logic follow_i
 );
@@ -91,7 +92,7 @@ module fv_translator #(
   logic allowed;
 
   // Two pages; whether each is mapped is anything, but constant.
-  always_ff @(posedge clk_i) mapped_q <= mapped_q;
+  always_ff @(posedge clk_i) if (!rst_ni) mapped_q <= mapped_i;
 
   logic past_valid_q = 1'b0;
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
@@ -169,7 +170,9 @@ module fv_translator #(
 
   // Accelerator: what is on offer stays; data of accepted writes only, in their order.
   always_comb begin
-    if (s_offered_q) assume (s_valid_i && {s_id_i, s_page_i, s_illegal_i} == {s_id_q, s_page_q, s_illegal_q});
+    if (s_offered_q) begin
+      assume (s_valid_i && {s_id_i, s_page_i, s_illegal_i} == {s_id_q, s_page_q, s_illegal_q});
+    end
     if (w_offered_q) assume (w_valid_i);
     if (w_left_q == '0) assume (!w_valid_i);
     else if (Responsive && Write) assume (w_valid_i);
@@ -247,7 +250,7 @@ module fv_translator #(
     end
   end
 
-  // Walker: answers each lookup once, any order; the frame tells the page and the epoch of the lookup.
+  // Walker: answers each lookup once, any order; the frame tells page and epoch of the lookup.
   always_comb begin
     if (!looking_q[x_tag_i]) assume (!x_valid_i);
     if (Responsive && looking_q != '0) assume (x_valid_i);
@@ -283,7 +286,8 @@ module fv_translator #(
   assign fault_counts = faulted && (Write || fault_id == f_id_q);
   assign leaving = count_t'(send_counts) + count_t'(fault_counts);
   // An address on offer left the channel before a fault that is reported meanwhile.
-  assign is_followed = following_q && !gone_q && ahead_q == '0 && (Write || m_ax.id == f_id_q);
+  assign is_followed = following_q && !gone_q && !reported_q && ahead_q == '0 &&
+                       (Write || m_ax.id == f_id_q);
   assign fault_is_followed = following_q && !gone_q && !reported_q && fault_counts &&
                              ahead_q == count_t'(m_valid && (Write || m_ax.id == f_id_q));
 
@@ -326,7 +330,7 @@ module fv_translator #(
           else if (send && is_followed) begin
             gone_q <= 1'b1;
             f_frame_epoch_q <= m_ax.addr[PageShift+2];
-          end else ahead_q <= ahead_q - leaving;
+          end else if (!(m_valid && is_followed)) ahead_q <= ahead_q - leaving;
         end
       end
     end
@@ -359,7 +363,7 @@ module fv_translator #(
         RightAnswer_A : assert (answer_error ? reported_q : gone_q);
         if (!Write) RightBeats_A : assert (answer_last == (f_beat_q || !f_id_q));
       end
-      // Old bursts are complete when busy is low; one that is taken but not looked at yet is not old.
+      // Old bursts are complete when busy is low; one that is taken but not looked at is not old.
       if (following_q && gone_q && !done_q && !inval_busy) NoneOld_A : assert (
         f_frame_epoch_q == epoch_q);
       if (Write && mw_take) DataOfAddress_A : assert ((sent_left_q != '0 || m_valid) &&

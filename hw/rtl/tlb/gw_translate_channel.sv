@@ -80,29 +80,6 @@ module gw_translate_channel #(
 
   localparam int unsigned PageShift = gw_pkg::PageShift;
   localparam int unsigned VpnBits = 9 * Levels;
-  // Writes keep their order whatever their ID: one list of slots.
-  localparam int unsigned KeyWidth = IsWrite ? 1 : IdWidth;
-
-  typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [KeyWidth-1:0] key_t;
-
-  typedef enum logic [1:0] {
-    Lookup,      // waits for an answer
-    Translated,  // ax.addr is physical
-    Faulted      // cause tells why
-  } kind_e;
-
-  typedef struct packed {
-    kind_e           kind;
-    gw_pkg::cause_t  cause;
-    gw_pkg::ctx_id_t ctx;
-    ax_t             ax;
-  } waiting_t;
-
-  typedef struct packed {
-    logic         fault;
-    gw_pkg::ppn_t ppn;  // or the cause, in its low bits
-  } answer_t;
 
   function automatic logic [63:0] physical(gw_pkg::ppn_t ppn, logic [PageShift-1:0] offset);
     return 64'({ppn, offset});
@@ -140,12 +117,11 @@ module gw_translate_channel #(
     else bad = !canonical;
   end
 
-  gw_pkg::vpn_t cur_vpn;
-  logic l1_hit, use_hit;
+  logic l1_hit, hit, use_hit, fill_valid;
   gw_pkg::ppn_t l1_ppn;
-  logic translated, fill_valid;
-  waiting_t answered;
-  assign cur_vpn = cur.addr[PageShift+:gw_pkg::VpnWidth];
+  gw_pkg::ctx_id_t fill_ctx;
+  gw_pkg::vpn_t fill_vpn;
+  assign hit = l1_hit && !bad;
 
   gw_l1_tlb #(
     .Entries(L1Entries),
@@ -154,164 +130,86 @@ module gw_translate_channel #(
     .clk_i,
     .rst_ni,
     .lookup_ctx_i(cfg_i.ctx),
-    .lookup_vpn_i(cur_vpn),
+    .lookup_vpn_i(cur.addr[PageShift+:gw_pkg::VpnWidth]),
     .use_i       (use_hit),
     .hit_o       (l1_hit),
     .ppn_o       (l1_ppn),
     .fill_valid_i(fill_valid),
-    .fill_ctx_i  (answered.ctx),
-    .fill_vpn_i  (answered.ax.addr[PageShift+:gw_pkg::VpnWidth]),
+    .fill_ctx_i  (fill_ctx),
+    .fill_vpn_i  (fill_vpn),
     .fill_ppn_i  (xlate_rsp_i.ppn),
     .fill_order_i(xlate_rsp_i.order),
     .flush_i     (inval_i)
   );
 
-  //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Waiting slots.
-  //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic slot_avail, slot_alloc, key_waits, key_closes;
-  slot_t alloc_slot, answer_slot, ready_slot, retire_slot;
-  logic answer_head, answer_old, answer_direct, ready_valid, ready_pop, retire, retire_old;
-  logic [IdWidth-1:0] retire_id;
-  assign answer_slot = slot_t'(xlate_rsp_i.tag);
+  logic slot_avail, slot_go, key_waits, key_closes;
+  logic rel_valid, rel_fault, rel_old, rel_out, rel_err;
+  gw_pkg::cause_t rel_cause;
+  gw_pkg::ctx_id_t rel_ctx;
+  ax_t cur_physical, rel_ax;
 
-  gw_slot_list #(
-    .Slots   (MissEntries),
-    .KeyWidth(KeyWidth)
+  always_comb begin
+    cur_physical = cur;
+    cur_physical.addr = physical(l1_ppn, cur.addr[PageShift-1:0]);
+  end
+
+  gw_waiting_slots #(
+    .ax_t   (ax_t),
+    .IdWidth(IdWidth),
+    .Slots  (MissEntries),
+    .IsWrite(IsWrite)
   ) u_slots (
     .clk_i,
     .rst_ni,
-    .avail_o        (slot_avail),
-    .alloc_slot_o   (alloc_slot),
-    .alloc_i        (slot_alloc),
-    .alloc_decided_i(bad || l1_hit),
-    .key_i          (IsWrite ? '0 : key_t'(cur.id)),
-    .waiting_o      (key_waits),
-    .closing_o      (key_closes),
-    .answer_i       (xlate_rsp_valid_i),
-    .answer_slot_i  (answer_slot),
-    .answer_head_o  (answer_head),
-    .answer_old_o   (answer_old),
-    .answer_direct_i(answer_direct),
-    .ready_valid_o  (ready_valid),
-    .ready_slot_o   (ready_slot),
-    .ready_pop_i    (ready_pop),
-    .retire_i       (retire),
-    .retire_slot_i  (retire_slot),
-    .retire_key_i   (IsWrite ? '0 : key_t'(retire_id)),
-    .retire_old_o   (retire_old),
+    .avail_o           (slot_avail),
+    .waiting_o         (key_waits),
+    .closing_o         (key_closes),
+    .alloc_i           (slot_go),
+    .alloc_translated_i(hit),
+    .alloc_fault_i     (bad),
+    .alloc_cause_i     (bad_cause),
+    .alloc_ctx_i       (cfg_i.ctx),
+    .alloc_ax_i        (hit ? cur_physical : cur),
+    .xlate_req_valid_o,
+    .xlate_req_ready_i,
+    .xlate_req_o,
+    .xlate_rsp_valid_i,
+    .xlate_rsp_i,
+    .fill_valid_o      (fill_valid),
+    .fill_ctx_o        (fill_ctx),
+    .fill_vpn_o        (fill_vpn),
+    .rel_valid_o       (rel_valid),
+    .rel_fault_o       (rel_fault),
+    .rel_old_o         (rel_old),
+    .rel_slot_o        (err_slot_o),
+    .rel_cause_o       (rel_cause),
+    .rel_ctx_o         (rel_ctx),
+    .rel_ax_o          (rel_ax),
+    .rel_take_i        (rel_out || rel_err),
+    .err_done_i,
+    .err_done_slot_i,
+    .err_done_id_i,
     .inval_i,
     .old_o
   );
 
-  // One write port each, so that both are LUT RAM: what is known when the address comes, and what
-  // the answer says.
-  waiting_t waiting_mem[MissEntries];
-  answer_t answer_mem[MissEntries];
-  waiting_t alloc_data, ready_data;
-  answer_t ready_answer;
-
-  always_comb begin
-    alloc_data = '{kind: Lookup, cause: bad_cause, ctx: cfg_i.ctx, ax: cur};
-    if (bad) begin
-      alloc_data.kind = Faulted;
-    end else if (l1_hit) begin
-      alloc_data.kind = Translated;
-      alloc_data.ax.addr = physical(l1_ppn, cur.addr[PageShift-1:0]);
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (slot_alloc) waiting_mem[alloc_slot] <= alloc_data;
-  end
-  always_ff @(posedge clk_i) begin
-    if (xlate_rsp_valid_i) begin
-      answer_mem[answer_slot] <= '{
-        fault: xlate_rsp_i.fault,
-        ppn: xlate_rsp_i.fault ? gw_pkg::ppn_t'(xlate_rsp_i.cause) : xlate_rsp_i.ppn
-      };
-    end
-  end
-  assign answered = waiting_mem[answer_slot];
-  assign ready_data = waiting_mem[ready_slot];
-  assign ready_answer = answer_mem[ready_slot];
-
-  assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault;
-  assign fill_valid = translated && xlate_rsp_i.cacheable && !answer_old;
-
-  // Lookups leave through a queue with room for one of every slot, so a busy walker never holds up
-  // hits.
-  gw_pkg::xlate_req_t req;
-  logic req_push, req_ready;
-  assign req = '{
-    src: '0,
-    tag: gw_pkg::tag_t'(alloc_slot),
-    ctx: cfg_i.ctx,
-    vpn: cur_vpn,
-    write: IsWrite
-  };
-  gw_fifo #(
-    .T    (gw_pkg::xlate_req_t),
-    .Depth(MissEntries)
-  ) u_requests (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i (req_push),
-    .in_ready_o (req_ready),
-    .in_data_i  (req),
-    .out_valid_o(xlate_req_valid_o),
-    .out_ready_i(xlate_req_ready_i),
-    .out_data_o (xlate_req_o),
-    .usage_o    ()
-  );
-
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Who leaves. An error response that ended has the slots' logic first; then a slot, oldest ready
-  // one first; then
-  // the answer that arrives. A hit that had to give way to them comes first in the next cycle.
+  // Who leaves. An address whose wait is over goes before the one looked at, but a hit that had to
+  // give way comes first in the next cycle. A hit may leave beside a faulted slot, except on AW:
+  // there a slot that waits holds up every hit, so at most one address leaves a cycle and the order
+  // of write data is clear.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic out_valid_q, out_free, hit_go, slot_go;
-  ax_t out_q, out_d;
-  logic ready_looked_up, rel_valid, rel_fault, rel_out, rel_err;
-  ax_t rel_ax;
-
+  logic out_valid_q, out_free, hit_go, want_hit, decided_first;
+  ax_t out_q;
   assign out_free = !out_valid_q || m_ready_i;
-  assign ready_looked_up = ready_data.kind == Lookup;
-  assign rel_valid = !err_done_i && (ready_valid || (translated && answer_head));
-  assign rel_fault = ready_valid &&
-                     (ready_data.kind == Faulted || (ready_looked_up && ready_answer.fault));
   assign rel_out = rel_valid && !rel_fault && out_free && !hold_hit_q;
-  // A hit may leave beside a faulted slot, except on AW: there a slot that waits holds up every
-  // hit, so at most one address
-  // leaves a cycle and the order of write data is clear.
-  assign err_valid_o = rel_valid && rel_fault;
   assign rel_err = err_valid_o && err_ready_i;
-
-  always_comb begin
-    rel_ax = answered.ax;
-    rel_ax.addr = physical(xlate_rsp_i.ppn, answered.ax.addr[PageShift-1:0]);
-    if (ready_valid) begin
-      rel_ax = ready_data.ax;
-      if (ready_looked_up) begin
-        rel_ax.addr = physical(ready_answer.ppn, ready_data.ax.addr[PageShift-1:0]);
-      end
-    end
-  end
-
-  assign answer_direct = rel_out && !ready_valid;
-  assign ready_pop = (rel_out && ready_valid) || rel_err;
-  assign retire = err_done_i || rel_out || (rel_err && IsWrite);
-  assign retire_slot = err_done_i ? err_done_slot_i : (ready_valid ? ready_slot : answer_slot);
-  assign retire_id = err_done_i ? err_done_id_i : rel_ax.id;
-
-  assign err_slot_o = ready_slot;
-  assign err_id_o = ready_data.ax.id;
-  assign err_len_o = ready_data.ax.len;
-  assign err_old_o = retire_old;
+  assign err_valid_o = rel_valid && rel_fault;
+  assign err_id_o = rel_ax.id;
+  assign err_len_o = rel_ax.len;
+  assign err_old_o = rel_old;
 
   // Where the address looked at goes.
-  logic hit, want_hit, decided_first;
-  assign hit = l1_hit && !bad;
   assign want_hit = cur_valid && room_i && hit && !key_waits;
   assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault);
   // A fault with nothing before it is ready at once, which an arriving answer must not be at the
@@ -319,8 +217,6 @@ module gw_translate_channel #(
   assign decided_first = bad && !key_waits;
   assign slot_go = cur_valid && room_i && slot_avail && (key_waits || !hit) &&
                    !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i);
-  assign slot_alloc = slot_go;
-  assign req_push = slot_go && !bad && !hit;
   assign use_hit = cur_leaves && hit;
   assign cur_leaves = hit_go || slot_go;
   assign hold_valid_d = cur_valid && !cur_leaves;
@@ -344,22 +240,15 @@ module gw_translate_channel #(
     if (!rst_ni) out_valid_q <= 1'b0;
     else if (out_free) out_valid_q <= hit_go || rel_out;
   end
-  always_comb begin
-    out_d = rel_ax;
-    if (!rel_out) begin
-      out_d = cur;
-      out_d.addr = physical(l1_ppn, cur.addr[PageShift-1:0]);
-    end
-  end
   always_ff @(posedge clk_i) begin
-    if (out_free) out_q <= out_d;
+    if (out_free) out_q <= rel_out ? rel_ax : cur_physical;
   end
   assign m_valid_o = out_valid_q;
   assign m_ax_o = out_q;
 
   assign start_o = cur_leaves;
   assign send_o = hit_go || rel_out;
-  assign send_old_o = rel_out && retire_old;
+  assign send_old_o = rel_out && rel_old;
   assign send_id_o = rel_out ? rel_ax.id : cur.id;
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
@@ -367,11 +256,11 @@ module gw_translate_channel #(
   //////////////////////////////////////////////////////////////////////////////////////////////////
   gw_pkg::fault_t fault_d;
   assign fault_d = '{
-    cause: ready_data.kind == Faulted ? ready_data.cause : gw_pkg::cause_t'(ready_answer.ppn),
-    ctx: ready_data.ctx,
+    cause: rel_cause,
+    ctx: rel_ctx,
     write: IsWrite,
-    id: 16'(ready_data.ax.id),
-    addr: ready_data.ax.addr
+    id: 16'(rel_ax.id),
+    addr: rel_ax.addr
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -380,7 +269,7 @@ module gw_translate_channel #(
     end else begin
       event_o.request <= s_valid_i && s_ready_o;
       event_o.hit <= use_hit;
-      event_o.miss <= req_push;
+      event_o.miss <= slot_go && !hit && !bad;
       event_o.fault <= rel_err;
       event_o.stall <= s_valid_i && !s_ready_o;
     end
@@ -390,22 +279,15 @@ module gw_translate_channel #(
   end
   assign fault_valid_o = event_o.fault;
 
-  logic unused;
-  assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.perm, answered.kind,
-                    answered.cause, retire_id};
-
   if (MissEntries < 2 || MissEntries > 256) begin : gen_bad_miss_entries
     $fatal(1, "gw_translate_channel: MissEntries must be 2 to 256");
   end
 
-  `GW_INVARIANT(RequestRoom_A, req_ready || !req_push)
   `GW_INVARIANT(OneLeaves_A, !(hit_go && rel_out))
   `GW_INVARIANT(OneWay_A, !(hit_go && slot_go))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
-  `GW_INVARIANT(AnswerAllows_A, !translated || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)
   `GW_COVER(HitGivesWay_C, want_hit && rel_out)
-  `GW_COVER(AnswerDirect_C, answer_direct)
 
 endmodule

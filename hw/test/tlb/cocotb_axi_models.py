@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_translator between the master and memory models of cocotbext-axi: what is written is read, through two mappings."""
+"""gw_translator between cocotbext-axi's master and memory: what is written is read, through two mappings."""
 
 import os
 import random

@@ -4,7 +4,8 @@
 import os
 
 import cocotb
-from model import (
+from model import Bench
+from tables import (
     ACCESS_FAULT,
     CONTEXT_OFF,
     CROSSES,
@@ -20,7 +21,6 @@ from model import (
     SLVERR,
     WRAP,
     WRITE,
-    Bench,
 )
 
 LEVELS = int(os.environ.get("BENCH_LEVELS", "4"))

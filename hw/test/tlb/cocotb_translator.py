@@ -4,17 +4,8 @@
 import os
 
 import cocotb
-from model import (
-    CONTEXT_OFF,  # noqa: F401
-    MODE_TRANSLATE,  # noqa: F401
-    ORDER_1G,
-    ORDER_2M,
-    ORDER_4K,
-    ORDER_64K,
-    READ,
-    WRITE,
-    Bench,
-)
+from model import Bench
+from tables import ORDER_1G, ORDER_2M, ORDER_4K, ORDER_64K, READ, WRITE
 
 LEVELS = int(os.environ.get("BENCH_LEVELS", "4"))
 L1 = int(os.environ.get("BENCH_L1", "4"))
