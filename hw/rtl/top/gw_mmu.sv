@@ -75,6 +75,21 @@ module gw_mmu #(
     req_t xlate_s_req, xlate_m_req;
     rsp_t xlate_s_rsp, xlate_m_rsp;
 
+    // A translator that was never used has nothing cached and nothing under way: it need not see a clock edge, not even
+    // those of invalidations.
+    logic used_q, used_d, port_clk;
+    assign used_d = used_q || xlate_s_req.ar_valid || xlate_s_req.aw_valid || xlate_s_req.w_valid;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) used_q <= 1'b0;
+      else used_q <= used_d;
+    end
+
+    gw_clock_gate u_clock_gate (
+      .clk_i,
+      .en_i (used_d),
+      .clk_o(port_clk)
+    );
+
     gw_bare_switch #(
       .req_t(req_t),
       .rsp_t(rsp_t)
@@ -98,7 +113,7 @@ module gw_mmu #(
       .req_t      (req_t),
       .rsp_t      (rsp_t)
     ) u_translator (
-      .clk_i,
+      .clk_i            (port_clk),
       .rst_ni,
       .cfg_i            (port_cfg[i]),
       .s_req_i          (xlate_s_req),

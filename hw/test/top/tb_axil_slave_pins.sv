@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// An AXI4-Lite bundle as the plain signals a cocotb slave takes; it drives those that are a slave's.
-module tb_axil_pins (
+// An AXI4-Lite bundle whose slave is the bench: it drives the plain signals that are a slave's.
+module tb_axil_slave_pins (
   input  logic                  clk_i,
   input  gw_axi_pkg::axil_req_t req_i,
   output gw_axi_pkg::axil_rsp_t rsp_o

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// gw_mmu with two ports for cocotb: masters, memories and registers on plain pins.
+module tb_mmu (
+  input  logic clk_i,
+  input  logic rst_ni,
+  output logic irq_o
+);
+
+  localparam int unsigned NumPorts = 2;
+
+  gw_axi_pkg::axil_req_t axil_req;
+  gw_axi_pkg::axil_rsp_t axil_rsp;
+  gw_axi_pkg::axi_req_t s_req[NumPorts], m_req[NumPorts];
+  gw_axi_pkg::axi_rsp_t s_rsp[NumPorts], m_rsp[NumPorts];
+  gw_axi_pkg::pt_req_t pt_req;
+  gw_axi_pkg::pt_rsp_t pt_rsp;
+
+  tb_axil_master_pins u_registers (
+    .clk_i,
+    .req_o(axil_req),
+    .rsp_i(axil_rsp)
+  );
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_port
+    tb_axi_master_pins u_master (
+      .clk_i,
+      .req_o(s_req[i]),
+      .rsp_i(s_rsp[i])
+    );
+    tb_axi_slave_pins u_memory (
+      .clk_i,
+      .req_i(m_req[i]),
+      .rsp_o(m_rsp[i])
+    );
+  end
+
+  // Page tables: IDs in order, so the memory sees ID 0 and the answers get theirs from a queue.
+  gw_axi_pkg::axi_req_t tables_req;
+  gw_axi_pkg::axi_rsp_t tables_rsp;
+  logic [5:0] table_id;
+  logic id_ready, id_valid;
+  logic [5:0] id_usage;
+
+  tb_axi_slave_pins u_tables (
+    .clk_i,
+    .req_i(tables_req),
+    .rsp_o(tables_rsp)
+  );
+
+  gw_fifo #(
+    .T    (logic [5:0]),
+    .Depth(32)
+  ) u_ids (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i (pt_req.ar_valid && tables_rsp.ar_ready && id_ready),
+    .in_ready_o (id_ready),
+    .in_data_i  (pt_req.ar.id),
+    .out_valid_o(id_valid),
+    .out_ready_i(tables_rsp.r_valid && pt_req.r_ready),
+    .out_data_o (table_id),
+    .usage_o    (id_usage)
+  );
+
+  always_comb begin
+    tables_req = '0;
+    tables_req.ar.addr = pt_req.ar.addr;
+    tables_req.ar.len = pt_req.ar.len;
+    tables_req.ar.size = pt_req.ar.size;
+    tables_req.ar.burst = pt_req.ar.burst;
+    tables_req.ar_valid = pt_req.ar_valid && id_ready;
+    tables_req.r_ready = pt_req.r_ready;
+    pt_rsp = '0;
+    pt_rsp.ar_ready = tables_rsp.ar_ready && id_ready;
+    pt_rsp.r_valid = tables_rsp.r_valid;
+    pt_rsp.r = '{id: table_id, data: tables_rsp.r.data, resp: tables_rsp.r.resp, last: tables_rsp.r.last};
+  end
+
+  gw_mmu #(
+    .NumPorts        (NumPorts),
+    .NumContexts     (16),
+    .L1Entries       (4),
+    .MissEntries     (8),
+    .Outstanding     (8),
+    .Levels          (4),
+    .WalkRequests    (8),
+    .WalkLines       (4),
+    .WalkCacheEntries(2)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i(axil_req),
+    .axil_rsp_o(axil_rsp),
+    .s_req_i   (s_req),
+    .s_rsp_o   (s_rsp),
+    .m_req_o   (m_req),
+    .m_rsp_i   (m_rsp),
+    .pt_req_o  (pt_req),
+    .pt_rsp_i  (pt_rsp),
+    .irq_o
+  );
+
+endmodule
