@@ -40,7 +40,12 @@ def verilator(name: str) -> list[str]:
 
 def verible() -> list[str]:
     """Complaints of Verible about all files."""
-    files = [path for folder in STYLED for path in sorted((ROOT / folder).rglob("*.sv*")) if path.suffix in (".sv", ".svh")]
+    files = [
+        path
+        for folder in STYLED
+        for path in sorted((ROOT / folder).rglob("*.sv*"))
+        if path.suffix in (".sv", ".svh")
+    ]
     files = [path for path in files if not path.match(FRAGMENTS)]
     command = [str(toolchain.verible("lint")), f"--rules={','.join(RULES)}", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

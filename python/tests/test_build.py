@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from godwit import toolchain
 from godwit.card import build, kernels
 from godwit.card.build import BuildError

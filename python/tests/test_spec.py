@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from godwit import toolchain
 from godwit.spec import config, config_docs, layout, registers
 from godwit.spec.__main__ import main

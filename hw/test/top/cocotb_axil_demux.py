@@ -19,7 +19,9 @@ OUTSIDE = (0x0000_1000, 0x000F_FFFC, 0x0012_0000, 0x8000_0000, 0xFFFF_FFFC)
 async def start(dut, rng: random.Random):
     cocotb.start_soon(Clock(dut.clk_i, 4, unit="ns").start())
     dut.rst_ni.value = 0
-    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut.u_master, "s"), dut.clk_i, dut.rst_ni, reset_active_level=False)
+    master = AxiLiteMaster(
+        AxiLiteBus.from_prefix(dut.u_master, "s"), dut.clk_i, dut.rst_ni, reset_active_level=False
+    )
     rams = []
     for index, (_, size) in enumerate(REGIONS):
         pins = AxiLiteBus.from_prefix(dut.gen_slave[index].u_pins, "m")

@@ -31,7 +31,9 @@ async def start(dut, rng: random.Random) -> Registers:
     for name in INPUTS:
         getattr(dut, name).value = 0
     dut.rst_ni.value = 0
-    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, dut.rst_ni, reset_active_level=False)
+    master = AxiLiteMaster(
+        AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk_i, dut.rst_ni, reset_active_level=False
+    )
     await cycles(dut, 4)
     dut.rst_ni.value = 1
     await cycles(dut, 2)
@@ -89,7 +91,9 @@ async def only_registers_answer(dut):
         words |= {place + 4 * half for place in places for half in range(register.width // 32)}
     # Inside the three external blocks the gaps between registers belong to the block: they read zero.
     blocks = [(0x1000, 0x40), (0x2000, 256 * PORTS), (0x4000, 8 * CONTEXTS)]
-    beside = {word + 4 for word in words} | {word - 4 for word in words if word} | {0x200, 0x3FC, 0x7F00, 0x7FFC}
+    beside = (
+        {word + 4 for word in words} | {word - 4 for word in words if word} | {0x200, 0x3FC, 0x7F00, 0x7FFC}
+    )
     for offset in sorted(words | beside):
         inside = any(first <= offset < first + size for first, size in blocks)
         answer = await regs.raw_read(offset)
@@ -246,7 +250,9 @@ def drive_fault(dut, faults: dict[int, dict[str, int]]) -> None:
     widths = {"cause": 12, "ctx": 8, "id": 16, "addr": 64}
     dut.fault_valid_i.value = sum(1 << channel for channel in faults)
     for field, width in widths.items():
-        getattr(dut, f"fault_{field}_i").value = sum(fault[field] << (width * channel) for channel, fault in faults.items())
+        getattr(dut, f"fault_{field}_i").value = sum(
+            fault[field] << (width * channel) for channel, fault in faults.items()
+        )
 
 
 @cocotb.test()
@@ -330,7 +336,9 @@ async def counters_count_events(dut):
     rng = new_rng()
     regs = await start(dut, rng)
     chan = [[0] * 5 for _ in range(CHANNELS)]
-    walk = dict.fromkeys(("walks", "latency_sum", "latency_max", "faults", "merges", "line_hits", "cache_hits", "pte_reads"), 0)
+    walk = dict.fromkeys(
+        ("walks", "latency_sum", "latency_max", "faults", "merges", "line_hits", "cache_hits", "pte_reads"), 0
+    )
 
     async def events(count: int, counted: bool) -> None:
         for _ in range(count):

@@ -33,7 +33,9 @@ class Bench:
         dut.rst_ni.value = 0
         clocks = (dut.clk_i, dut.rst_ni, False)
         axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut.u_registers, "s"), *clocks)
-        self.masters = [AxiMaster(AxiBus.from_prefix(dut.gen_port[p].u_master, "axi"), *clocks) for p in range(2)]
+        self.masters = [
+            AxiMaster(AxiBus.from_prefix(dut.gen_port[p].u_master, "axi"), *clocks) for p in range(2)
+        ]
         pins = [*(dut.gen_port[p].u_memory for p in range(2)), dut.u_tables]
         self.rams = [AxiRam(AxiBus.from_prefix(pin, "axi"), *clocks, mem=self.memory) for pin in pins]
         await cycles(dut, 4)
@@ -45,7 +47,9 @@ class Bench:
         return self
 
     async def bind(self, port: int, mode: int, context: int = 0) -> None:
-        await self.regs.write("port_binding", self.regs.pack("port_binding", mode=mode, context_id=context), port)
+        await self.regs.write(
+            "port_binding", self.regs.pack("port_binding", mode=mode, context_id=context), port
+        )
 
     def word(self, address: int) -> int:
         return int.from_bytes(self.memory.read(address, 8), "little")
@@ -102,7 +106,7 @@ async def accesses_are_translated_by_their_ports_context(dut):
             assert answer.resp == AxiResp.OKAY
             assert answer.data == data
     assert (await bench.regs.fields("fault"))["valid"] == 0
-    total = {name: 0 for name in ("requests", "hits", "misses")}
+    total = dict.fromkeys(("requests", "hits", "misses"), 0)
     for port in range(2):
         for channel in ("ar", "aw"):
             for name in total:
@@ -134,7 +138,14 @@ async def what_is_not_allowed_is_refused_and_recorded(dut):
         assert answer.resp == AxiResp.SLVERR
         assert int(dut.irq_o.value) == 1
         record = await bench.fault()
-        assert record == {"valid": 1, "write": int(write), "cause": cause, "context_id": context, "port": port, "address": address}
+        assert record == {
+            "valid": 1,
+            "write": int(write),
+            "cause": cause,
+            "context_id": context,
+            "port": port,
+            "address": address,
+        }
         await bench.regs.write("irq_pending", 1)
         assert int(dut.irq_o.value) == 0
         assert bytes(bench.memory.read(0x9000, PAGE)) == before
@@ -166,7 +177,9 @@ async def an_acknowledged_invalidation_leaves_nothing_stale(dut):
 
     async def traffic():
         while running:
-            assert (await bench.masters[1].read(0x1000 + 64 * bench.rng.randrange(60), 64)).resp == AxiResp.OKAY
+            assert (
+                await bench.masters[1].read(0x1000 + 64 * bench.rng.randrange(60), 64)
+            ).resp == AxiResp.OKAY
 
     other = cocotb.start_soon(traffic())
     for round_ in range(12):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 from cocotb.triggers import RisingEdge
+
 from godwit.spec import layout
 from godwit.spec import registers as rdl
 
@@ -24,7 +25,11 @@ class Registers:
     def offset(self, name: str, *index: int) -> int:
         register = self.all[name]
         assert len(index) == len(register.strides), f"{name} needs {len(register.strides)} indices"
-        return self.base + register.offset + sum(i * stride for i, (_, stride) in zip(index, register.strides, strict=True))
+        return (
+            self.base
+            + register.offset
+            + sum(i * stride for i, (_, stride) in zip(index, register.strides, strict=True))
+        )
 
     def pack(self, name: str, **values: int) -> int:
         """A register's value from its fields'."""

@@ -4,9 +4,10 @@
 import os
 
 import pytest
+from runner import ROOT, run
+
 from godwit.spec import config
 from godwit.spec.generate import generate_rtl
-from runner import ROOT, run
 
 SHAPES = {"three_ports": (3, 17, 5), "one_port": (1, 16, 3)}
 
@@ -30,5 +31,10 @@ def test_registers(shape, monkeypatch):
         here=__file__,
         parameters={"NumPorts": ports, "NumContexts": contexts, "Levels": levels},
         packages=[rtl / "gw_csr_regs_pkg.sv"],
-        env={**os.environ, "BENCH_PORTS": str(ports), "BENCH_CONTEXTS": str(contexts), "BENCH_LEVELS": str(levels)},
+        env={
+            **os.environ,
+            "BENCH_PORTS": str(ports),
+            "BENCH_CONTEXTS": str(contexts),
+            "BENCH_LEVELS": str(levels),
+        },
     )

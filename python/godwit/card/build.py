@@ -111,16 +111,24 @@ def _own_manifest(name: str) -> manifests.Manifest:
     directory = toolchain.root() / "kernels"
     path = directory / name / f"{name}.toml"
     if not path.is_file():
-        known = sorted(item.parent.name for item in directory.glob("*/*.toml") if item.stem == item.parent.name)
+        known = sorted(
+            item.parent.name for item in directory.glob("*/*.toml") if item.stem == item.parent.name
+        )
         raise BuildError(
-            f"card.kernels: there is no kernel '{name}'", found=f"known are {', '.join(known)}", hint=nearest(name, known)
+            f"card.kernels: there is no kernel '{name}'",
+            found=f"known are {', '.join(known)}",
+            hint=nearest(name, known),
         )
     return manifests.load(path)
 
 
 def _rtl_dirs() -> list[Path]:
     hardware = toolchain.root() / "hw" / "rtl"
-    return [*sorted(path for path in hardware.iterdir() if path.is_dir()), toolchain.root() / "card", toolchain.root() / "card" / "sim"]
+    return [
+        *sorted(path for path in hardware.iterdir() if path.is_dir()),
+        toolchain.root() / "card",
+        toolchain.root() / "card" / "sim",
+    ]
 
 
 def _simulation_sources() -> list[Path]:
@@ -130,9 +138,17 @@ def _simulation_sources() -> list[Path]:
 def _inputs(todo: Plan) -> set[Path]:
     """Every file that has a say in the library."""
     root = toolchain.root()
-    files = {root / "hw" / "rtl" / "lint.vlt", root / "spec" / "layout.toml", root / "spec" / "regs" / "gw_mmu.rdl"}
+    files = {
+        root / "hw" / "rtl" / "lint.vlt",
+        root / "spec" / "layout.toml",
+        root / "spec" / "regs" / "gw_mmu.rdl",
+    }
     for directory in (*_rtl_dirs(), *library_dirs(list(todo.kernels))):
-        files |= {path for path in directory.iterdir() if path.suffix in (".sv", ".svh", ".vlt", ".cpp", ".h", ".hpp")}
+        files |= {
+            path
+            for path in directory.iterdir()
+            if path.suffix in (".sv", ".svh", ".vlt", ".cpp", ".h", ".hpp")
+        }
     for package in ("spec", "card"):
         files |= set((root / "python" / "godwit" / package).glob("*.py"))
     for kernel in todo.kernels:
@@ -150,7 +166,14 @@ def describe(todo: Plan) -> dict:
     kernels = []
     for port, kernel in enumerate(todo.kernels):
         args = [arg.model_dump(mode="json") for arg in kernel.manifest.args]
-        kernels.append({"name": kernel.manifest.name, "port": port, "description": kernel.manifest.description, "args": args})
+        kernels.append(
+            {
+                "name": kernel.manifest.name,
+                "port": port,
+                "description": kernel.manifest.description,
+                "args": args,
+            }
+        )
     return {
         "abi": ABI,
         "name": todo.config.name,
@@ -226,14 +249,16 @@ def _lock(home: Path) -> Iterator[None]:
 
 def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
     work = home.parent / f".{home.name}.build"
-    shutil.rmtree(work, ignore_errors=True)  # of a build that was killed: the lock says nobody else is in there
+    shutil.rmtree(
+        work, ignore_errors=True
+    )  # of a build that was killed: the lock says nobody else is in there
     try:
         result = work / "card"
         result.mkdir(parents=True)
         shutil.copy(_compile(work, todo, jobs, report), result / LIBRARY)
         (result / "card.json").write_text(json.dumps(describe(todo), indent=1, sort_keys=True) + "\n")
         shutil.rmtree(home, ignore_errors=True)
-        os.replace(result, home)
+        result.replace(home)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -255,13 +280,22 @@ def _prepare(work: Path, todo: Plan) -> list[str]:
     files += [kernels_dir / f"{kernel.manifest.name}_args_pkg.sv" for kernel in kernels]
     files += [source for kernel in kernels for source in kernel.manifest.sources]
     files.append(root / "card" / "sim" / "gw_card_top.sv")
-    searched = [argument for path in (*_rtl_dirs(), rtl, *library_dirs(kernels)) for argument in ("-y", str(path))]
+    searched = [
+        argument for path in (*_rtl_dirs(), rtl, *library_dirs(kernels)) for argument in ("-y", str(path))
+    ]
     return [*searched, "--top-module", "gw_card_top", *map(str, files)]
 
 
 def lint_command(todo: Plan, work: Path) -> list[str]:
     """Verilator's command that checks a card with every warning on, its sources generated below `work`."""
-    return [str(toolchain.verilator()), "--lint-only", "-Wall", "--no-timing", "--quiet", *_prepare(work, todo)]
+    return [
+        str(toolchain.verilator()),
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        "--quiet",
+        *_prepare(work, todo),
+    ]
 
 
 def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
@@ -271,7 +305,16 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     sources = _prepare(work, todo)
     includes = (work / "generated" / "c", root / "card" / "sim", toolchain.json_include())
     cflags = " ".join((*CXX_OPTIONS, *(f"-I{path}" for path in includes)))
-    command = [str(toolchain.verilator()), *VERILATOR_OPTIONS, "-Mdir", str(model), "-CFLAGS", cflags, "-LDFLAGS", "-shared"]
+    command = [
+        str(toolchain.verilator()),
+        *VERILATOR_OPTIONS,
+        "-Mdir",
+        str(model),
+        "-CFLAGS",
+        cflags,
+        "-LDFLAGS",
+        "-shared",
+    ]
     command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
         command += ["--trace-fst", "--trace-structs"]
@@ -279,7 +322,16 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     report("verilate", 1, 1)
 
     printing = root / "card" / "sim" / "verilator_print.h"
-    make = [str(toolchain.program("make")), "-C", str(model), "-f", "Vgw_card_top.mk", f"-j{jobs}", LIBRARY, *MAKE_OPTIONS]
+    make = [
+        str(toolchain.program("make")),
+        "-C",
+        str(model),
+        "-f",
+        "Vgw_card_top.mk",
+        f"-j{jobs}",
+        LIBRARY,
+        *MAKE_OPTIONS,
+    ]
     make.append(f"OPT_GLOBAL=-O2 -include {printing}")
     total = _objects(model)
     done = 0
@@ -294,7 +346,12 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
 def _objects(model: Path) -> int:
     """Object files make will build: the model's classes, Verilator's runtime, the simulation."""
     text = (model / "Vgw_card_top_classes.mk").read_text()
-    names = [word for line in text.splitlines() for word in line.split() if word.startswith(("Vgw_card_top", "verilated"))]
+    names = [
+        word
+        for line in text.splitlines()
+        for word in line.split()
+        if word.startswith(("Vgw_card_top", "verilated"))
+    ]
     return len(names) + len(_simulation_sources())
 
 
@@ -306,7 +363,12 @@ def _run(command: list[str], failure: str) -> None:
 def _stream(command: list[str], failure: str) -> Iterator[str]:
     """Output lines of a command. Its whole process group ends with this generator, whatever ends that."""
     process = subprocess.Popen(
-        command, env=toolchain.env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        env=toolchain.env(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
     lines = []
     try:

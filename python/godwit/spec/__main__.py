@@ -17,12 +17,20 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m godwit.spec", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("generate", help="write packages, headers, Rust constants and register pages")
-    make.add_argument("--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)")
-    make.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field")
+    make.add_argument(
+        "--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)"
+    )
+    make.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field"
+    )
     make.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write into")
     show = commands.add_parser("resolve", help="print a configuration with all its fields as JSON")
-    show.add_argument("--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)")
-    show.add_argument("--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field")
+    show.add_argument(
+        "--config", default="default", metavar="NAME|FILE", help="configuration (default: %(default)s)"
+    )
+    show.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field"
+    )
     commands.add_parser("configuration-docs", help="bring the tables of docs/configuration.md up to date")
     args = parser.parse_args(argv)
     try:

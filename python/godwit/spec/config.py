@@ -49,12 +49,30 @@ class Section(BaseModel):
 class Card(Section):
     """The card as a whole."""
 
-    clock_mhz: float = Field(ge=1, le=1000, strict=False, description="clock of the IP, the kernels and the AXI ports")
-    memory_bytes: Size = Field(ge=1 << 20, le=1 << 40, multiple_of=4096, description="device memory; only pages that are touched take host memory")
-    kernels: list[str] = Field(description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours")
-    external_ports: int = Field(ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports")
-    assertions: bool = Field(default=False, description="the RTL checks its own contracts while it runs, and stops at the first one broken; about a third slower")
-    watchdog_cycles: int = Field(ge=0, le=1 << 32, description="cycles without progress after which a run is given up as hung; 0 = never")
+    clock_mhz: float = Field(
+        ge=1, le=1000, strict=False, description="clock of the IP, the kernels and the AXI ports"
+    )
+    memory_bytes: Size = Field(
+        ge=1 << 20,
+        le=1 << 40,
+        multiple_of=4096,
+        description="device memory; only pages that are touched take host memory",
+    )
+    kernels: list[str] = Field(
+        description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours"
+    )
+    external_ports: int = Field(
+        ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports"
+    )
+    assertions: bool = Field(
+        default=False,
+        description="the RTL checks its own contracts while it runs, and stops at the first one broken; about a third slower",
+    )
+    watchdog_cycles: int = Field(
+        ge=0,
+        le=1 << 32,
+        description="cycles without progress after which a run is given up as hung; 0 = never",
+    )
 
 
 class Axi(Section):
@@ -67,15 +85,21 @@ class Axi(Section):
 class Translator(Section):
     """One address translator a port (gw_translator)."""
 
-    l1_entries: int = Field(ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size")
-    miss_entries: int = Field(ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation")
+    l1_entries: int = Field(
+        ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size"
+    )
+    miss_entries: int = Field(
+        ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
+    )
     outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
 
 
 class Walker(Section):
     """The page-table walker (gw_walker)."""
 
-    levels: int = Field(ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57")
+    levels: int = Field(
+        ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57"
+    )
     requests: int = Field(ge=2, le=256, description="walks in flight")
     lines: int = Field(ge=1, le=64, description="64-byte page-table lines being fetched or kept")
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
@@ -90,42 +114,113 @@ class Contexts(Section):
 class Memory(Section):
     """Device memory of the simulated card. `fixed` uses the first group of fields, `banked` the second."""
 
-    model: Literal["fixed", "banked"] = Field(description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers")
-    latency_cycles: int = Field(default=20, ge=0, le=100_000, description="fixed: data or answer come so many cycles later than the next one")
-    page_table_latency_cycles: int = Field(default=20, ge=0, le=100_000, description="fixed: the same on the walker's port")
-    requests_per_cycle: float = Field(default=1.0, ge=0.001, le=64, strict=False, description="fixed: bursts that memory takes a cycle, all ports together; 0.25 = one every four cycles")
+    model: Literal["fixed", "banked"] = Field(
+        description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers"
+    )
+    latency_cycles: int = Field(
+        default=20,
+        ge=0,
+        le=100_000,
+        description="fixed: data or answer come so many cycles later than the next one",
+    )
+    page_table_latency_cycles: int = Field(
+        default=20, ge=0, le=100_000, description="fixed: the same on the walker's port"
+    )
+    requests_per_cycle: float = Field(
+        default=1.0,
+        ge=0.001,
+        le=64,
+        strict=False,
+        description="fixed: bursts that memory takes a cycle, all ports together; 0.25 = one every four cycles",
+    )
     banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")
-    row_bytes: Size = Field(default=8192, ge=64, le=1 << 20, multiple_of=64, description="banked: bytes of a row across the channel")
-    interleave_bytes: Size = Field(default=64, ge=64, le=1 << 20, multiple_of=64, description="banked: consecutive blocks of so many bytes go to consecutive banks")
-    bandwidth_gbps: float = Field(default=19.2, gt=0, le=1000, strict=False, description="banked: peak of the data bus, 10^9 bytes a second")
-    controller_ns: float = Field(default=56.0, ge=0, le=10000, strict=False, description="banked: controller and PHY, both ways together")
-    t_rcd_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: activate to read or write")
-    t_rp_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: precharge to activate")
-    t_cl_ns: float = Field(default=13.32, ge=0, le=1000, strict=False, description="banked: read to first data")
-    t_cwl_ns: float = Field(default=10.0, ge=0, le=1000, strict=False, description="banked: write to first data")
-    t_ras_ns: float = Field(default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge")
-    t_ccd_ns: float = Field(default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank")
+    row_bytes: Size = Field(
+        default=8192,
+        ge=64,
+        le=1 << 20,
+        multiple_of=64,
+        description="banked: bytes of a row across the channel",
+    )
+    interleave_bytes: Size = Field(
+        default=64,
+        ge=64,
+        le=1 << 20,
+        multiple_of=64,
+        description="banked: consecutive blocks of so many bytes go to consecutive banks",
+    )
+    bandwidth_gbps: float = Field(
+        default=19.2,
+        gt=0,
+        le=1000,
+        strict=False,
+        description="banked: peak of the data bus, 10^9 bytes a second",
+    )
+    controller_ns: float = Field(
+        default=56.0,
+        ge=0,
+        le=10000,
+        strict=False,
+        description="banked: controller and PHY, both ways together",
+    )
+    t_rcd_ns: float = Field(
+        default=13.32, ge=0, le=1000, strict=False, description="banked: activate to read or write"
+    )
+    t_rp_ns: float = Field(
+        default=13.32, ge=0, le=1000, strict=False, description="banked: precharge to activate"
+    )
+    t_cl_ns: float = Field(
+        default=13.32, ge=0, le=1000, strict=False, description="banked: read to first data"
+    )
+    t_cwl_ns: float = Field(
+        default=10.0, ge=0, le=1000, strict=False, description="banked: write to first data"
+    )
+    t_ras_ns: float = Field(
+        default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge"
+    )
+    t_ccd_ns: float = Field(
+        default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank"
+    )
     t_rtp_ns: float = Field(default=7.5, ge=0, le=1000, strict=False, description="banked: read to precharge")
-    t_wr_ns: float = Field(default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge")
-    t_rfc_ns: float = Field(default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy")
-    t_refi_ns: float = Field(default=7800.0, ge=0, le=1000000, strict=False, description="banked: from one refresh to the next; 0 = none")
+    t_wr_ns: float = Field(
+        default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge"
+    )
+    t_rfc_ns: float = Field(
+        default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy"
+    )
+    t_refi_ns: float = Field(
+        default=7800.0,
+        ge=0,
+        le=1000000,
+        strict=False,
+        description="banked: from one refresh to the next; 0 = none",
+    )
 
     @model_validator(mode="after")
     def _geometry(self) -> Memory:
         """A row holds whole blocks, and a refresh ends before the next."""
         if self.row_bytes % self.interleave_bytes:
-            raise ValueError(f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})")
+            raise ValueError(
+                f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})"
+            )
         if self.t_refi_ns and self.t_rfc_ns >= self.t_refi_ns:
-            raise ValueError(f"t_rfc_ns ({self.t_rfc_ns:g}) must be below t_refi_ns ({self.t_refi_ns:g}); t_refi_ns = 0 is no refresh")
+            raise ValueError(
+                f"t_rfc_ns ({self.t_rfc_ns:g}) must be below t_refi_ns ({self.t_refi_ns:g}); t_refi_ns = 0 is no refresh"
+            )
         return self
 
 
 class HostLink(Section):
     """The link between host and card."""
 
-    latency_ns: float = Field(ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them")
-    bandwidth_gbps: float = Field(gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction")
-    register_latency_ns: float = Field(ge=0, le=1e6, strict=False, description="round trip of one register access")
+    latency_ns: float = Field(
+        ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them"
+    )
+    bandwidth_gbps: float = Field(
+        gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction"
+    )
+    register_latency_ns: float = Field(
+        ge=0, le=1e6, strict=False, description="round trip of one register access"
+    )
 
 
 class Config(Section):
@@ -148,7 +243,9 @@ class Config(Section):
         if duplicate:
             raise ValueError(f"card.kernels: '{min(duplicate)}' is there twice")
         if not 1 <= self.ports <= MAX_PORTS:
-            raise ValueError(f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}")
+            raise ValueError(
+                f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}"
+            )
         return self
 
     @property
@@ -193,7 +290,11 @@ def _read(config: str) -> tuple[dict[str, Any], Path]:
     if path.suffix != ".toml":
         path = config_dir() / f"{config}.toml"
         if not path.is_file():
-            raise ConfigError(f"there is no configuration '{config}'", found=f"known are {', '.join(names())}", hint=nearest(config, names()))
+            raise ConfigError(
+                f"there is no configuration '{config}'",
+                found=f"known are {', '.join(names())}",
+                hint=nearest(config, names()),
+            )
     try:
         return tomllib.loads(path.read_text(encoding="utf-8")), path
     except FileNotFoundError:
@@ -207,7 +308,10 @@ def _override(data: dict[str, Any], override: str) -> None:
     target, equals, text = override.partition("=")
     section, dot, field = target.strip().partition(".")
     if not equals or not dot:
-        raise ConfigError(f"'{override}' is not an override", hint="--set section.field=value, for example translator.l1_entries=4")
+        raise ConfigError(
+            f"'{override}' is not an override",
+            hint="--set section.field=value, for example translator.l1_entries=4",
+        )
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
@@ -225,9 +329,13 @@ def _explain(error: ValidationError, config: str) -> ConfigError:
     prefix = f"configuration '{config}'"
     if problem["type"] == "extra_forbidden":
         fields = _fields(problem["loc"][:-1])
-        return ConfigError(f"{prefix}: there is no field {where}", hint=nearest(str(problem["loc"][-1]), fields))
+        return ConfigError(
+            f"{prefix}: there is no field {where}", hint=nearest(str(problem["loc"][-1]), fields)
+        )
     if problem["type"] == "missing":
-        return ConfigError(f"{prefix}: {where} is missing", hint=f"set it in the file or with --set {where}=VALUE")
+        return ConfigError(
+            f"{prefix}: {where} is missing", hint=f"set it in the file or with --set {where}=VALUE"
+        )
     message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     if not where:
         return ConfigError(f"{prefix}: {message}")

@@ -51,7 +51,9 @@ def legal(field: FieldInfo) -> str:
 
 def _rows(model: type[BaseModel], section: str, instances: list[config.Config]) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        values = [getattr(getattr(instance, section) if section else instance, name) for instance in instances]
+        values = [
+            getattr(getattr(instance, section) if section else instance, name) for instance in instances
+        ]
         cells = [f"`{name}`", field.description or "", legal(field), *(_cell(value) for value in values)]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -73,7 +75,16 @@ def tables() -> str:
     for name, field in config.Config.model_fields.items():
         model = field.annotation
         if isinstance(model, type) and issubclass(model, BaseModel):
-            out += [f"## `[{name}]`", "", (model.__doc__ or "").strip(), "", head, rule, *_rows(model, name, instances), ""]
+            out += [
+                f"## `[{name}]`",
+                "",
+                (model.__doc__ or "").strip(),
+                "",
+                head,
+                rule,
+                *_rows(model, name, instances),
+                "",
+            ]
     return "\n".join([*out, END])
 
 

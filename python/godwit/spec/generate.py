@@ -16,11 +16,12 @@ def write_if_changed(path: Path, text: str) -> None:
     if path.is_file() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
     with os.fdopen(handle, "w") as file:
         file.write(text)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    temporary.chmod(0o644)
+    temporary.replace(path)
 
 
 def config_package(config: Config) -> str:
@@ -40,9 +41,13 @@ def config_package(config: Config) -> str:
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
         "NumContexts": (config.contexts.count, "contexts"),
     }
-    lines = [f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()]
+    lines = [
+        f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()
+    ]
     head = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
-    origin = f"// Generated from configuration `{config.name}` by `python -m godwit.spec generate`; do not edit."
+    origin = (
+        f"// Generated from configuration `{config.name}` by `python -m godwit.spec generate`; do not edit."
+    )
     return "\n".join([head, origin, "package gw_config_pkg;", *lines, "endpackage", ""])
 
 

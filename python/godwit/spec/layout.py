@@ -82,7 +82,9 @@ def _constant(group: str, kind: str, width: int | None, name: str, item: dict) -
         constant = Constant(group, name, "bit", _number(where, item["value"]), 1, item["doc"])
         limit = 64
     elif kind == "fields":
-        constant = Constant(group, name, "field", _number(where, item["lsb"]), _number(where, item["width"]), item["doc"])
+        constant = Constant(
+            group, name, "field", _number(where, item["lsb"]), _number(where, item["width"]), item["doc"]
+        )
         limit = 64 - constant.width + 1
     elif kind == "values":
         bits = _number(where, item.get("width", width))
@@ -105,14 +107,17 @@ def spec_hash() -> int:
 
 def load(path: Path | None = None) -> list[Group]:
     """Groups in the order of the file."""
-    with open(path or root() / "spec" / "layout.toml", "rb") as file:
-        data = tomllib.load(file)
+    data = tomllib.loads((path or root() / "spec" / "layout.toml").read_text(encoding="utf-8"))
     groups = []
     for name, body in data.items():
         items = {key: item for key, item in body.items() if isinstance(item, dict)}
-        constants = tuple(_constant(name, body["kind"], body.get("width"), key, item) for key, item in items.items())
+        constants = tuple(
+            _constant(name, body["kind"], body.get("width"), key, item) for key, item in items.items()
+        )
         groups.append(Group(name, body["doc"], constants))
-    fingerprint = Constant("spec", "hash", "value", spec_hash(), 32, "SHA-256 over layout.toml and the registers")
+    fingerprint = Constant(
+        "spec", "hash", "value", spec_hash(), 32, "SHA-256 over layout.toml and the registers"
+    )
     return [*groups, Group("spec", "Which specification this was generated from", (fingerprint,))]
 
 

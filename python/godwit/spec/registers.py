@@ -54,7 +54,9 @@ def elaborate(contexts: int, ports: int) -> AddrmapNode:
         parameters = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports}
         return compiler.elaborate(top_def_name="gw_mmu", parameters=parameters).top
     except Exception as error:
-        raise RegisterError("\n".join([f"{rdl_path()} does not compile: {error}", *messages.lines])) from error
+        raise RegisterError(
+            "\n".join([f"{rdl_path()} does not compile: {error}", *messages.lines])
+        ) from error
 
 
 def regblock(top: AddrmapNode, directory: Path) -> None:
@@ -123,7 +125,9 @@ def registers(top: AddrmapNode) -> Iterator[Register]:
                 around = (*strides, ("_".join(name), child.array_stride))
             if isinstance(child, RegNode):
                 fields = tuple(child.fields())
-                yield Register("_".join(name), here, child.get_property("regwidth"), around, fields, _doc(child))
+                yield Register(
+                    "_".join(name), here, child.get_property("regwidth"), around, fields, _doc(child)
+                )
             else:
                 yield from visit(child, name, here, around)
 
@@ -142,7 +146,10 @@ def rust_constants(top: AddrmapNode) -> str:
         for array, stride in register.strides:
             if array not in seen:
                 seen.add(array)
-                out += [f"/// Bytes from one element of {array} to the next.", f"pub const {array.upper()}_STRIDE: u64 = 0x{stride:x};"]
+                out += [
+                    f"/// Bytes from one element of {array} to the next.",
+                    f"pub const {array.upper()}_STRIDE: u64 = 0x{stride:x};",
+                ]
         name = register.name.upper()
         out += [f"/// {register.doc}", f"pub const {name}: u64 = 0x{register.offset:x};"]
         kind = "u64" if register.width > 32 else "u32"
