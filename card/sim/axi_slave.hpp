@@ -3,7 +3,7 @@
 //
 // Contract
 //   Once a cycle drive(), then the model settles, then sample(): what sample() sees is the handshakes of that cycle. Only
-//   drive() sets pins: the model has yet to see the clock edge when sample() looks.
+//   drive() sets pins: what sample() sees is what the model sees in that cycle.
 //   Order: R and B of one ID in the order of their addresses; different IDs as their data come. Beats of different bursts
 //   are never mixed. When several bursts could answer, the one accepted first does.
 //   Data: a read beat is read from memory in the cycle in which R valid rises with it; a write beat is in memory from the

@@ -3,7 +3,7 @@
 //
 // Contract
 //   Address and write data are offered from the next drive() after start(), each until taken; R and B are taken at once.
-//   sample() leaves the pins as they are: the model has yet to see the clock edge.
+//   Only drive() sets pins: what sample() sees is what the model sees in that cycle.
 #pragma once
 
 #include <optional>

@@ -64,8 +64,8 @@ Card::~Card() {
 void Card::reset() {
     model_->rst_ni = 0;
     for (unsigned i = 0; i < kResetCycles; ++i) {
-        evaluate(0);
         evaluate(1);
+        evaluate(0);
     }
     model_->rst_ni = 1;
     check_model();
@@ -74,14 +74,14 @@ void Card::reset() {
 void Card::evaluate(int clock) {
     model_->clk_i = static_cast<uint8_t>(clock);
     model_->eval();
-    if (waves_) waves_->dump(clock_.to_ps(cycle_) + (clock ? static_cast<uint64_t>(clock_.period() / kFsPerPs / 2) : 0));
+    if (waves_) waves_->dump(clock_.to_ps(cycle_) + (clock ? 0 : static_cast<uint64_t>(clock_.period() / kFsPerPs / 2)));
 }
 
 void Card::step() {
     for (AxiSlave& slave : slaves_) slave.drive(cycle_);
     for (PortMaster& master : masters_) master.drive(cycle_);
     axil_.drive(cycle_);
-    evaluate(0);
+    evaluate(1);
     try {
         for (AxiSlave& slave : slaves_) slave.sample(cycle_);
         for (PortMaster& master : masters_) master.sample(cycle_);
@@ -92,7 +92,7 @@ void Card::step() {
     axil_.sample(cycle_);
     kernel_ports_.sample(cycle_);
     timing_->tick(cycle_);
-    evaluate(1);
+    evaluate(0);
     ++cycle_;
     if (context_.gotError() || context_.gotFinish()) [[unlikely]]
         check_model();

@@ -2,10 +2,10 @@
 // A card: the verilated model, its clock, and everything around its pins.
 //
 // Contract
-//   One step() is one clock cycle. All inputs of the cycle are set from what earlier cycles left, the model settles with the
-//   clock low, all outputs are sampled, the clock rises. So a handshake of cycle c is valid and ready together before the
-//   rising edge that ends c, whether or not an output depends on an input combinationally, and the model is evaluated twice
-//   a cycle.
+//   One step() is one clock cycle. All inputs of the cycle are set from what earlier cycles left; the clock rises, which ends
+//   the cycle before, and the inputs follow it (gw_card_top registers them); all outputs are sampled; the clock falls, which
+//   nothing depends on. So a handshake of cycle c is valid and ready together between the edges around c, whether or not an
+//   output depends on an input combinationally, and all logic is evaluated once a cycle.
 #pragma once
 
 #include <array>

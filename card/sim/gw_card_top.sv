@@ -113,6 +113,89 @@ module gw_card_top #(
 
   localparam int unsigned IdWidth = gw_config_pkg::IdWidth;
 
+  // The simulation sets the inputs of a cycle before the edge that begins it, and here they follow that edge, as outputs of
+  // registers outside would. So no logic hangs on an input pin, and all of it is evaluated once a cycle instead of once for
+  // the pins and once for the clock.
+  logic axil_aw_valid_q;
+  logic [31:0] axil_aw_addr_q;
+  logic axil_w_valid_q;
+  logic [31:0] axil_w_data_q;
+  logic [3:0] axil_w_strb_q;
+  logic axil_b_ready_q;
+  logic axil_ar_valid_q;
+  logic [31:0] axil_ar_addr_q;
+  logic axil_r_ready_q;
+  logic mem_ar_ready_q [NumMem];
+  logic mem_r_valid_q [NumMem];
+  logic [TopIdWidth-1:0] mem_r_id_q [NumMem];
+  logic [DataWidth-1:0] mem_r_data_q [NumMem];
+  logic [1:0] mem_r_resp_q [NumMem];
+  logic mem_r_last_q [NumMem];
+  logic mem_aw_ready_q [NumMem];
+  logic mem_w_ready_q [NumMem];
+  logic mem_b_valid_q [NumMem];
+  logic [TopIdWidth-1:0] mem_b_id_q [NumMem];
+  logic [1:0] mem_b_resp_q [NumMem];
+  logic ext_ar_valid_q [NumExt];
+  logic [TopIdWidth-1:0] ext_ar_id_q [NumExt];
+  logic [63:0] ext_ar_addr_q [NumExt];
+  logic [7:0] ext_ar_len_q [NumExt];
+  logic [2:0] ext_ar_size_q [NumExt];
+  logic [1:0] ext_ar_burst_q [NumExt];
+  logic ext_r_ready_q [NumExt];
+  logic ext_aw_valid_q [NumExt];
+  logic [TopIdWidth-1:0] ext_aw_id_q [NumExt];
+  logic [63:0] ext_aw_addr_q [NumExt];
+  logic [7:0] ext_aw_len_q [NumExt];
+  logic [2:0] ext_aw_size_q [NumExt];
+  logic [1:0] ext_aw_burst_q [NumExt];
+  logic ext_w_valid_q [NumExt];
+  logic [DataWidth-1:0] ext_w_data_q [NumExt];
+  logic [DataWidth/8-1:0] ext_w_strb_q [NumExt];
+  logic ext_w_last_q [NumExt];
+  logic ext_b_ready_q [NumExt];
+
+  always_ff @(posedge clk_i) begin
+    axil_aw_valid_q <= axil_aw_valid_i;
+    axil_aw_addr_q <= axil_aw_addr_i;
+    axil_w_valid_q <= axil_w_valid_i;
+    axil_w_data_q <= axil_w_data_i;
+    axil_w_strb_q <= axil_w_strb_i;
+    axil_b_ready_q <= axil_b_ready_i;
+    axil_ar_valid_q <= axil_ar_valid_i;
+    axil_ar_addr_q <= axil_ar_addr_i;
+    axil_r_ready_q <= axil_r_ready_i;
+    mem_ar_ready_q <= mem_ar_ready_i;
+    mem_r_valid_q <= mem_r_valid_i;
+    mem_r_id_q <= mem_r_id_i;
+    mem_r_data_q <= mem_r_data_i;
+    mem_r_resp_q <= mem_r_resp_i;
+    mem_r_last_q <= mem_r_last_i;
+    mem_aw_ready_q <= mem_aw_ready_i;
+    mem_w_ready_q <= mem_w_ready_i;
+    mem_b_valid_q <= mem_b_valid_i;
+    mem_b_id_q <= mem_b_id_i;
+    mem_b_resp_q <= mem_b_resp_i;
+    ext_ar_valid_q <= ext_ar_valid_i;
+    ext_ar_id_q <= ext_ar_id_i;
+    ext_ar_addr_q <= ext_ar_addr_i;
+    ext_ar_len_q <= ext_ar_len_i;
+    ext_ar_size_q <= ext_ar_size_i;
+    ext_ar_burst_q <= ext_ar_burst_i;
+    ext_r_ready_q <= ext_r_ready_i;
+    ext_aw_valid_q <= ext_aw_valid_i;
+    ext_aw_id_q <= ext_aw_id_i;
+    ext_aw_addr_q <= ext_aw_addr_i;
+    ext_aw_len_q <= ext_aw_len_i;
+    ext_aw_size_q <= ext_aw_size_i;
+    ext_aw_burst_q <= ext_aw_burst_i;
+    ext_w_valid_q <= ext_w_valid_i;
+    ext_w_data_q <= ext_w_data_i;
+    ext_w_strb_q <= ext_w_strb_i;
+    ext_w_last_q <= ext_w_last_i;
+    ext_b_ready_q <= ext_b_ready_i;
+  end
+
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
 
   gw_axi_pkg::axil_req_t axil_req;
@@ -146,17 +229,17 @@ module gw_card_top #(
   );
 
   assign axil_req = '{
-    aw_addr:  axil_aw_addr_i,
+    aw_addr:  axil_aw_addr_q,
     aw_prot:  '0,
-    aw_valid: axil_aw_valid_i,
-    w_data:   axil_w_data_i,
-    w_strb:   axil_w_strb_i,
-    w_valid:  axil_w_valid_i,
-    b_ready:  axil_b_ready_i,
-    ar_addr:  axil_ar_addr_i,
+    aw_valid: axil_aw_valid_q,
+    w_data:   axil_w_data_q,
+    w_strb:   axil_w_strb_q,
+    w_valid:  axil_w_valid_q,
+    b_ready:  axil_b_ready_q,
+    ar_addr:  axil_ar_addr_q,
     ar_prot:  '0,
-    ar_valid: axil_ar_valid_i,
-    r_ready:  axil_r_ready_i
+    ar_valid: axil_ar_valid_q,
+    r_ready:  axil_r_ready_q
   };
   assign axil_aw_ready_o = axil_rsp.aw_ready;
   assign axil_w_ready_o = axil_rsp.w_ready;
@@ -190,18 +273,18 @@ module gw_card_top #(
 
   `define GW_PINS_TO_SLAVE(__i, __rsp, __id_width) \
   assign __rsp = '{ \
-    aw_ready: mem_aw_ready_i[__i], \
-    w_ready:  mem_w_ready_i[__i], \
-    b:        '{id: mem_b_id_i[__i][__id_width-1:0], resp: mem_b_resp_i[__i]}, \
-    b_valid:  mem_b_valid_i[__i], \
-    ar_ready: mem_ar_ready_i[__i], \
+    aw_ready: mem_aw_ready_q[__i], \
+    w_ready:  mem_w_ready_q[__i], \
+    b:        '{id: mem_b_id_q[__i][__id_width-1:0], resp: mem_b_resp_q[__i]}, \
+    b_valid:  mem_b_valid_q[__i], \
+    ar_ready: mem_ar_ready_q[__i], \
     r:        '{ \
-      id:   mem_r_id_i[__i][__id_width-1:0], \
-      data: mem_r_data_i[__i], \
-      resp: mem_r_resp_i[__i], \
-      last: mem_r_last_i[__i] \
+      id:   mem_r_id_q[__i][__id_width-1:0], \
+      data: mem_r_data_q[__i], \
+      resp: mem_r_resp_q[__i], \
+      last: mem_r_last_q[__i] \
     }, \
-    r_valid:  mem_r_valid_i[__i] \
+    r_valid:  mem_r_valid_q[__i] \
   };
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_acc
@@ -223,27 +306,27 @@ module gw_card_top #(
 
   for (genvar i = 0; i < NumExt; i++) begin : gen_ext
     assign ext_req[i].aw = '{
-      id:    ext_aw_id_i[i][IdWidth-1:0],
-      addr:  ext_aw_addr_i[i],
-      len:   ext_aw_len_i[i],
-      size:  ext_aw_size_i[i],
-      burst: ext_aw_burst_i[i],
+      id:    ext_aw_id_q[i][IdWidth-1:0],
+      addr:  ext_aw_addr_q[i],
+      len:   ext_aw_len_q[i],
+      size:  ext_aw_size_q[i],
+      burst: ext_aw_burst_q[i],
       default: '0
     };
-    assign ext_req[i].aw_valid = ext_aw_valid_i[i];
-    assign ext_req[i].w = '{data: ext_w_data_i[i], strb: ext_w_strb_i[i], last: ext_w_last_i[i]};
-    assign ext_req[i].w_valid = ext_w_valid_i[i];
-    assign ext_req[i].b_ready = ext_b_ready_i[i];
+    assign ext_req[i].aw_valid = ext_aw_valid_q[i];
+    assign ext_req[i].w = '{data: ext_w_data_q[i], strb: ext_w_strb_q[i], last: ext_w_last_q[i]};
+    assign ext_req[i].w_valid = ext_w_valid_q[i];
+    assign ext_req[i].b_ready = ext_b_ready_q[i];
     assign ext_req[i].ar = '{
-      id:    ext_ar_id_i[i][IdWidth-1:0],
-      addr:  ext_ar_addr_i[i],
-      len:   ext_ar_len_i[i],
-      size:  ext_ar_size_i[i],
-      burst: ext_ar_burst_i[i],
+      id:    ext_ar_id_q[i][IdWidth-1:0],
+      addr:  ext_ar_addr_q[i],
+      len:   ext_ar_len_q[i],
+      size:  ext_ar_size_q[i],
+      burst: ext_ar_burst_q[i],
       default: '0
     };
-    assign ext_req[i].ar_valid = ext_ar_valid_i[i];
-    assign ext_req[i].r_ready = ext_r_ready_i[i];
+    assign ext_req[i].ar_valid = ext_ar_valid_q[i];
+    assign ext_req[i].r_ready = ext_r_ready_q[i];
     assign ext_aw_ready_o[i] = ext_rsp[i].aw_ready;
     assign ext_w_ready_o[i] = ext_rsp[i].w_ready;
     assign ext_b_valid_o[i] = ext_rsp[i].b_valid;

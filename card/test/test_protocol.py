@@ -64,6 +64,7 @@ def test_rtl_assertion_is_an_error_with_its_text(open_card, capfd):
     card = open_card()
     with pytest.raises(CardFailure, match="the assertion that was asked for") as failure:
         card.write(FAULTS, ASSERTION)
+        card.run(2)
     assert failure.value.status == EDESIGN
     assert "gw_card.sv" in str(failure.value)
     with pytest.raises(CardFailure, match="open it again"):
