@@ -122,6 +122,21 @@ def test_what_goes_into_the_hash(tmp_path, monkeypatch):
     assert build.plan("tiny").hash != base.hash
 
 
+def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, monkeypatch):
+    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+
+    def compile_and_edit(work, todo, jobs, report):
+        source.write_text("module mine; /* changed */ endmodule\n")
+        library = work / build.LIBRARY
+        library.write_bytes(b"")
+        return library
+
+    monkeypatch.setattr(build, "_compile", compile_and_edit)
+    with pytest.raises(BuildError, match="changed while it was built"):
+        build.build(build.plan("tiny", kernels=[source]))
+    assert visible(cache) == []
+
+
 def test_a_kernel_that_does_not_compile_leaves_nothing(cache, tmp_path):
     source = kernel_files(tmp_path, "broken", BROKEN)
     with pytest.raises(KernelError) as caught:

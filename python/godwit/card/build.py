@@ -252,13 +252,16 @@ def _lock(home: Path) -> Iterator[None]:
 
 def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
     work = home.parent / f".{home.name}.build"
-    shutil.rmtree(
-        work, ignore_errors=True
-    )  # of a build that was killed: the lock says nobody else is in there
+    # What a killed build left: the lock says nobody else is in there.
+    shutil.rmtree(work, ignore_errors=True)
     try:
         result = work / "card"
         result.mkdir(parents=True)
         shutil.copy(_compile(work, todo, jobs, report), result / LIBRARY)
+        if not home.name.endswith(todo.hash):
+            raise BuildError(
+                f"card {todo.config.name}: a source changed while it was built", hint="build it again"
+            )
         (result / "card.json").write_text(json.dumps(describe(todo), indent=1, sort_keys=True) + "\n")
         shutil.rmtree(home, ignore_errors=True)
         result.replace(home)
