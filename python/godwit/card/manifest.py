@@ -106,7 +106,7 @@ class Manifest(BaseModel):
     top: Name
     description: str = ""
     sources: Annotated[list[Path], Field(min_length=1)]
-    args: list[Arg]
+    args: list[Arg] = []
 
     @field_validator("args")
     @classmethod
