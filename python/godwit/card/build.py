@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -78,9 +79,13 @@ class Plan:
     as_named: bool = True
     """It is the configuration as its file has it, so that ``sim:NAME`` may mean this card."""
 
-    @property
+    @functools.cached_property
     def hash(self) -> str:
-        """16 hexadecimal digits over sources, configuration, options and tool versions."""
+        """16 hexadecimal digits over sources, configuration, options and tool versions, as they were at first."""
+        return self.hash_now()
+
+    def hash_now(self) -> str:
+        """The same from the sources as they are."""
         digest = hashlib.sha256()
         for text in (self.config.resolved(), str(self.waves), *_tools()):
             digest.update(text.encode() + b"\0")
@@ -258,7 +263,7 @@ def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
         result = work / "card"
         result.mkdir(parents=True)
         shutil.copy(_compile(work, todo, jobs, report), result / LIBRARY)
-        if not home.name.endswith(todo.hash):
+        if todo.hash_now() != todo.hash:
             raise BuildError(
                 f"card {todo.config.name}: a source changed while it was built", hint="build it again"
             )
