@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_walker, small, whatever contexts and walk cache say (any_walk_begin.sv), under a memory that answers each
+// Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that answers each
 // read once, at any time, in any order, with any data: every accepted request is answered exactly once; nobody who saw an
 // invalidation gets a cacheable answer; an invalidation is acknowledged only when all of them are answered; the memory port
 // never has two reads with one ID; and no deadlock (Responsive = 1: memory that answers within two cycles): something always
@@ -32,7 +32,7 @@ module fv_walker #(
   import gw_axi_pkg::*;
 
   // Few values for everything that is only carried along: four tags, two entries in each of two lines of a table, four
-  // frames. The context says where the walk begins (any_walk_begin.sv).
+  // frames. The context says where the walk begins (stand_in/gw_walk_begin.sv).
   xlate_req_t req;
   pt_rsp_t m_rsp;
   always_comb begin
