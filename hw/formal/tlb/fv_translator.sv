@@ -62,9 +62,9 @@ module fv_translator #(
   logic [1:0] x_req_valid, fault_valid;
   fault_t [1:0] fault;
   chan_event_t [1:0] ev;
-  logic inval_busy, rsp_last;
+  logic inval_busy, rsp_last, accept;
   logic s_offered_q, s_id_q, s_page_q, s_illegal_q, rsp_offered_q, rsp_id_q, w_offered_q;
-  logic accept, send, answer, answer_last, answer_error, x_accept, faulted, s_rsp_id;
+  logic send, answer, answer_last, answer_error, x_accept, faulted, s_rsp_id;
   fv_ax_t m_ax;
   logic [4:0] w_two_q, w_mark_q;
   count_t w_left_q;
@@ -154,7 +154,15 @@ module fv_translator #(
     .event_o          (ev)
   );
 
-  always_comb if (inval_busy) assume (!inval_i);
+  // An invalidation comes when none is under way, and once; three bursts in all.
+  logic [1:0] taken_q;
+  logic invalidated_q;
+  always_ff @(posedge clk_i) begin
+    taken_q <= !rst_ni ? '0 : taken_q + 2'(accept);
+    invalidated_q <= rst_ni && (invalidated_q || inval_i);
+  end
+  always_comb if (inval_busy || invalidated_q) assume (!inval_i);
+  always_comb if (taken_q == 2'd3) assume (!s_valid_i);
 
   // What happens in this cycle.
   assign m_ax = Write ? m_req.aw : m_req.ar;

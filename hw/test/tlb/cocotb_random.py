@@ -178,3 +178,29 @@ async def busy_is_high_from_the_next_cycle_and_only_while_needed(dut):
         await b.run(until=lambda: not b.busy, limit=20)
         assert old.done is not None and bad.done is not None
         await b.run()
+
+
+@cocotb.test()
+async def answer_around_the_invalidation_is_used_and_not_kept(dut):
+    """The lookup began before the pulse; the answer comes shortly before, in or after it and says cacheable."""
+    latency = 12
+    b = Bench(dut, random.Random(SEED), levels=LEVELS, walk_latency=lambda r: latency)
+    b.late = lambda: 100
+    await b.start()
+    for write in (READ, WRITE):
+        for offset in range(-3, 5):
+            vpn = 16 * (1 + write) + offset
+            b.table.map(1, vpn, 0x500 + vpn)
+            old = b.submit(write, 1, vpn << 12)
+            before = len(b.requests[write])
+            while len(b.requests[write]) == before:
+                await b.step()
+            answer = b.requests[write][-1][0] + latency
+            while b.now < answer - offset:
+                await b.step()
+            await b.invalidate()
+            await b.run()
+            assert old.pa == (0x500 + vpn) << 12
+            b.submit(write, 1, vpn << 12)
+            await b.run()
+            assert len(b.requests[write]) == before + 2

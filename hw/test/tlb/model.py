@@ -55,6 +55,7 @@ class Bench(Checks):
             ("s_ar", "s_aw", "s_w", "s_r", "s_b", "m_ar", "m_aw", "m_w", "m_r", "m_b", "req", "rsp"), stall
         )
         self.shuffle, self.stale_walks = shuffle, stale_walks
+        self.late = lambda: self.rng.randrange(4)  # cycles after an invalidation with answers from before it
         self.tables = [Tables()]
         self.mode, self.ctx = MODE_TRANSLATE, 1
         self.now = 0
@@ -232,7 +233,7 @@ class Bench(Checks):
         self.drive("rsp_order", order)
         self.drive("rsp_perm", perm)
         # An answer on its way when the invalidation comes may still say that it is cacheable.
-        late = epoch == self.epoch - 1 and self.now - self.pulse <= self.rng.randrange(4)
+        late = epoch == self.epoch - 1 and self.now - self.pulse <= self.late()
         self.drive(
             "rsp_cacheable", int(epoch == self.epoch or late) if not fault else self.rng.getrandbits(1)
         )
