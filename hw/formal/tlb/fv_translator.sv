@@ -16,7 +16,7 @@
 module fv_translator #(
   parameter bit Write = 1'b0,
   parameter bit Responsive = 1'b0,
-  parameter int unsigned Bound = 14
+  parameter int unsigned Bound = 9
 ) (
   input logic clk_i,
   input logic rst_ni,
