@@ -28,6 +28,11 @@ package gw_pkg;
   typedef logic [4:0] page_order_t;
   localparam page_order_t MaxPageOrder = 5'd18;
 
+  // The naturally aligned group of pages around a page, a bit for each.
+  localparam int unsigned ClusterShift = 4;
+  localparam int unsigned ClusterPages = 1 << ClusterShift;
+  typedef logic [ClusterPages-1:0] cluster_t;
+
   // What a mapping allows. `w` is what a write may do now: it is the PTE's W and D together.
   typedef struct packed {
     logic r;
@@ -53,11 +58,29 @@ package gw_pkg;
     tag_t        tag;
     ppn_t        ppn;        // frame of the 4 KiB page that was asked for, also inside larger pages
     page_order_t order;      // size of the mapping around it
+    cluster_t    cluster;    // order < ClusterShift: pages of the cluster known to lie as far from their frames, with the
+                             // same `perm` and `is_global`; always the page asked for
     perm_t       perm;
+    logic        is_global;  // mapped alike in every context
     logic        cacheable;  // may be kept in a TLB: the walk saw no invalidation since it began
     logic        fault;
     cause_t      cause;
   } xlate_rsp_t;
+
+  // What an invalidation drops. A range is naturally aligned: 2**order pages, vpn's low `order` bits zero; it drops every
+  // mapping that overlaps it. Global mappings go only with InvalAll, as in the RISC-V IOMMU specification.
+  typedef enum logic [1:0] {
+    InvalAll     = 2'd0,
+    InvalContext = 2'd1,
+    InvalRange   = 2'd2
+  } inval_scope_e;
+
+  typedef struct packed {
+    inval_scope_e scope;
+    ctx_id_t      ctx;
+    vpn_t         vpn;
+    page_order_t  order;
+  } inval_t;
 
   // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
   typedef struct packed {

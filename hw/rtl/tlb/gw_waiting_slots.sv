@@ -218,7 +218,8 @@ module gw_waiting_slots #(
 
   logic unused;
   assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.order,
-                    xlate_rsp_i.perm, answered.kind, answered.cause, retire_id};
+                    xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global, answered.kind,
+                    answered.cause, retire_id};
 
   `GW_INVARIANT(RequestRoom_A, req_ready || !lookup)
   `GW_INVARIANT(TakeValid_A, rel_valid_o || !rel_take_i)

@@ -162,7 +162,9 @@ module gw_walk_decode #(
       tag: req_i.tag,
       ppn: ppn,
       order: order,
+      cluster: cluster_t'(1) << req_i.vpn[ClusterShift-1:0],
       perm: perm,
+      is_global: 1'b0,
       cacheable: !stale_i && !final_fault,
       fault: final_fault,
       cause: cause

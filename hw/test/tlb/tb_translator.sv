@@ -118,7 +118,9 @@ module tb_translator #(
     tag: rsp_tag,
     ppn: rsp_ppn,
     order: rsp_order,
+    cluster: '1,
     perm: rsp_perm,
+    is_global: 1'b0,
     cacheable: rsp_cacheable,
     fault: rsp_fault,
     cause: rsp_cause
