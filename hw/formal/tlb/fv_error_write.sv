@@ -17,7 +17,7 @@ module fv_error_write #(
   input logic mem_valid_i,
   input logic mem_id_i,
   input logic b_ready_i,
-  input logic inval_i,
+  input logic inval_valid_i,
   input logic follow_i
 );
 
@@ -66,7 +66,7 @@ module fv_error_write #(
     .b_valid_o   (err_valid),
     .b_ready_i   (err_ready),
     .b_o         (err_b),
-    .inval_i,
+    .inval_valid_i,
     .old_o       (old)
   );
 

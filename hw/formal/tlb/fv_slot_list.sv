@@ -20,7 +20,7 @@ module fv_slot_list #(
   input logic late_i,
   input logic late_done_i,
   input logic [SlotWidth-1:0] late_slot_i,
-  input logic inval_i,
+  input logic inval_valid_i,
   input logic follow_i
 );
 
@@ -79,7 +79,7 @@ module fv_slot_list #(
     .retire_slot_i  (retire_slot),
     .retire_key_i   (key_q[retire_slot]),
     .retire_old_o   (retire_old),
-    .inval_i,
+    .inval_valid_i,
     .old_o          (old)
   );
 

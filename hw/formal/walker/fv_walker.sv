@@ -75,7 +75,8 @@ module fv_walker #(
     .rsp_o(rsp),
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
-    .inval_i,
+    .inval_valid_i(inval_i),
+    .inval_i('{scope: InvalAll, default: '0}),
     .inval_busy_o(inval_busy),
     .event_o(ev)
   );

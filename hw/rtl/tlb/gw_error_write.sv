@@ -10,7 +10,7 @@
 // - in_ready_o, a register, is low while `Entries` faulted writes wait: then further ones wait in
 //   the address channel.
 // - b_* is a register; it adds one cycle.
-// - inval_i makes the writes held in this cycle old, as in_old_i does one that comes; old_o until
+// - inval_valid_i makes the writes held in this cycle old, as in_old_i does one that comes; old_o until
 //   those are answered.
 `include "gw_assert.svh"
 
@@ -40,7 +40,7 @@ module gw_error_write #(
   output logic b_valid_o,
   input  logic b_ready_i,
   output b_t   b_o,
-  input  logic inval_i,
+  input  logic inval_valid_i,
   output logic old_o
 );
 
@@ -80,14 +80,14 @@ module gw_error_write #(
     incoming = '{
       valid: in_valid_i && in_ready_o,
       swallowed: 1'b0,
-      old: in_old_i || inval_i,
+      old: in_old_i || inval_valid_i,
       id: in_id_i,
       earlier: in_earlier_i - CountWidth'(mem_done_i && mem_id_i == in_id_i)
     };
     found = 1'b0;
     for (int unsigned i = 0; i < Entries; i++) begin
       updated[i] = entries_q[i];
-      updated[i].old = entries_q[i].old || inval_i;
+      updated[i].old = entries_q[i].old || inval_valid_i;
       updated[i].earlier = entries_q[i].earlier - CountWidth'(mem_done_i && mine[i]);
       if (swallowed_i && entries_q[i].valid && !entries_q[i].swallowed && !found) begin
         updated[i].swallowed = 1'b1;
@@ -127,16 +127,16 @@ module gw_error_write #(
       entries_q <= entries_d;
       if (pop) begin
         out_valid_q <= 1'b1;
-        out_old_q <= inval_i;
+        out_old_q <= inval_valid_i;
         for (int unsigned i = 0; i < Entries; i++) begin
           if (pick[i]) begin
             out_id_q <= entries_q[i].id;
-            out_old_q <= entries_q[i].old || inval_i;
+            out_old_q <= entries_q[i].old || inval_valid_i;
           end
         end
       end else begin
         if (b_ready_i) out_valid_q <= 1'b0;
-        out_old_q <= out_old_q || inval_i;
+        out_old_q <= out_old_q || inval_valid_i;
       end
     end
   end

@@ -11,7 +11,7 @@
 //   was delivered. AXI keeps the order within an ID, so the oldest burst of the ID is the one that
 //   completes.
 // - sent_o: bursts of `query_id_i` at the memory; registered state.
-// - inval_i: every burst at the memory, one sent in this cycle included, becomes old, as does each
+// - inval_valid_i: every burst at the memory, one sent in this cycle included, becomes old, as does each
 //   burst sent later with
 //   `send_old_i`. `old_o` until they are all complete.
 `include "gw_assert.svh"
@@ -35,7 +35,7 @@ module gw_inflight #(
   input  logic [IdWidth-1:0]    complete_id_i,
   input  logic [IdWidth-1:0]    query_id_i,
   output logic [CountWidth-1:0] sent_o,
-  input  logic                  inval_i,
+  input  logic                  inval_valid_i,
   output logic                  old_o
 );
 
@@ -74,7 +74,7 @@ module gw_inflight #(
         old_q <= '0;
       end else begin
         sent_q[i] <= sent_d;
-        old_q <= inval_i ? sent_d : old_d;
+        old_q <= inval_valid_i ? sent_d : old_d;
       end
     end
 

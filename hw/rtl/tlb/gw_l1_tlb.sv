@@ -9,8 +9,11 @@
 //   replaces every entry that overlaps it; otherwise it takes an empty entry, otherwise the one
 //   least recently used in the bit-PLRU sense: every use marks an entry, marks are cleared when all
 //   are set, and the first unmarked entry is the victim.
-// - Flush: from the next cycle on nothing matches; a fill of the same cycle or the cycle before is
-//   dropped.
+// - Invalidation: from the cycle after the pulse no entry matches that inval_i covers: all, those of
+//   a context, or those of a context that overlap a range; global entries (the mapping has the G
+//   bit) go with InvalAll only. A fill of the same cycle or the cycle before is dropped, whatever
+//   the scope. A pulse may come in any cycle.
+// - A match needs the same context, also for global entries.
 // - Holds only translations that allow this channel's kind of access, so a match needs no further
 //   check.
 // - Reset empties it.
@@ -37,7 +40,10 @@ module gw_l1_tlb #(
   input  gw_pkg::vpn_t        fill_vpn_i,
   input  gw_pkg::ppn_t        fill_ppn_i,
   input  gw_pkg::page_order_t fill_order_i,
-  input  logic                flush_i
+  input  logic                fill_global_i,
+  /// Invalidation.
+  input  logic                inval_valid_i,
+  input  gw_pkg::inval_t      inval_i
 );
 
   localparam int unsigned VpnBits = 9 * Levels;
@@ -59,6 +65,7 @@ module gw_l1_tlb #(
     tag_vpn_t        vpn;
     mask_t           mask;
     gw_pkg::ppn_t    ppn;  // of the mapping's first page: zero where `mask` is set
+    logic            is_global;
   } entry_t;
 
   function automatic logic same_page(gw_pkg::ctx_id_t ctx_a, gw_pkg::ctx_id_t ctx_b,
@@ -66,7 +73,12 @@ module gw_l1_tlb #(
     return ctx_a == ctx_b && ((vpn_a ^ vpn_b) & ~tag_vpn_t'(ignore)) == '0;
   endfunction
 
-  logic [Entries-1:0] valid_q, match, overlap, victim, used_q, touch_q;
+  // Low page-number bits that a mapping or range of 2**order pages leaves open.
+  function automatic mask_t pages_inside(gw_pkg::page_order_t order);
+    return ~(mask_t'('1) << order);
+  endfunction
+
+  logic [Entries-1:0] valid_q, match, overlap, victim, used_q, touch_q, covered;
   entry_t [Entries-1:0] entries_q;
   logic fill_valid_q, fill_write;
   entry_t fill_q;
@@ -98,17 +110,35 @@ module gw_l1_tlb #(
     if (!rst_ni) begin
       fill_valid_q <= 1'b0;
     end else begin
-      fill_valid_q <= fill_valid_i && !flush_i;
+      fill_valid_q <= fill_valid_i && !inval_valid_i;
     end
   end
 
   mask_t fill_mask;
-  assign fill_mask = ~(mask_t'('1) << fill_order_i);
+  assign fill_mask = pages_inside(fill_order_i);
   always_ff @(posedge clk_i) begin
     fill_q.ctx <= fill_ctx_i;
     fill_q.vpn <= tag_vpn_t'(fill_vpn_i);
     fill_q.mask <= fill_mask;
     fill_q.ppn <= fill_ppn_i & ~gw_pkg::ppn_t'(fill_mask);
+    fill_q.is_global <= fill_global_i;
+  end
+
+  // What an invalidation covers. Bits above the widest mode repeat its highest bit, in entries and
+  // in ranges alike.
+  mask_t inval_mask;
+  assign inval_mask = pages_inside(inval_i.order);
+  always_comb begin
+    for (int unsigned i = 0; i < Entries; i++) begin
+      unique case (inval_i.scope)
+        gw_pkg::InvalRange: covered[i] = !entries_q[i].is_global && same_page(
+          inval_i.ctx, entries_q[i].ctx,
+          tag_vpn_t'(inval_i.vpn), entries_q[i].vpn, entries_q[i].mask | inval_mask
+        );
+        gw_pkg::InvalContext: covered[i] = !entries_q[i].is_global && inval_i.ctx == entries_q[i].ctx;
+        default: covered[i] = 1'b1;
+      endcase
+    end
   end
 
   always_comb begin
@@ -130,13 +160,13 @@ module gw_l1_tlb #(
     else candidates = '1;
   end
   assign victim = candidates & (~candidates + 1'b1);
-  assign fill_write = fill_valid_q && !flush_i;
+  assign fill_write = fill_valid_q && !inval_valid_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
-    end else if (flush_i) begin
-      valid_q <= '0;
+    end else if (inval_valid_i) begin
+      valid_q <= valid_q & ~covered;
     end else if (fill_write) begin
       valid_q <= (valid_q & ~overlap) | victim;
     end
@@ -163,10 +193,12 @@ module gw_l1_tlb #(
   end
 
   logic unused_vpn;
-  assign unused_vpn = ^{lookup_vpn_i, fill_vpn_i};
+  assign unused_vpn = ^{lookup_vpn_i, fill_vpn_i, inval_i.vpn};
 
   `GW_INVARIANT(OneMatch_A, $onehot0(match))
   `GW_INVARIANT(FillOrder_A, !fill_valid_i || fill_order_i <= gw_pkg::MaxPageOrder)
+  `GW_INVARIANT(InvalOrder_A, !inval_valid_i || inval_i.order <= gw_pkg::MaxPageOrder)
+  `GW_COVER(InvalSpares_C, inval_valid_i && (valid_q & covered) != '0 && (valid_q & ~covered) != '0)
   `GW_COVER(FillRemovesTwo_C, fill_write && !$onehot0(overlap))
 
 endmodule

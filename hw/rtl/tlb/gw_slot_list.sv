@@ -18,7 +18,7 @@
 //   `answer_direct_i` the caller retires it at once, and it does not enter the queue.
 // - retire_i frees a slot that is a head and decided; its successor may be at the queue's output in
 //   the next cycle, so a list of decided slots leaves at one a cycle.
-// - inval_i marks every slot held in this cycle, allocated ones included, as old. `old_o`: old
+// - inval_valid_i marks every slot held in this cycle, allocated ones included, as old. `old_o`: old
 //   slots are left.
 // - avail_o, ready_valid_o and old_o depend on registered state only.
 `include "gw_assert.svh"
@@ -57,8 +57,8 @@ module gw_slot_list #(
   input  logic [SlotWidth-1:0] retire_slot_i,
   input  logic [KeyWidth-1:0]  retire_key_i,
   output logic                 retire_old_o,
-  /// Invalidation.
-  input  logic                 inval_i,
+  /// Invalidation: a pulse, of any scope, also while old slots are left.
+  input  logic                 inval_valid_i,
   output logic                 old_o
 );
 
@@ -137,7 +137,7 @@ module gw_slot_list #(
       waiting_q <= '0;
     end else begin
       valid_q <= valid_d;
-      old_q <= inval_i ? valid_d : old_q & valid_d;
+      old_q <= inval_valid_i ? valid_d : old_q & valid_d;
       if (retire_i && last_of_key) waiting_q[retire_key_i] <= 1'b0;
       if (alloc_i) waiting_q[key_i] <= 1'b1;
     end

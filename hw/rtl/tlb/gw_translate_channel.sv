@@ -14,7 +14,7 @@
 //   err_* with its cause. An address whose fault is known at once (port off, page crossing, not
 //   canonical) never causes a lookup.
 // - Answers are never refused; the one for a request is expected exactly once. It is kept in the L1
-//   if it is cacheable, no fault, and no invalidation came since the address was taken.
+//   if it is cacheable, no fault, and no invalidation of any scope came since the address was taken.
 // - err_*: with DeferRetire the slot stays, and later addresses of the ID wait, until err_done_i;
 //   without it the slot is free at once.
 // - m_valid_o, m_ax_o, xlate_req_*: registered state only. No path from m_ready_i or err_ready_i to
@@ -69,9 +69,10 @@ module gw_translate_channel #(
   output logic               send_o,
   output logic               send_old_o,
   output logic [IdWidth-1:0] send_id_o,
-  /// Invalidation; old_o while an address from before it waits.
-  input  logic inval_i,
-  output logic old_o,
+  /// Invalidation: a pulse and its scope; old_o while an address from before it waits.
+  input  logic           inval_valid_i,
+  input  gw_pkg::inval_t inval_i,
+  output logic           old_o,
   /// One-cycle pulses, a cycle after what they report.
   output logic                fault_valid_o,
   output gw_pkg::fault_t      fault_o,
@@ -129,17 +130,19 @@ module gw_translate_channel #(
   ) u_l1 (
     .clk_i,
     .rst_ni,
-    .lookup_ctx_i(cfg_i.ctx),
-    .lookup_vpn_i(cur.addr[PageShift+:gw_pkg::VpnWidth]),
-    .use_i       (use_hit),
-    .hit_o       (l1_hit),
-    .ppn_o       (l1_ppn),
-    .fill_valid_i(fill_valid),
-    .fill_ctx_i  (fill_ctx),
-    .fill_vpn_i  (fill_vpn),
-    .fill_ppn_i  (xlate_rsp_i.ppn),
-    .fill_order_i(xlate_rsp_i.order),
-    .flush_i     (inval_i)
+    .lookup_ctx_i (cfg_i.ctx),
+    .lookup_vpn_i (cur.addr[PageShift+:gw_pkg::VpnWidth]),
+    .use_i        (use_hit),
+    .hit_o        (l1_hit),
+    .ppn_o        (l1_ppn),
+    .fill_valid_i (fill_valid),
+    .fill_ctx_i   (fill_ctx),
+    .fill_vpn_i   (fill_vpn),
+    .fill_ppn_i   (xlate_rsp_i.ppn),
+    .fill_order_i (xlate_rsp_i.order),
+    .fill_global_i(xlate_rsp_i.is_global),
+    .inval_valid_i,
+    .inval_i
   );
 
   logic slot_avail, slot_go, key_waits, key_closes;
@@ -189,7 +192,7 @@ module gw_translate_channel #(
     .err_done_i,
     .err_done_slot_i,
     .err_done_id_i,
-    .inval_i,
+    .inval_valid_i,
     .old_o
   );
 

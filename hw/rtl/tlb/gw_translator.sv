@@ -17,9 +17,12 @@
 // - ar_ready and aw_ready are registers; up to `Outstanding` bursts a channel are under way, one
 //   more may be taken and wait.
 // - Write data is offered to the memory no earlier than its address.
-// - Invalidation: from the cycle after inval_i no translation from before it is used for an address
-//   taken since. Accesses translated, or waiting with a slot, at inval_i are old: they go on to
-//   their end and inval_busy_o is high until the last is complete. New accesses are not held up.
+// - Invalidation: from the cycle after a pulse of inval_valid_i no translation from before it that
+//   inval_i covers is used for an address taken since; cached ones it does not cover stay. Accesses
+//   translated, or waiting with a slot, at the pulse are old, whatever its scope: they go on to their
+//   end, what is looked up for them is not kept, and inval_busy_o is high from the next cycle until
+//   the last that is older than the latest pulse is complete. Pulses may come in any cycle, also while
+//   busy. New accesses are not held up.
 // - xlate_req_o.src is zero; gw_xlate_mux fills it in. An answer is never refused and must come
 //   exactly once a request.
 // - Only cfg_i.mode == PortTranslate translates; in any other mode every burst is answered with an
@@ -57,9 +60,10 @@ module gw_translator #(
   output gw_pkg::xlate_req_t [1:0] xlate_req_o,
   input  logic [1:0]               xlate_rsp_valid_i,
   input  gw_pkg::xlate_rsp_t       xlate_rsp_i,
-  /// Invalidation: one-cycle pulse, never while busy.
-  input  logic inval_i,
-  output logic inval_busy_o,
+  /// Invalidation: one-cycle pulse and its scope, in any cycle.
+  input  logic           inval_valid_i,
+  input  gw_pkg::inval_t inval_i,
+  output logic           inval_busy_o,
   /// One-cycle pulses.
   output logic [1:0]                fault_valid_o,
   output gw_pkg::fault_t [1:0]      fault_o,
@@ -131,6 +135,7 @@ module gw_translator #(
       .send_o           (send[c]),
       .send_old_o       (send_old[c]),
       .send_id_o        (send_id[c]),
+      .inval_valid_i,
       .inval_i,
       .old_o            (wait_old[c]),
       .fault_valid_o    (fault_valid_o[c]),
@@ -154,7 +159,7 @@ module gw_translator #(
       .complete_id_i(complete_id[c]),
       .query_id_i   (query_id[c]),
       .sent_o       (sent[c]),
-      .inval_i,
+      .inval_valid_i,
       .old_o        (sent_old[c])
     );
   end
@@ -255,7 +260,7 @@ module gw_translator #(
     .b_valid_o   (err_b_valid),
     .b_ready_i   (err_b_ready),
     .b_o         (err_b),
-    .inval_i,
+    .inval_valid_i,
     .old_o       (write_err_old)
   );
 

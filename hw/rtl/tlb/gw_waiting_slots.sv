@@ -62,8 +62,8 @@ module gw_waiting_slots #(
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
   input  logic [IdWidth-1:0]   err_done_id_i,
-  /// Invalidation.
-  input  logic inval_i,
+  /// Invalidation: a pulse, of any scope.
+  input  logic inval_valid_i,
   output logic old_o
 );
 
@@ -128,7 +128,7 @@ module gw_waiting_slots #(
     .retire_slot_i  (retire_slot),
     .retire_key_i   (IsWrite ? '0 : key_t'(retire_id)),
     .retire_old_o   (retire_old),
-    .inval_i,
+    .inval_valid_i,
     .old_o
   );
 

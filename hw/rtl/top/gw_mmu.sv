@@ -57,7 +57,8 @@ module gw_mmu #(
 
   gw_pkg::ctx_t [NumContexts-1:0]          ctx;
   gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
-  logic                                    inval, walker_busy;
+  logic                                    inval_valid, walker_busy;
+  gw_pkg::inval_t                          inval;
   logic [NumPorts-1:0]                     port_busy;
   logic [NumPorts-1:0][1:0]                fault_valid;
   gw_pkg::fault_t [NumPorts-1:0][1:0]      fault;
@@ -125,6 +126,7 @@ module gw_mmu #(
       .xlate_req_o      (src_req[2*i+:2]),
       .xlate_rsp_valid_i(src_rsp_valid[2*i+:2]),
       .xlate_rsp_i      (src_rsp),
+      .inval_valid_i    (inval_valid),
       .inval_i          (inval),
       .inval_busy_o     (port_busy[i]),
       .fault_valid_o    (fault_valid[i]),
@@ -167,10 +169,14 @@ module gw_mmu #(
     .rsp_o       (walk_rsp),
     .m_req_o     (pt_req_o),
     .m_rsp_i     (pt_rsp_i),
+    .inval_valid_i(inval_valid),
     .inval_i     (inval),
     .inval_busy_o(walker_busy),
     .event_o     (walk_event)
   );
+
+  // The registers invalidate everything.
+  assign inval = '{scope: gw_pkg::InvalAll, default: '0};
 
   gw_csr #(
     .NumPorts   (NumPorts),
@@ -183,7 +189,7 @@ module gw_mmu #(
     .axil_rsp_o,
     .ctx_o        (ctx),
     .port_cfg_o   (port_cfg),
-    .inval_o      (inval),
+    .inval_o      (inval_valid),
     .inval_busy_i (walker_busy || port_busy != '0),
     .fault_valid_i(fault_valid),
     .fault_i      (fault),

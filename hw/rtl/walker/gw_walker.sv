@@ -17,8 +17,9 @@
 //   upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
 //   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
-// - `inval_i`: requests accepted in that cycle or later use only reads sent later. Those accepted before are answered as
-//   not cacheable; `inval_busy_o` is high from the next cycle until they all are. New requests keep flowing.
+// - Invalidation: a pulse of `inval_valid_i`, in any cycle. Requests accepted in that cycle or later use only reads sent
+//   later. Those accepted before are answered as not cacheable; `inval_busy_o` is high from the next cycle until all that
+//   came before the latest pulse are. New requests keep flowing. Whatever the scope, everything kept is dropped.
 // - Memory port: only reads, one 64-byte beat each, ID = line slot, data in any order; always ready for data.
 // - Never: an answer without a request; a wait for anything but memory.
 `include "gw_assert.svh"
@@ -48,7 +49,11 @@ module gw_walker #(
   // verilator lint_off UNUSEDSIGNAL
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
   // verilator lint_on UNUSEDSIGNAL
-  input logic inval_i,
+  input logic inval_valid_i,
+  // Everything goes, whatever the scope.
+  // verilator lint_off UNUSEDSIGNAL
+  input gw_pkg::inval_t inval_i,
+  // verilator lint_on UNUSEDSIGNAL
   output logic inval_busy_o,
   output gw_pkg::walk_event_t event_o
 );
@@ -114,7 +119,7 @@ module gw_walker #(
     .clk_i,
     .rst_ni,
     .ctx_i,
-    .flush_i(inval_i),
+    .flush_i(inval_valid_i),
     .req_i,
     .accept_i(accept),
     .id_i(free_id),
@@ -153,7 +158,7 @@ module gw_walker #(
   ) u_requests (
     .clk_i,
     .rst_ni,
-    .inval_i,
+    .inval_i(inval_valid_i),
     .stale_busy_o(stale_busy),
     .free_valid_o(free_valid),
     .free_id_o(free_id),
@@ -184,7 +189,7 @@ module gw_walker #(
   ) u_step (
     .clk_i,
     .rst_ni,
-    .inval_i,
+    .inval_i(inval_valid_i),
     .new_valid_i(new_valid),
     .new_ready_o(new_ready),
     .new_i(new_step),
@@ -256,7 +261,7 @@ module gw_walker #(
   ) u_decode (
     .clk_i,
     .rst_ni,
-    .inval_i,
+    .inval_i(inval_valid_i),
     .ret_i(ret),
     .ret_slot_i(ret_slot),
     .ret_data_i(m_rsp_i.r.data),

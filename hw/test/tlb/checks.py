@@ -37,6 +37,11 @@ class Checks:
             return PAGE_FAULT[access.write]
         return None
 
+    def _epoch(self, access):
+        """Table version in force at the last invalidation so far that covers the access."""
+        covering = (version for what, version in self.pulses if what.covers(access.ctx, access.vpn))
+        return max(covering, default=0)
+
     def _sample_accelerator(self):
         for write, ax in ((READ, "ar"), (WRITE, "aw")):
             valid, ready = f"s_{ax}" in self._offered, self.get(f"s_axi_{ax}ready")
@@ -47,7 +52,7 @@ class Checks:
                 assert self.offer[write].popleft() is access
                 access.accepted, access.ctx = self.now, self.ctx
                 access.known_cause = self._known_cause(access)
-                access.epoch, access.version = self.epoch_version, len(self.tables) - 1
+                access.epoch, access.version = self._epoch(access), len(self.tables) - 1
                 self.unsent[write].append(access)
                 self.unanswered.setdefault((write, access.id), deque()).append(access)
                 self.counted[write][REQUEST] += 1
@@ -116,11 +121,18 @@ class Checks:
         results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.version :]]
         return {r for r in results if not isinstance(r, tuple)}
 
-    def _frames(self, access):
-        """Right frames: in tables in force since the last invalidation before it was accepted."""
+    def check_under_way(self):
+        """Nothing at the memory uses a frame from before an invalidation; for a moment when none is busy."""
+        for access in self.accesses:
+            if access.sent is not None and access.done is None:
+                frames = self._frames(access, self._epoch(access))
+                assert access.pa >> 12 in frames, f"{access} is under way after an invalidation"
+
+    def _frames(self, access, epoch):
+        """Right frames: in tables in force since `epoch`."""
         if access.known_cause is not None:
             return set()
-        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[access.epoch :]]
+        results = [t.lookup(access.ctx, access.vpn, access.write) for t in self.tables[epoch:]]
         return {r[0] for r in results if isinstance(r, tuple)}
 
     def _sample_memory(self):
@@ -139,7 +151,9 @@ class Checks:
                 assert self.get(f"m_axi_{ax}{key}") == value
             access.pa, access.sent = self.get(f"m_axi_{ax}addr"), self.now
             assert access.pa & 0xFFF == access.addr & 0xFFF
-            assert access.pa >> 12 in self._frames(access), f"{access.pa:#x} is no translation of {access}"
+            assert access.pa >> 12 in self._frames(access, access.epoch), (
+                f"{access.pa:#x} is no translation of {access}"
+            )
             if write:
                 self.m_aws.append(access)
             else:

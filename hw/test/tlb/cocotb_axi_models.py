@@ -18,7 +18,7 @@ async def walker(bench):
     """Only the walker of the reference runs; the models drive the rest."""
     while True:
         bench._drive_walker()
-        bench.drive("inval_i", 0)
+        bench.drive("inval_valid_i", 0)
         await bench_edge(bench)
 
 

@@ -17,6 +17,7 @@ from checks import Checks
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from tables import (
+    EVERYTHING,
     FAULT,
     HIT,
     INCR,
@@ -67,8 +68,8 @@ class Bench(Checks):
         self.walks = []  # [channel, request, answer cycle, version, epoch]
         self.reads, self.writes = {}, {}  # at the memory: id -> deque
         self.m_aws, self.m_ws, self.m_w_beats = deque(), deque(), []
-        self.epoch_version, self.epoch = 0, 0
-        self.inval_request, self.pulse = False, -100
+        self.epoch, self.pulses = 0, []  # pulses: what each dropped, and the table version then
+        self.inval_request, self.what, self.pulse = False, EVERYTHING, -100
         self.busy = 0
         self.events = {
             READ: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
@@ -103,7 +104,7 @@ class Bench(Checks):
             "m_axi_bvalid",
             "req_ready",
             "rsp_valid",
-            "inval_i",
+            "inval_valid_i",
         ):
             getattr(dut, name).value = 0
         dut.mode_i.value, dut.ctx_i.value = self.mode, self.ctx
@@ -228,10 +229,11 @@ class Bench(Checks):
         fault = not isinstance(result, tuple)
         self.drive("rsp_fault", int(fault))
         self.drive("rsp_cause", result if fault else self.rng.getrandbits(12))
-        ppn, order, perm = (self.rng.getrandbits(44), 31, 0) if fault else result
+        ppn, order, perm, is_global = (self.rng.getrandbits(44), 31, 0, 0) if fault else result
         self.drive("rsp_ppn", ppn)
         self.drive("rsp_order", order)
         self.drive("rsp_perm", perm)
+        self.drive("rsp_global", int(is_global))
         # An answer on its way when the invalidation comes may still say that it is cacheable.
         late = epoch == self.epoch - 1 and self.now - self.pulse <= self.late()
         self.drive(
@@ -242,7 +244,9 @@ class Bench(Checks):
         self._drive_accelerator()
         self._drive_memory()
         self._drive_walker()
-        self.drive("inval_i", int(self.inval_request))
+        self.drive("inval_valid_i", int(self.inval_request))
+        for key in ("scope", "ctx", "vpn", "order"):
+            self.drive(f"inval_{key}_i", getattr(self.what, key))
         self.drive("mode_i", self.mode)
         self.drive("ctx_i", self.ctx)
         await ReadOnly()
@@ -254,7 +258,7 @@ class Bench(Checks):
         if self.inval_request:
             self.inval_request, self.pulse = False, self.now
             self.epoch += 1
-            self.epoch_version = len(self.tables) - 1
+            self.pulses.append((self.what, len(self.tables) - 1))
         self.now += 1
         await RisingEdge(self.dut.clk_i)
 
@@ -274,10 +278,9 @@ class Bench(Checks):
         left = [a for a in self.accesses if a.done is None][:5]
         return f"no end at cycle {self.now}: {len(self.accesses) - self.answered} unanswered, first {left}"
 
-    async def invalidate(self, limit=5000):
-        """Pulses inval_i and runs until busy has fallen; returns the cycles busy was high."""
-        assert not self.busy
-        self.inval_request = True
+    async def invalidate(self, what=EVERYTHING, limit=5000):
+        """Pulses inval_valid_i and runs until busy has fallen; returns the cycles busy was high."""
+        self.inval_request, self.what = True, what
         await self.step()
         await self.step()
         cycles = 0

@@ -13,16 +13,19 @@ MODE_OFF, MODE_TRANSLATE = 0, 1
 READ, WRITE = 0, 1
 PAGE_FAULT = {READ: 13, WRITE: 15}
 ACCESS_FAULT = {READ: 5, WRITE: 7}
+# Scopes of an invalidation.
+ALL, CONTEXT, RANGE = 0, 1, 2
 PORT_OFF, CONTEXT_OFF, CROSSES = 256, 258, 2048
 # Bits of the event vector.
 REQUEST, HIT, MISS, FAULT, STALL = 16, 8, 4, 2, 1
 
 
 class Tables:
-    """Mappings of all contexts: {(ctx, base page): (order, base frame, readable, writable)}."""
+    """Mappings of all contexts: {(ctx, base page): (order, base frame, readable, writable)}; which are global."""
 
     def __init__(self):
         self.maps = {}
+        self.global_maps = set()
 
     def map(self, ctx, vpn, ppn, order=ORDER_4K, r=True, w=True):
         low = (1 << order) - 1
@@ -32,10 +35,11 @@ class Tables:
     def copy(self):
         other = Tables()
         other.maps = dict(self.maps)
+        other.global_maps = set(self.global_maps)
         return other
 
     def lookup(self, ctx, vpn, write):
-        """(ppn, order, perm) or a cause."""
+        """(ppn, order, perm, is_global) or a cause."""
         for order in (ORDER_4K, ORDER_64K, ORDER_2M, ORDER_1G, 1, 2, 7):
             base = vpn >> order << order
             found = self.maps.get((ctx, base))
@@ -43,8 +47,27 @@ class Tables:
                 _, ppn, r, w = found
                 if not (w if write else r):
                     return PAGE_FAULT[write]
-                return ppn | (vpn - base), order, (2 if r else 0) | (1 if w else 0)
+                perm = (2 if r else 0) | (1 if w else 0)
+                return ppn | (vpn - base), order, perm, (ctx, base) in self.global_maps
         return PAGE_FAULT[write]
+
+
+@dataclass(frozen=True)
+class Invalidation:
+    """What a pulse drops: everything, a context, or 2**order pages from `vpn` on of a context."""
+
+    scope: int = ALL
+    ctx: int = 0
+    vpn: int = 0
+    order: int = 0
+
+    def covers(self, ctx, vpn):
+        if self.scope == ALL:
+            return True
+        return ctx == self.ctx and (self.scope == CONTEXT or vpn >> self.order == self.vpn >> self.order)
+
+
+EVERYTHING = Invalidation()
 
 
 @dataclass
@@ -67,7 +90,7 @@ class Access:
     done: int | None = None
     resp: int = OKAY
     beats: int = 0
-    epoch: int = 0  # table version in force at the last invalidation before it was accepted
+    epoch: int = 0  # table version in force at the last invalidation of its page before it was accepted
     version: int = 0  # table version when it was accepted
     data: list = field(default_factory=list)
 

@@ -93,10 +93,15 @@ module tb_translator #(
   input  logic [4:0] rsp_order,
   input  logic [1:0] rsp_perm,
   input  logic rsp_cacheable,
+  input  logic rsp_global,
   input  logic rsp_fault,
   input  logic [11:0] rsp_cause,
 
-  input  logic inval_i,
+  input  logic inval_valid_i,
+  input  logic [1:0] inval_scope_i,
+  input  logic [7:0] inval_ctx_i,
+  input  logic [44:0] inval_vpn_i,
+  input  logic [4:0] inval_order_i,
   output logic inval_busy_o,
   // A channel: {cause, ctx, write, id, addr} and {request, hit, miss, fault, stall}.
   output logic [1:0] fault_valid,
@@ -111,8 +116,15 @@ module tb_translator #(
   gw_pkg::port_cfg_t cfg;
   gw_pkg::xlate_req_t [1:0] req;
   gw_pkg::xlate_rsp_t rsp;
+  gw_pkg::inval_t inval;
 
   assign cfg = '{mode: gw_pkg::port_mode_e'(mode_i), ctx: ctx_i};
+  assign inval = '{
+    scope: gw_pkg::inval_scope_e'(inval_scope_i),
+    ctx: inval_ctx_i,
+    vpn: inval_vpn_i,
+    order: inval_order_i
+  };
   assign rsp = '{
     src: '0,
     tag: rsp_tag,
@@ -120,7 +132,7 @@ module tb_translator #(
     order: rsp_order,
     cluster: '1,
     perm: rsp_perm,
-    is_global: 1'b0,
+    is_global: rsp_global,
     cacheable: rsp_cacheable,
     fault: rsp_fault,
     cause: rsp_cause
@@ -188,7 +200,8 @@ module tb_translator #(
     .xlate_req_o      (req),
     .xlate_rsp_valid_i(rsp_valid),
     .xlate_rsp_i      (rsp),
-    .inval_i,
+    .inval_valid_i,
+    .inval_i          (inval),
     .inval_busy_o,
     .fault_valid_o    (fault_valid),
     .fault_o          (fault),

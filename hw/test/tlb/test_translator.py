@@ -36,5 +36,10 @@ def test_random(shape):
     bench("cocotb_random", shape)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_invalidation_scopes(shape):
+    bench("cocotb_scope", shape)
+
+
 def test_with_axi_models():
     bench("cocotb_axi_models", "default")

@@ -94,7 +94,8 @@ module walker_tb #(
     .rsp_o(rsp),
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
-    .inval_i,
+    .inval_valid_i(inval_i),
+    .inval_i('{scope: gw_pkg::InvalAll, default: '0}),
     .inval_busy_o,
     .event_o(ev)
   );
