@@ -8,8 +8,8 @@ Benches are ordinary pytest functions:
         run("gw_fifo", "cocotb_fifo", here=__file__, parameters={"Depth": depth})
 
 Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A
-build is kept in ``$GODWIT_CACHE/sim`` under a hash of its options and of every file Verilator read, so it
-is made once.
+build is kept in ``$GODWIT_CACHE/sim`` as long as its options and every file that Verilator read are the same, so it is
+made once, also for another clone of the same sources. Of one bench the latest builds are kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,8 +49,12 @@ BUILD_ARGS = [
     "--assert",
     "-Wall",
     "-CFLAGS",
-    "-O1 -std=c++20",
+    "-std=c++20",
 ]
+# Set-up code that runs once is most of the text of a wide design: unoptimised it compiles in seconds instead of minutes.
+COMPILE = "OPT_FAST=-O1 OPT_SLOW=-O0"
+# Builds of one bench with one set of options: of a few clones, or of sources that go back and forth.
+BUILDS_KEPT = 4
 # What a test bench may do and the design may not: unused signals, delays.
 BENCH_WAIVERS = ["-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME", "-Wno-TIMESCALEMOD"]
 
@@ -91,15 +95,30 @@ def _read_by_verilator(build: Path) -> list[Path]:
     return sorted({Path(name) for name in files if not name.startswith(tool) and Path(name).is_file()})
 
 
+def _from_root(path: Path) -> str:
+    """A path that means the same file in every clone."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
 def _up_to_date(build: Path) -> bool:
     try:
         files = json.loads((build / "files.json").read_text())
     except (OSError, ValueError):
         return False
-    return all(Path(name).is_file() and _sha256(Path(name)) == digest for name, digest in files.items())
+    paths = {ROOT / name: digest for name, digest in files.items()}
+    return all(path.is_file() and _sha256(path) == digest for path, digest in paths.items())
 
 
-def _build(
+def _discard_old(builds: list[Path]) -> None:
+    """All but the latest builds go, unless somebody runs one of them."""
+    for build in sorted(builds, key=lambda b: b.stat().st_mtime, reverse=True)[BUILDS_KEPT - 1 :]:
+        with suppress(BlockingIOError), (build / "in-use").open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(build)
+
+
+@contextmanager
+def _built(
     top: str,
     sources: list[Path],
     dirs: list[Path],
@@ -107,19 +126,20 @@ def _build(
     defines: Mapping[str, object],
     extra: Sequence[str],
     waves: bool,
-) -> Path:
+) -> Iterator[Path]:
+    """Directory of a build that is up to date, safe from being discarded meanwhile."""
     args = [*BUILD_ARGS, *BENCH_WAIVERS, *extra]
-    for directory in dirs:
-        args += ["-y", str(directory)]
     options = json.dumps(
         [
             top,
-            [str(s) for s in sources],
+            [_from_root(path) for path in (*sources, *dirs)],
             dict(parameters),
             dict(defines),
             args,
+            COMPILE,
             waves,
-            str(toolchain.verilator_root()),
+            toolchain.version("verilator"),
+            toolchain.cxx_version(),
             sys.version,
         ],
         sort_keys=True,
@@ -127,24 +147,32 @@ def _build(
     )
     home = toolchain.cache_dir() / "sim" / f"{top}-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
     with _lock(home.with_suffix(".lock")):
-        if _up_to_date(home):
-            return home
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
-        cocotb_runner.get_runner("verilator").build(
-            sources=sources,
-            hdl_toplevel=top,
-            parameters=dict(parameters),
-            defines=dict(defines),
-            includes=dirs,
-            build_args=args,
-            build_dir=home,
-            always=True,
-            waves=waves,
-            log_file=home / "build.log",
-        )
-        (home / "files.json").write_text(json.dumps({str(p): _sha256(p) for p in _read_by_verilator(home)}))
-    return home
+        builds = [path for path in home.glob("build-*") if path.is_dir()]
+        build = next(filter(_up_to_date, builds), None)
+        if build is None:
+            _discard_old(builds)
+            home.mkdir(parents=True, exist_ok=True)
+            build = Path(tempfile.mkdtemp(prefix="build-", dir=home))
+            for directory in dirs:
+                args += ["-y", str(directory)]
+            cocotb_runner.get_runner("verilator").build(
+                sources=sources,
+                hdl_toplevel=top,
+                parameters=dict(parameters),
+                defines=dict(defines),
+                includes=dirs,
+                build_args=args,
+                build_dir=build,
+                always=True,
+                waves=waves,
+                log_file=build / "build.log",
+            )
+            files = {_from_root(path): _sha256(path) for path in _read_by_verilator(build)}
+            (build / "files.json").write_text(json.dumps(files))
+        in_use = (build / "in-use").open("w")
+        fcntl.flock(in_use, fcntl.LOCK_SH)
+    with in_use:
+        yield build
 
 
 def run(
@@ -187,8 +215,10 @@ def run(
         **(env or {}),
     }
     cocotb_runner.MAX_PARALLEL_BUILD_JOBS = 2
-    with _tool_environment():
-        build = _build(top, sources, dirs, parameters or {}, defines or {}, build_args, waves)
+    with (
+        _tool_environment(),
+        _built(top, sources, dirs, parameters or {}, defines or {}, build_args, waves) as build,
+    ):
         work = Path(tempfile.mkdtemp(prefix=f"godwit-{top}-"))
         try:
             cocotb_runner.get_runner("verilator").test(
@@ -221,6 +251,7 @@ def _tool_environment():
         {key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools}
     )
     try:
+        os.environ["MAKEFLAGS"] += f" {COMPILE}"
         yield
     finally:
         os.environ.clear()

@@ -4,11 +4,7 @@
 from runner import run
 from test_csr import spec_for
 
-# The largest of the benches: the compiler takes minutes to optimise what runs for seconds.
-UNOPTIMISED = ("-CFLAGS", "-O0")
-
 
 def test_mmu(monkeypatch):
     rtl = spec_for(monkeypatch, 2, 16, 4)
-    packages = [rtl / "gw_csr_regs_pkg.sv"]
-    run("tb_mmu", "cocotb_mmu", here=__file__, packages=packages, build_args=UNOPTIMISED)
+    run("tb_mmu", "cocotb_mmu", here=__file__, packages=[rtl / "gw_csr_regs_pkg.sv"])
