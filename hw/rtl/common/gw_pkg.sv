@@ -56,6 +56,8 @@ package gw_pkg;
   typedef struct packed {
     src_t        src;
     tag_t        tag;
+    ctx_id_t     ctx;        // as in the request, for who keeps the answer
+    vpn_t        vpn;        // "
     ppn_t        ppn;        // frame of the 4 KiB page that was asked for, also inside larger pages
     page_order_t order;      // size of the mapping around it
     cluster_t    cluster;    // order < ClusterShift: pages of the cluster known to lie as far from their frames, with the

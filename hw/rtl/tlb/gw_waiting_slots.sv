@@ -217,7 +217,7 @@ module gw_waiting_slots #(
   assign retire_id = err_done_i ? err_done_id_i : rel_ax_o.id;
 
   logic unused;
-  assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.order,
+  assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.ctx, xlate_rsp_i.vpn, xlate_rsp_i.order,
                     xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global, answered.kind,
                     answered.cause, retire_id};
 

@@ -160,6 +160,8 @@ module gw_walk_decode #(
   assign rsp_d = '{
       src: req_i.src,
       tag: req_i.tag,
+      ctx: req_i.ctx,
+      vpn: req_i.vpn,
       ppn: ppn,
       order: order,
       cluster: cluster_t'(1) << req_i.vpn[ClusterShift-1:0],

@@ -128,6 +128,8 @@ module tb_translator #(
   assign rsp = '{
     src: '0,
     tag: rsp_tag,
+    ctx: '0,
+    vpn: '0,
     ppn: rsp_ppn,
     order: rsp_order,
     cluster: '1,
