@@ -5,13 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 13] = [
     "pt.c",
     "pt_change.c",
     "pt_check.c",
     "pt_entry.c",
     "pt_frames.c",
     "pt_map.c",
+    "range.c",
+    "range_alloc.c",
+    "range_bits.c",
+    "range_lock.c",
+    "range_map.c",
+    "range_query.c",
+    "range_search.c",
 ];
 
 fn main() {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Page tables shared by Godwit's runtime and driver.
+//! Page tables and contiguous ranges, shared by Godwit's runtime and driver.
 //!
 //! The decisions are in C (`core/`), because a kernel driver takes them, too; this crate compiles them and gives them a
-//! safe face: [`PageTable`] over any [`TableMemory`]. [`walker`] is an independent reader of the same tables.
+//! safe face: [`PageTable`] over any [`TableMemory`], [`Ranges`](range::Ranges) over any areas. [`walker`] is an
+//! independent reader of the same tables.
 #![deny(missing_docs)]
 
 mod error;
 #[allow(non_camel_case_types)]
 mod ffi;
+pub mod range;
+#[allow(non_camel_case_types)]
+pub mod range_ffi;
 mod table;
 mod types;
 pub mod walker;

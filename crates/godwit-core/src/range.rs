@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Contiguous ranges of physical memory from scattered areas: the safe face of `core/include/godwit/range.h`, which says
+//! what is promised about placement, exactness and threads.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_int, c_void};
+use std::fmt;
+
+use crate::range_ffi as ffi;
+
+/// Memory there is: `bytes` from physical address `base` on, on memory node `node`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Area {
+    /// Physical address of the first byte.
+    pub base: u64,
+    /// Length.
+    pub bytes: u64,
+    /// Memory node, or whatever areas are preferred by.
+    pub node: u32,
+}
+
+/// What is asked for; [`Request::new`] asks for nothing but a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Length in bytes, rounded up to granules.
+    pub bytes: u64,
+    /// A power of two, in bytes.
+    pub align: u64,
+    /// Lowest physical address that may be part of it.
+    pub min: u64,
+    /// Highest one, such as `0xffff_ffff` for a 32-bit peripheral.
+    pub max: u64,
+    /// Preferred node.
+    pub node: Option<u32>,
+    /// Whether to fail rather than take another node's memory.
+    pub strict: bool,
+}
+
+impl Request {
+    /// `bytes` anywhere.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            bytes,
+            align: 1,
+            min: 0,
+            max: u64::MAX,
+            node: None,
+            strict: false,
+        }
+    }
+
+    fn raw(&self) -> ffi::gw_range_request {
+        ffi::gw_range_request {
+            bytes: self.bytes,
+            align: self.align,
+            min: self.min,
+            max: self.max,
+            node: self.node.unwrap_or(ffi::GW_RANGE_ANY_NODE),
+            flags: if self.strict {
+                ffi::GW_RANGE_STRICT_NODE
+            } else {
+                0
+            },
+        }
+    }
+}
+
+/// What there was when memory did not suffice, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Why {
+    /// All that was free.
+    pub free: u64,
+    /// The largest free run.
+    pub largest: u64,
+    /// The largest free run within the limits of the request.
+    pub largest_placed: u64,
+}
+
+/// Kind of a failure. The words come from core/.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RangeErrorKind {
+    /// Areas overlap, wrap around, or hold no granule.
+    Areas,
+    /// The granule is not a legal power of two.
+    Granule,
+    /// The size is zero or too large to be rounded up.
+    Size,
+    /// The alignment is not a power of two.
+    Alignment,
+    /// Fewer bytes are free than asked for.
+    OutOfMemory,
+    /// Enough bytes are free, but not in one piece.
+    Fragmented,
+    /// A piece is large enough, but not within the limits.
+    Placement,
+    /// No piece has an aligned place.
+    Unaligned,
+    /// The address is in no area.
+    Foreign,
+    /// No range in use starts at the address.
+    NotAStart,
+    /// What follows the range is in use.
+    Busy,
+    /// The bitmaps contradict each other.
+    Corrupt,
+}
+
+/// A call that failed; nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeError {
+    status: c_int,
+    /// What there was, when memory did not suffice.
+    pub why: Option<Why>,
+}
+
+impl RangeError {
+    /// The kind.
+    pub fn kind(&self) -> RangeErrorKind {
+        match self.status {
+            ffi::GW_RANGE_EAREA => RangeErrorKind::Areas,
+            ffi::GW_RANGE_EGRANULE => RangeErrorKind::Granule,
+            ffi::GW_RANGE_ESIZE => RangeErrorKind::Size,
+            ffi::GW_RANGE_EALIGN => RangeErrorKind::Alignment,
+            ffi::GW_RANGE_ENOMEM => RangeErrorKind::OutOfMemory,
+            ffi::GW_RANGE_EFRAGMENT => RangeErrorKind::Fragmented,
+            ffi::GW_RANGE_EPLACE => RangeErrorKind::Placement,
+            ffi::GW_RANGE_EUNALIGNED => RangeErrorKind::Unaligned,
+            ffi::GW_RANGE_EFOREIGN => RangeErrorKind::Foreign,
+            ffi::GW_RANGE_ENOTSTART => RangeErrorKind::NotAStart,
+            ffi::GW_RANGE_EBUSY => RangeErrorKind::Busy,
+            _ => RangeErrorKind::Corrupt,
+        }
+    }
+}
+
+impl fmt::Display for RangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: always a string that lives as long as the program.
+        let reason = unsafe { CStr::from_ptr(ffi::gw_range_reason(self.status)) };
+        f.write_str(&reason.to_string_lossy())?;
+        match self.why {
+            Some(why) => write!(
+                f,
+                " ({} bytes free, the largest piece has {}, within the limits {})",
+                why.free, why.largest, why.largest_placed
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for RangeError {}
+
+fn checked(status: c_int, why: Option<Why>) -> Result<(), RangeError> {
+    let memory = matches!(
+        status,
+        ffi::GW_RANGE_ENOMEM
+            | ffi::GW_RANGE_EFRAGMENT
+            | ffi::GW_RANGE_EPLACE
+            | ffi::GW_RANGE_EUNALIGNED
+    );
+    match status {
+        ffi::GW_RANGE_OK => Ok(()),
+        _ => Err(RangeError {
+            status,
+            why: why.filter(|_| memory),
+        }),
+    }
+}
+
+/// A range in use or a free run, as [`Ranges::runs`] lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// Whether it is in use.
+    pub used: bool,
+    /// Physical address of the first byte.
+    pub pa: u64,
+    /// Length.
+    pub bytes: u64,
+}
+
+/// A moment's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RangeStats {
+    /// Bytes of all areas, in whole granules.
+    pub total: u64,
+    /// Free bytes.
+    pub free: u64,
+    /// The largest free run, bytes.
+    pub largest: u64,
+    /// Ranges in use.
+    pub ranges: u64,
+    /// Free runs.
+    pub free_runs: u64,
+    /// Areas after those that touch were joined.
+    pub spans: u64,
+}
+
+/// The allocator, with its own storage.
+#[derive(Debug)]
+pub struct Ranges {
+    range: Box<UnsafeCell<ffi::gw_range>>,
+    /// Bitmaps; `range` points into them.
+    storage: Vec<u64>,
+}
+
+// SAFETY: core/ promises that every call but the initialisation may be made by any number of threads.
+unsafe impl Sync for Ranges {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Ranges {}
+
+/// Waiting threads let others run: in user space the one that holds the lock may need this processor.
+pub extern "C" fn relax(looks: u32) {
+    if looks % 32 == 0 {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
+}
+
+impl Ranges {
+    /// All memory of `areas` is free. `granule` is a power of two from 16 bytes to 1 GiB.
+    pub fn new(areas: &[Area], granule: u64) -> Result<Self, RangeError> {
+        let raw: Vec<_> = areas
+            .iter()
+            .map(|area| ffi::gw_range_area {
+                base: area.base,
+                bytes: area.bytes,
+                node: area.node,
+            })
+            .collect();
+        let count = u32::try_from(raw.len()).map_err(|_| RangeError {
+            status: ffi::GW_RANGE_EAREA,
+            why: None,
+        })?;
+        if !granule.is_power_of_two() {
+            checked(ffi::GW_RANGE_EGRANULE, None)?;
+        }
+        let shift = granule.trailing_zeros();
+        let mut bytes = 0;
+        // SAFETY: `raw` has `count` elements.
+        checked(
+            unsafe { ffi::gw_range_storage(raw.as_ptr(), count, shift, &raw mut bytes) },
+            None,
+        )?;
+        let mut storage = vec![0u64; bytes.div_ceil(8)];
+        // SAFETY: a struct of integers and pointers that are not followed before the initialisation below.
+        let mut range = Box::new(UnsafeCell::new(unsafe {
+            std::mem::zeroed::<ffi::gw_range>()
+        }));
+        // SAFETY: the storage is as large as asked for, aligned, and lives as long as `range`; a Vec that is not
+        // resized does not move its elements.
+        checked(
+            unsafe {
+                ffi::gw_range_init(
+                    range.get(),
+                    raw.as_ptr(),
+                    count,
+                    shift,
+                    storage.as_mut_ptr().cast(),
+                    storage.len() * 8,
+                )
+            },
+            None,
+        )?;
+        range.get_mut().relax = Some(relax);
+        Ok(Self { range, storage })
+    }
+
+    /// The C struct, for code in C that shares the allocator.
+    pub fn raw(&self) -> *mut ffi::gw_range {
+        self.range.get()
+    }
+
+    /// Bytes of bitmaps.
+    pub fn metadata_bytes(&self) -> usize {
+        self.storage.len() * 8
+    }
+
+    /// Takes a range; its physical address.
+    pub fn alloc(&self, request: &Request) -> Result<u64, RangeError> {
+        let (mut pa, mut why) = (0, ffi::gw_range_why::default());
+        // SAFETY: initialised; all pointers are to locals.
+        let status =
+            unsafe { ffi::gw_range_alloc(self.raw(), &request.raw(), &raw mut pa, &raw mut why) };
+        checked(
+            status,
+            Some(Why {
+                free: why.free,
+                largest: why.largest,
+                largest_placed: why.largest_placed,
+            }),
+        )?;
+        Ok(pa)
+    }
+
+    /// Gives back the range that starts at `pa`; its length.
+    pub fn free(&self, pa: u64) -> Result<u64, RangeError> {
+        let mut bytes = 0;
+        // SAFETY: initialised.
+        checked(
+            unsafe { ffi::gw_range_free(self.raw(), pa, &raw mut bytes) },
+            None,
+        )?;
+        Ok(bytes)
+    }
+
+    /// Makes the range that starts at `pa` `bytes` long, where it is.
+    pub fn resize(&self, pa: u64, bytes: u64) -> Result<(), RangeError> {
+        // SAFETY: initialised.
+        checked(unsafe { ffi::gw_range_resize(self.raw(), pa, bytes) }, None)
+    }
+
+    /// The range in use that holds `pa`: its first address and length.
+    pub fn find(&self, pa: u64) -> Result<(u64, u64), RangeError> {
+        let (mut first, mut bytes) = (0, 0);
+        // SAFETY: initialised.
+        checked(
+            unsafe { ffi::gw_range_find(self.raw(), pa, &raw mut first, &raw mut bytes) },
+            None,
+        )?;
+        Ok((first, bytes))
+    }
+
+    /// The largest free run within `[min, max]`, in bytes.
+    pub fn largest_free(&self, min: u64, max: u64) -> u64 {
+        // SAFETY: initialised.
+        unsafe { ffi::gw_range_largest_free(self.raw(), min, max) }
+    }
+
+    /// Free bytes.
+    pub fn free_bytes(&self) -> u64 {
+        // SAFETY: initialised.
+        unsafe { ffi::gw_range_free_bytes(self.raw()) }
+    }
+
+    /// A moment's state.
+    pub fn stats(&self) -> RangeStats {
+        let mut raw = ffi::gw_range_stats::default();
+        // SAFETY: initialised.
+        unsafe { ffi::gw_range_stats(self.raw(), &raw mut raw) };
+        RangeStats {
+            total: raw.total,
+            free: raw.free,
+            largest: raw.largest,
+            ranges: raw.ranges,
+            free_runs: raw.free_runs,
+            spans: raw.spans,
+        }
+    }
+
+    /// Every range in use and every free run, in the order of addresses, at one moment.
+    pub fn runs(&self) -> Vec<Run> {
+        unsafe extern "C" fn push(ctx: *mut c_void, used: bool, pa: u64, bytes: u64) -> bool {
+            // SAFETY: `ctx` is the vector below, and nothing else uses it meanwhile.
+            unsafe { (*ctx.cast::<Vec<Run>>()).push(Run { used, pa, bytes }) };
+            true
+        }
+        let mut runs: Vec<Run> = Vec::new();
+        // SAFETY: initialised; `push` does not call the allocator.
+        unsafe { ffi::gw_range_walk(self.raw(), push, (&raw mut runs).cast()) };
+        runs
+    }
+
+    /// Whether the bitmaps agree with each other; if not, an address of the contradiction.
+    pub fn check(&self) -> Result<(), u64> {
+        let mut at = 0;
+        // SAFETY: initialised.
+        match unsafe { ffi::gw_range_check(self.raw(), &raw mut at) } {
+            ffi::GW_RANGE_OK => Ok(()),
+            _ => Err(at),
+        }
+    }
+}
