@@ -209,29 +209,30 @@ def test_builds_of_one_card_at_the_same_time_make_it_once(tmp_path):
     assert Path(answers[0][1]).is_file()
 
 
-def test_an_interrupted_build_leaves_nothing(tmp_path):
-    """Ctrl-C while the compiler runs: the process ends, so does the compiler, and the cache is as before."""
-    code = (
-        "import sys\nfrom godwit.card import build\nbuild.MAKE_OPTIONS = ('OPT_FAST=-O3',)\n"
-        "def say(what, done, total):\n    print(what, done, flush=True)\n"
-        "build.build(build.plan('tiny', ['translator.miss_entries=5']), progress=say)\n"
-    )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cancelled_build_leaves_nothing(tmp_path, number):
+    """Cancelled while the compiler runs: the command ends, so does the compiler, and the cache is as before."""
     env = {
         **os.environ,
         "GODWIT_CACHE": str(tmp_path),
         "PYTHONPATH": str(toolchain.root() / "python"),
         "CCACHE_DISABLE": "1",
     }
+    command = [sys.executable, "-m", "godwit", "card", "build", "--config", "tiny"]
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
+        [*command, "--set", "translator.miss_entries=5"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
     )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("compile"):
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "compile" in line:
             break
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
-    assert process.returncode != 0
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "cancelled\n")
     assert visible(tmp_path / "cards") == []
     deadline = time.monotonic() + 30
     while _running_in(tmp_path) and time.monotonic() < deadline:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``godwit``.
 
-Exit codes: 0 done, 1 an error or a failed check, 2 wrong use, 130 cancelled with Ctrl-C. With ``--json``
+Exit codes: 0 done, 1 an error or a failed check, 2 wrong use, 130 cancelled (Ctrl-C or SIGTERM). With ``--json``
 standard output holds one JSON document and nothing else; messages and progress go to standard error.
 ``GODWIT_DEBUG=1`` adds the traceback to an error.
 """

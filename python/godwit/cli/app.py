@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -52,8 +53,15 @@ def _options(
     pass
 
 
+def _end_like_ctrl_c(*_: object) -> None:
+    # The clean-up is not interrupted by the next one.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def run(args: list[str]) -> int:
     """Runs the command line `args`; returns the exit code."""
+    signal.signal(signal.SIGTERM, _end_like_ctrl_c)
     try:
         result = typer.main.get_command(app).main(args, prog_name="godwit", standalone_mode=False)
         code = result if isinstance(result, int) else 0
