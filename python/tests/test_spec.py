@@ -144,16 +144,25 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
     } == reference
 
 
-def test_the_hash_covers_registers_and_layout(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "old", "new", "same"),
+    [
+        ("layout.toml", 'doc = "valid"', 'doc = "present"', True),
+        ("regs/gw_mmu.rdl", 'desc = "Reads 0x4757."', 'desc = "Reads 0x4757: GW."', True),
+        ("regs/gw_mmu.rdl", "addrmap gw_mmu", "// the MMU\naddrmap gw_mmu", True),
+        ("layout.toml", "v = { value = 0,", "v = { value = 8,", False),
+        ("regs/gw_mmu.rdl", "spec_hash @ 0x4", "spec_hash @ 0x6", False),
+    ],
+)
+def test_the_hash_covers_what_registers_and_layout_mean(tmp_path, monkeypatch, name, old, new, same):
     before = layout.spec_hash()
     (tmp_path / "spec" / "regs").mkdir(parents=True)
-    for name in ("layout.toml", "regs/gw_mmu.rdl"):
-        (tmp_path / "spec" / name).write_bytes((toolchain.root() / "spec" / name).read_bytes())
+    for path in ("layout.toml", "regs/gw_mmu.rdl"):
+        text = (toolchain.root() / "spec" / path).read_text()
+        assert path != name or old in text
+        (tmp_path / "spec" / path).write_text(text.replace(old, new) if path == name else text)
     monkeypatch.setattr(layout, "root", lambda: tmp_path)
-    assert layout.spec_hash() == before
-    with (tmp_path / "spec" / "regs" / "gw_mmu.rdl").open("a") as file:
-        file.write("// changed\n")
-    assert layout.spec_hash() != before
+    assert (layout.spec_hash() == before) == same
 
 
 @pytest.mark.parametrize(

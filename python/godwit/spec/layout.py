@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,12 +99,25 @@ def _constant(group: str, kind: str, width: int | None, name: str, item: dict) -
     return constant
 
 
+WORDS = re.compile(r'//[^\n]*|(?:\w+->)?\b(?:name|desc)\s*=\s*"[^"]*"\s*;')
+"""What a register description tells people: comments, names and descriptions."""
+
+
 def spec_hash() -> int:
-    """32 bits that hardware and software compare: SHA-256 over layout.toml and the register description."""
-    digest = hashlib.sha256()
-    for name in ("layout.toml", "regs/gw_mmu.rdl"):
-        digest.update((root() / "spec" / name).read_bytes())
-    return int.from_bytes(digest.digest()[:4], "big")
+    """32 bits that hardware and software compare: SHA-256 over the values of layout.toml and the registers.
+
+    Wording is left out: a card and a program that differ in it still understand each other.
+    """
+    layout = tomllib.loads((root() / "spec" / "layout.toml").read_text(encoding="utf-8"))
+    registers = (root() / "spec" / "regs" / "gw_mmu.rdl").read_text(encoding="utf-8")
+    meaning = [json.dumps(_without_docs(layout), sort_keys=True), *WORDS.sub(" ", registers).split()]
+    return int.from_bytes(hashlib.sha256("\n".join(meaning).encode()).digest()[:4], "big")
+
+
+def _without_docs(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    return {key: _without_docs(value) for key, value in item.items() if key != "doc"}
 
 
 def load(path: Path | None = None) -> list[Group]:
@@ -116,7 +131,7 @@ def load(path: Path | None = None) -> list[Group]:
         )
         groups.append(Group(name, body["doc"], constants))
     fingerprint = Constant(
-        "spec", "hash", "value", spec_hash(), 32, "SHA-256 over layout.toml and the registers"
+        "spec", "hash", "value", spec_hash(), 32, "SHA-256 over the values of layout.toml and the registers"
     )
     return [*groups, Group("spec", "Which specification this was generated from", (fingerprint,))]
 
