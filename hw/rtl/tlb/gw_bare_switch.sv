@@ -34,10 +34,22 @@ module gw_bare_switch #(
   logic bare;
   assign bare = cfg_i.mode == gw_pkg::PortBare;
 
-  assign xlate_s_req_o = bare ? '0 : s_req_i;
-  assign xlate_m_rsp_o = bare ? '0 : m_rsp_i;
-  assign m_req_o = bare ? s_req_i : xlate_m_req_i;
-  assign s_rsp_o = bare ? m_rsp_i : xlate_s_rsp_i;
+  // Data needs no choice: the translator passes it on unchanged, and what is not valid is not looked at.
+  always_comb begin
+    xlate_s_req_o = s_req_i;
+    xlate_m_rsp_o = m_rsp_i;
+    m_req_o = xlate_m_req_i;
+    s_rsp_o = xlate_s_rsp_i;
+    if (bare) begin
+      {xlate_s_req_o.aw_valid, xlate_s_req_o.w_valid, xlate_s_req_o.ar_valid} = '0;
+      {xlate_m_rsp_o.b_valid, xlate_m_rsp_o.r_valid} = '0;
+      {m_req_o.aw, m_req_o.aw_valid} = {s_req_i.aw, s_req_i.aw_valid};
+      {m_req_o.ar, m_req_o.ar_valid} = {s_req_i.ar, s_req_i.ar_valid};
+      {m_req_o.w_valid, m_req_o.b_ready, m_req_o.r_ready} = {s_req_i.w_valid, s_req_i.b_ready, s_req_i.r_ready};
+      {s_rsp_o.aw_ready, s_rsp_o.w_ready, s_rsp_o.ar_ready} = {m_rsp_i.aw_ready, m_rsp_i.w_ready, m_rsp_i.ar_ready};
+      {s_rsp_o.b, s_rsp_o.b_valid, s_rsp_o.r_valid} = {m_rsp_i.b, m_rsp_i.b_valid, m_rsp_i.r_valid};
+    end
+  end
 
   logic unused_cfg;
   assign unused_cfg = ^cfg_i.ctx;

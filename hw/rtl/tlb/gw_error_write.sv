@@ -61,18 +61,25 @@ module gw_error_write #(
 
   assign in_ready_o = !entries_q[Entries-1].valid;
 
+  // With nothing held there is nothing to compare: in simulation these loops are the work of this block.
+  logic any;
+  assign any = entries_q[0].valid;
+
   always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) begin
-      mine[i] = entries_q[i].valid && entries_q[i].id == mem_id_i;
-      turn[i] = entries_q[i].valid && entries_q[i].earlier == '0;
+    mine = '0;
+    turn = '0;
+    eligible = '0;
+    if (any) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        mine[i] = entries_q[i].valid && entries_q[i].id == mem_id_i;
+        turn[i] = entries_q[i].valid && entries_q[i].earlier == '0;
+        eligible[i] = turn[i] && entries_q[i].swallowed;
+      end
     end
   end
   assign block_o = |(mine & turn) || (out_valid_q && out_id_q == mem_id_i);
 
   // Oldest first: for entries of one ID that is their order.
-  always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) eligible[i] = turn[i] && entries_q[i].swallowed;
-  end
   assign pick = eligible & (~eligible + 1'b1);
   assign pop = |eligible && (!out_valid_q || b_ready_i);
 
@@ -85,13 +92,15 @@ module gw_error_write #(
       earlier: in_earlier_i - CountWidth'(mem_done_i && mem_id_i == in_id_i)
     };
     found = 1'b0;
-    for (int unsigned i = 0; i < Entries; i++) begin
-      updated[i] = entries_q[i];
-      updated[i].old = entries_q[i].old || inval_valid_i;
-      updated[i].earlier = entries_q[i].earlier - CountWidth'(mem_done_i && mine[i]);
-      if (swallowed_i && entries_q[i].valid && !entries_q[i].swallowed && !found) begin
-        updated[i].swallowed = 1'b1;
-        found = 1'b1;
+    updated = entries_q;
+    if (any) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        updated[i].old = entries_q[i].old || inval_valid_i;
+        updated[i].earlier = entries_q[i].earlier - CountWidth'(mem_done_i && mine[i]);
+        if (swallowed_i && entries_q[i].valid && !entries_q[i].swallowed && !found) begin
+          updated[i].swallowed = 1'b1;
+          found = 1'b1;
+        end
       end
     end
   end
@@ -101,18 +110,22 @@ module gw_error_write #(
   always_comb begin
     entries_d = updated;
     gone = 1'b0;
-    for (int unsigned i = 0; i < Entries; i++) begin
-      gone |= pop && pick[i];
-      if (gone) begin
-        if (i + 1 < Entries) entries_d[i] = updated[i+1];
-        else entries_d[i].valid = 1'b0;
+    if (pop) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        gone |= pick[i];
+        if (gone) begin
+          if (i + 1 < Entries) entries_d[i] = updated[i+1];
+          else entries_d[i].valid = 1'b0;
+        end
       end
     end
     appended = 1'b0;
-    for (int unsigned i = 0; i < Entries; i++) begin
-      if (incoming.valid && !entries_d[i].valid && !appended) begin
-        entries_d[i] = incoming;
-        appended = 1'b1;
+    if (incoming.valid) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        if (!entries_d[i].valid && !appended) begin
+          entries_d[i] = incoming;
+          appended = 1'b1;
+        end
       end
     end
   end
@@ -124,7 +137,7 @@ module gw_error_write #(
       out_old_q <= 1'b0;
       out_id_q <= '0;
     end else begin
-      entries_q <= entries_d;
+      if (any || incoming.valid) entries_q <= entries_d;
       if (pop) begin
         out_valid_q <= 1'b1;
         out_old_q <= inval_valid_i;
@@ -146,7 +159,9 @@ module gw_error_write #(
 
   always_comb begin
     old_o = out_valid_q && out_old_q;
-    for (int unsigned i = 0; i < Entries; i++) old_o |= entries_q[i].valid && entries_q[i].old;
+    if (any) begin
+      for (int unsigned i = 0; i < Entries; i++) old_o |= entries_q[i].valid && entries_q[i].old;
+    end
   end
 
   `GW_INVARIANT(SwallowedHasEntry_A, !swallowed_i || found)

@@ -28,7 +28,9 @@ module gw_l1_tlb #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  /// Lookup. `use_i`: the match is used in this cycle and counts for replacement.
+  /// Lookup; without `lookup_valid_i` nothing is compared and nothing hits. `use_i`: the match is
+  /// used in this cycle and counts for replacement.
+  input  logic            lookup_valid_i,
   input  gw_pkg::ctx_id_t lookup_ctx_i,
   input  gw_pkg::vpn_t    lookup_vpn_i,
   input  logic            use_i,
@@ -89,14 +91,17 @@ module gw_l1_tlb #(
   always_comb begin
     base = '0;
     low_bits = '0;
-    for (int unsigned i = 0; i < Entries; i++) begin
-      match[i] = valid_q[i] && same_page(
-        lookup_ctx_i, entries_q[i].ctx,
-        tag_vpn_t'(lookup_vpn_i), entries_q[i].vpn, entries_q[i].mask
-      );
-      if (match[i]) begin
-        base |= entries_q[i].ppn;
-        low_bits |= entries_q[i].mask;
+    match = '0;
+    if (lookup_valid_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        match[i] = valid_q[i] && same_page(
+          lookup_ctx_i, entries_q[i].ctx,
+          tag_vpn_t'(lookup_vpn_i), entries_q[i].vpn, entries_q[i].mask
+        );
+        if (match[i]) begin
+          base |= entries_q[i].ppn;
+          low_bits |= entries_q[i].mask;
+        end
       end
     end
   end
@@ -129,24 +134,30 @@ module gw_l1_tlb #(
   mask_t inval_mask;
   assign inval_mask = pages_inside(inval_i.order);
   always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) begin
-      unique case (inval_i.scope)
-        gw_pkg::InvalRange: covered[i] = !entries_q[i].is_global && same_page(
-          inval_i.ctx, entries_q[i].ctx,
-          tag_vpn_t'(inval_i.vpn), entries_q[i].vpn, entries_q[i].mask | inval_mask
-        );
-        gw_pkg::InvalContext: covered[i] = !entries_q[i].is_global && inval_i.ctx == entries_q[i].ctx;
-        default: covered[i] = 1'b1;
-      endcase
+    covered = '0;
+    if (inval_valid_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        unique case (inval_i.scope)
+          gw_pkg::InvalRange: covered[i] = !entries_q[i].is_global && same_page(
+            inval_i.ctx, entries_q[i].ctx,
+            tag_vpn_t'(inval_i.vpn), entries_q[i].vpn, entries_q[i].mask | inval_mask
+          );
+          gw_pkg::InvalContext: covered[i] = !entries_q[i].is_global && inval_i.ctx == entries_q[i].ctx;
+          default: covered[i] = 1'b1;
+        endcase
+      end
     end
   end
 
   always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) begin
-      overlap[i] = valid_q[i] && same_page(
-        fill_q.ctx, entries_q[i].ctx,
-        fill_q.vpn, entries_q[i].vpn, entries_q[i].mask | fill_q.mask
-      );
+    overlap = '0;
+    if (fill_valid_q) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        overlap[i] = valid_q[i] && same_page(
+          fill_q.ctx, entries_q[i].ctx,
+          fill_q.vpn, entries_q[i].vpn, entries_q[i].mask | fill_q.mask
+        );
+      end
     end
   end
 

@@ -52,10 +52,13 @@ module gw_line_table #(
   logic [Lines-1:0] match, ok, alloc_mask, ret_mask, drop_mask;
 
   always_comb begin
+    match = '0;
     hit_slot_o = '0;
-    for (int unsigned i = 0; i < Lines; i++) begin
-      match[i] = valid_q[i] && line_q[i] == line_i;
-      if (match[i]) hit_slot_o |= SlotWidth'(i);
+    if (used_i) begin
+      for (int unsigned i = 0; i < Lines; i++) begin
+        match[i] = valid_q[i] && line_q[i] == line_i;
+        if (match[i]) hit_slot_o |= SlotWidth'(i);
+      end
     end
   end
   assign hit_o = match != '0;

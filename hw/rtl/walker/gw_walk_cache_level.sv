@@ -47,13 +47,24 @@ module gw_walk_cache_level #(
   logic victim_valid;
 
   always_comb begin
+    match = '0;
     match_idx = '0;
+    if (used_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        match[i] = valid_q[i] && tag_q[i] == tag_i;
+        if (match[i]) match_idx |= IdxWidth'(i);
+      end
+    end
+  end
+
+  always_comb begin
+    fill_match = '0;
     fill_match_idx = '0;
-    for (int unsigned i = 0; i < Entries; i++) begin
-      match[i] = valid_q[i] && tag_q[i] == tag_i;
-      fill_match[i] = valid_q[i] && tag_q[i] == fill_tag_i;
-      if (match[i]) match_idx |= IdxWidth'(i);
-      if (fill_match[i]) fill_match_idx |= IdxWidth'(i);
+    if (fill_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        fill_match[i] = valid_q[i] && tag_q[i] == fill_tag_i;
+        if (fill_match[i]) fill_match_idx |= IdxWidth'(i);
+      end
     end
   end
 

@@ -51,6 +51,13 @@ def config_package(config: Config) -> str:
     return "\n".join([head, origin, "package gw_config_pkg;", *lines, "endpackage", ""])
 
 
+def shared_package(root: Path) -> Path:
+    """`gw_spec_pkg` of a source tree, up to date: the one generated file that blocks read on their own, outside a card."""
+    path = root / "build" / "spec" / "sv" / "gw_spec_pkg.sv"
+    write_if_changed(path, layout.systemverilog(layout.load()))
+    return path
+
+
 def generate_rtl(out: Path, config: Config) -> None:
     """The SystemVerilog of one configuration, and the C constants: what a card build needs."""
     groups = layout.load()
