@@ -149,7 +149,7 @@ module tb_translator #(
   assign s_req = '{
     aw: {s_axi_awid, s_axi_awaddr, s_axi_awlen, s_axi_awsize, s_axi_awburst, s_aw_attr},
     aw_valid: s_axi_awvalid,
-    w: {s_axi_wdata, s_axi_wstrb, s_axi_wlast},
+    w: '{data: s_axi_wdata, strb: s_axi_wstrb, last: s_axi_wlast},
     w_valid: s_axi_wvalid,
     b_ready: s_axi_bready,
     ar: {s_axi_arid, s_axi_araddr, s_axi_arlen, s_axi_arsize, s_axi_arburst, s_ar_attr},
@@ -159,7 +159,10 @@ module tb_translator #(
   assign s_axi_arready = s_rsp.ar_ready;
   assign s_axi_awready = s_rsp.aw_ready;
   assign s_axi_wready = s_rsp.w_ready;
-  assign {s_axi_rid, s_axi_rdata, s_axi_rresp, s_axi_rlast} = s_rsp.r;
+  assign s_axi_rid = s_rsp.r.id;
+  assign s_axi_rdata = s_rsp.r.data;
+  assign s_axi_rresp = s_rsp.r.resp;
+  assign s_axi_rlast = s_rsp.r.last;
   assign s_axi_rvalid = s_rsp.r_valid;
   assign {s_axi_bid, s_axi_bresp} = s_rsp.b;
   assign s_axi_bvalid = s_rsp.b_valid;
@@ -168,7 +171,9 @@ module tb_translator #(
   assign m_axi_arvalid = m_req.ar_valid;
   assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_aw_attr} = m_req.aw;
   assign m_axi_awvalid = m_req.aw_valid;
-  assign {m_axi_wdata, m_axi_wstrb, m_axi_wlast} = m_req.w;
+  assign m_axi_wdata = m_req.w.data;
+  assign m_axi_wstrb = m_req.w.strb;
+  assign m_axi_wlast = m_req.w.last;
   assign m_axi_wvalid = m_req.w_valid;
   assign m_axi_bready = m_req.b_ready;
   assign m_axi_rready = m_req.r_ready;
@@ -178,7 +183,7 @@ module tb_translator #(
     b: {m_axi_bid, m_axi_bresp},
     b_valid: m_axi_bvalid,
     ar_ready: m_axi_arready,
-    r: {m_axi_rid, m_axi_rdata, m_axi_rresp, m_axi_rlast},
+    r: '{id: m_axi_rid, data: m_axi_rdata, resp: m_axi_rresp, last: m_axi_rlast},
     r_valid: m_axi_rvalid
   };
 
