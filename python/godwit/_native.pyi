@@ -6,6 +6,8 @@ from typing import Any, Self
 from typing_extensions import Buffer as SupportsBuffer
 
 __version__: str
+SPEC_HASH: int
+"""Of the specification it was built from; a card of another one is refused."""
 
 class GodwitError(Exception): ...
 class DeviceError(GodwitError): ...

@@ -258,6 +258,19 @@ def _native_module():
         ) from None
 
 
+def _require_this_spec() -> None:
+    """A card built now would be refused by a native module built from another spec/."""
+    from godwit.spec import layout
+
+    native, tree = _native_module().SPEC_HASH, layout.spec_hash()
+    if native != tree:
+        raise SetupError(
+            "the native module was built from another specification than this source tree has",
+            found=f"{native:08x} there, {tree:08x} in spec/",
+            hint="make demo builds it again",
+        )
+
+
 def _library(
     device: str,
     overrides: Sequence[str],
@@ -284,5 +297,5 @@ def _library(
     config.load(name, tuple(overrides))
     for kernel in kernels:
         cards.brought_kernel(kernel)
-    _native_module()  # said before a build of minutes, not after it
+    _require_this_spec()  # said before a build of minutes, not after it
     return cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress).library

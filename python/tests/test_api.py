@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import godwit
+from godwit.errors import SetupError
 
 
 def split(
@@ -310,3 +311,14 @@ def test_back_pressure_changes_cycles_but_no_result(library, seed):
         matches, rest = split(card, card.put(array), "<=", 1000)
     assert matches == [n for n in range(1001) if n % 7]
     assert sorted(matches + rest) == list(range(2000))
+
+
+def test_a_native_module_of_another_specification_is_named_before_a_card_is_built(monkeypatch, tmp_path):
+    from godwit import _native
+
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(_native, "SPEC_HASH", _native.SPEC_HASH ^ 1)
+    with pytest.raises(SetupError, match="another specification") as raised:
+        godwit.open("sim:tiny")
+    assert "make demo" in str(raised.value.hint)
+    assert list(tmp_path.iterdir()) == []

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SPEC_HASH", godwit::layout::SPEC_HASH)?;
     module.add_class::<card::Card>()?;
     module.add_class::<context::Context>()?;
     module.add_class::<buffer::Buffer>()?;
