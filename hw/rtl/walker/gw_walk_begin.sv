@@ -15,7 +15,7 @@ module gw_walk_begin #(
   parameter int unsigned NumContexts = 16,
   /// Width of a waiter's number.
   parameter int unsigned IdWidth = 6,
-  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
   parameter type step_t = logic
 ) (
   input logic clk_i,
@@ -36,13 +36,14 @@ module gw_walk_begin #(
   input gw_pkg::ctx_id_t fill_ctx_i,
   input gw_pkg::vpn_t fill_vpn_i,
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
 );
 
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
-  logic fault, hit;
+  logic fault, hit, cache_global;
   logic [2:0] root_level, cache_level;
   ppn_t root, cache_ppn, base;
   cause_t cause;
@@ -74,12 +75,14 @@ module gw_walk_begin #(
     .used_i(accept_i),
     .hit_o(hit),
     .level_o(cache_level),
+    .global_o(cache_global),
     .ppn_o(cache_ppn),
     .fill_i,
     .fill_level_i,
     .fill_ctx_i,
     .fill_vpn_i,
     .fill_pointer_i,
+    .fill_global_i,
     .fill_ppn_i
   );
 
@@ -91,6 +94,7 @@ module gw_walk_begin #(
     step_o.waiter = id_i;
     step_o.fault = fault;
     step_o.cause = cause;
+    step_o.is_global = hit && cache_global;
     step_o.level = hit ? cache_level : root_level;
     index = '0;
     for (int unsigned l = 0; l < Levels; l++) begin

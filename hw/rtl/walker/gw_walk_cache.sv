@@ -26,15 +26,18 @@ module gw_walk_cache #(
   input logic used_i,
   output logic hit_o,
   output logic [2:0] level_o,
+  /// An entry on the way to the table says that everything below is global.
+  output logic global_o,
   output gw_pkg::ppn_t ppn_o,
   input logic fill_i,
   /// Level of the table the line is from, 1 or more.
   input logic [2:0] fill_level_i,
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
 );
 
-  logic [Levels-1:1] hit;
+  logic [Levels-1:1] hit, is_global;
   gw_pkg::ppn_t [Levels-1:1] ppn;
 
   for (genvar l = 1; l < Levels; l++) begin : gen_level
@@ -54,10 +57,12 @@ module gw_walk_cache #(
       .sel_i(vpn_i[TagLsb-1:SelLsb]),
       .used_i,
       .hit_o(hit[l]),
+      .global_o(is_global[l]),
       .ppn_o(ppn[l]),
       .fill_i(fill_i && fill_level_i == 3'(l)),
       .fill_tag_i({fill_ctx_i, fill_vpn_i[TagMsb:TagLsb]}),
       .fill_pointer_i,
+      .fill_global_i,
       .fill_ppn_i
     );
   end
@@ -65,10 +70,12 @@ module gw_walk_cache #(
   assign hit_o = hit != '0 && !flush_i;
   always_comb begin
     level_o = '0;
+    global_o = 1'b0;
     ppn_o = '0;
     for (int unsigned l = Levels - 1; l >= 1; l--) begin
       if (hit[l]) begin
         level_o = 3'(l - 1);
+        global_o = is_global[l];
         ppn_o = ppn[l];
       end
     end

@@ -4,7 +4,8 @@
 // eight tables of the level below.
 //
 // Contract
-// - Lookup: combinational from `tag_i` (which line) and `sel_i` (which pointer of it); `hit_o` with the table's frame.
+// - Lookup: combinational from `tag_i` (which line) and `sel_i` (which pointer of it); `hit_o` with the table's frame
+//   and whether what it maps is global.
 // - `used_i` tells that the lookup was a request's own (for the replacement).
 // - Fill: an entry with the same tag is replaced by the line given, else the one gw_victim chooses. Visible in the next cycle.
 // - `flush_i` drops everything; it wins over a fill in the same cycle.
@@ -23,11 +24,13 @@ module gw_walk_cache_level #(
   input logic [$clog2(gw_spec_pkg::PtLineEntries)-1:0] sel_i,
   input logic used_i,
   output logic hit_o,
+  output logic global_o,
   output gw_pkg::ppn_t ppn_o,
   input logic fill_i,
   input logic [TagWidth-1:0] fill_tag_i,
-  /// Which of the line's entries are pointers, and where they point.
+  /// Which of the line's entries are pointers, which map globally (by themselves or from above), and where they point.
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
 );
 
@@ -37,6 +40,7 @@ module gw_walk_cache_level #(
   localparam int unsigned IdxWidth = (Entries > 1) ? $clog2(Entries) : 1;
   typedef struct packed {
     logic [PtLineEntries-1:0] pointer;
+    logic [PtLineEntries-1:0] is_global;
     ppn_t [PtLineEntries-1:0] ppn;
   } line_t;
 
@@ -71,6 +75,7 @@ module gw_walk_cache_level #(
   line_t line;
   assign line = line_q[match_idx];
   assign hit_o = match != '0 && line.pointer[sel_i];
+  assign global_o = line.is_global[sel_i];
   assign ppn_o = line.ppn[sel_i];
 
   gw_victim #(
@@ -102,7 +107,7 @@ module gw_walk_cache_level #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (fill_i) line_q[fill_idx] <= '{pointer: fill_pointer_i, ppn: fill_ppn_i};
+    if (fill_i) line_q[fill_idx] <= '{pointer: fill_pointer_i, is_global: fill_global_i, ppn: fill_ppn_i};
   end
 
   `GW_INVARIANT(OneMatch_A, $onehot0(match) && $onehot0(fill_match))

@@ -7,13 +7,14 @@
 // - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
 //   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again.
 // - The answer of a waiter that saw an invalidation, up to the answer's own cycle, is not cacheable, and fills no cache.
+// - A 4 KiB page's answer covers the neighbours that its line shows to be mapped alike (gw_pte_cluster).
 `include "gw_assert.svh"
 
 module gw_walk_decode #(
   parameter int unsigned Levels = 4,
   parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
-  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
@@ -47,6 +48,7 @@ module gw_walk_decode #(
   output gw_pkg::ctx_id_t fill_ctx_o,
   output gw_pkg::vpn_t fill_vpn_o,
   output logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_o,
+  output logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_o,
   output gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_o,
   /// The waiter is done; its answer is on the bus in the next cycle.
   output logic release_o,
@@ -102,6 +104,10 @@ module gw_walk_decode #(
     .perm_o(perm)
   );
 
+  // Global if the leaf or any entry on the way to it says so.
+  logic is_global;
+  assign is_global = step_i.is_global || line[step_i.index][PteG];
+
   logic good, next_level, look_again, final_fault;
   cause_t cause;
   assign good = !step_i.fault && !read_error && (pointer || leaf);
@@ -130,6 +136,7 @@ module gw_walk_decode #(
     again_o = step_i;
     again_o.retry = look_again;
     if (next_level) begin
+      again_o.is_global = is_global;
       again_o.level = below;
       {again_o.line, again_o.index} = {ppn, below_index};
     end
@@ -142,15 +149,28 @@ module gw_walk_decode #(
   assign fill_level_o = step_i.level;
   assign fill_ctx_o = req_i.ctx;
   assign fill_vpn_o = req_i.vpn;
+  logic [PtLineEntries-1:0] line_leaf;
   for (genvar i = 0; i < PtLineEntries; i++) begin : gen_fill
-    logic unused_leaf;
     gw_pte_kind u_kind (
       .pte_i(line[i]),
       .pointer_o(fill_pointer_o[i]),
-      .leaf_o(unused_leaf)
+      .leaf_o(line_leaf[i])
     );
+    assign fill_global_o[i] = step_i.is_global || line[i][PteG];
     assign fill_ppn_o[i] = line[i][PtePpnLsb +: PtePpnWidth];
   end
+
+  page_order_t cluster_order;
+  cluster_t cluster, page_alone;
+  gw_pte_cluster u_cluster (
+    .line_i(line),
+    .leaf_i(line_leaf),
+    .is_global_i(step_i.is_global),
+    .page_i(req_i.vpn[ClusterShift-1:0]),
+    .order_o(cluster_order),
+    .cluster_o(cluster)
+  );
+  assign page_alone = cluster_t'(1) << req_i.vpn[ClusterShift-1:0];
 
   xlate_rsp_t rsp_d, rsp_q;
   logic rsp_valid_q, rsp_stale_q;
@@ -163,10 +183,10 @@ module gw_walk_decode #(
       ctx: req_i.ctx,
       vpn: req_i.vpn,
       ppn: ppn,
-      order: order,
-      cluster: cluster_t'(1) << req_i.vpn[ClusterShift-1:0],
+      order: (order == '0) ? cluster_order : order,
+      cluster: (order == '0) ? cluster : page_alone,
       perm: perm,
-      is_global: 1'b0,
+      is_global: is_global,
       cacheable: !stale_i && !final_fault,
       fault: final_fault,
       cause: cause

@@ -15,7 +15,7 @@ module gw_walk_step #(
   parameter int unsigned Requests = 64,
   /// Line slots.
   parameter int unsigned Lines = 32,
-  /// A step of a walk: waiter, fault, cause, retry, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),

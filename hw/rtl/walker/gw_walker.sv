@@ -89,6 +89,7 @@ module gw_walker #(
     logic fault;  // needs no line: `cause` is the answer
     cause_t cause;
     logic retry;  // second look at the same entry
+    logic is_global;  // by a table above
     logic [2:0] level;
     logic [LineWidth-1:0] line;
     logic [EntryIdxWidth-1:0] index;
@@ -103,7 +104,7 @@ module gw_walker #(
   logic [2:0] fill_level;
   ctx_id_t fill_ctx;
   vpn_t fill_vpn;
-  logic [PtLineEntries-1:0] fill_pointer;
+  logic [PtLineEntries-1:0] fill_pointer, fill_global;
   ppn_t [PtLineEntries-1:0] fill_ppn;
 
   assign req_ready_o = free_valid && slice_ready;
@@ -130,6 +131,7 @@ module gw_walker #(
     .fill_ctx_i(fill_ctx),
     .fill_vpn_i(fill_vpn),
     .fill_pointer_i(fill_pointer),
+    .fill_global_i(fill_global),
     .fill_ppn_i(fill_ppn)
   );
 
@@ -284,6 +286,7 @@ module gw_walker #(
     .fill_ctx_o(fill_ctx),
     .fill_vpn_o(fill_vpn),
     .fill_pointer_o(fill_pointer),
+    .fill_global_o(fill_global),
     .fill_ppn_o(fill_ppn),
     .release_o(release_id),
     .rsp_valid_o,

@@ -12,6 +12,7 @@ from page_tables import (
     STORE_ACCESS,
     A,
     D,
+    G,
     Memory,
     N,
     R,
@@ -20,6 +21,7 @@ from page_tables import (
     X,
     canonical,
     napot,
+    neighbour,
     pte,
 )
 from walker_bench import Bench, Request
@@ -49,17 +51,20 @@ class Space:
     """
 
     def __init__(self, rng, contexts):
-        self.rng, self.memory = rng, Memory()
+        self.rng = rng
+        self.memory = Memory(pointer_flags=lambda: V | G if rng.random() < 0.1 else V)
         self.mode = {ctx: rng.choice(MODES) for ctx in range(contexts)}
         self.root = {ctx: self.memory.frame() for ctx in range(contexts)}
         self.pages = {ctx: [] for ctx in range(contexts)}
         self.history = {}
+        # Runs of pages lie as far from their frames, aligned to the line or not.
+        self.distance = {ctx: rng.getrandbits(30) * rng.choice([1, 8]) for ctx in range(contexts)}
         # (ctx, level, first bits of vpn): not to be linked again before the invalidation is acknowledged.
         self.unlinked = set()
         for ctx in range(contexts):
             self._fill(ctx)
         for ctx, pages in self.pages.items():
-            for vpn in pages:
+            for vpn in {page & ~7 | i for page in pages for i in range(8)}:
                 self.history[ctx, vpn] = [(-1, self._now(ctx, vpn, False), self._now(ctx, vpn, True))]
 
     def _levels(self, ctx):
@@ -93,15 +98,25 @@ class Space:
             entry = napot(rng.getrandbits(44), rng.choice([LEAF, LEAF & ~D]))
             for i in range(16):
                 self.memory.write(table, vpn & 0x1F0 | i, entry)
-        elif level == 0 or self.memory.read(table, vpn >> 9 * level & 511) == 0:
+        elif level == 0:
+            for page in range(vpn, min(vpn + rng.choice([1, 2, 8]), (vpn | 511) + 1)):
+                self.memory.write(table, page & 511, self._leaf(ctx, page))
+        elif self.memory.read(table, vpn >> 9 * level & 511) == 0:
             self.memory.write(table, vpn >> 9 * level & 511, some_entry(rng, level))
+
+    def _leaf(self, ctx, vpn):
+        if self.rng.random() < 0.6:
+            return pte(vpn + self.distance[ctx] & (1 << 44) - 1, self.rng.choice([LEAF] * 8 + [LEAF & ~D, LEAF | G]))
+        return some_entry(self.rng, 0)
 
     def _now(self, ctx, vpn, write):
         return self.memory.walk(self.mode[ctx], self.root[ctx], MAX_LEVELS, vpn, write)
 
-    def note(self, cycle):
-        """Records what changed in `cycle`: it holds for reads accepted from that cycle on."""
+    def note(self, cycle, changed):
+        """Records what changed in `cycle` in a context: it holds for reads accepted from that cycle on."""
         for (ctx, vpn), states in self.history.items():
+            if ctx != changed:
+                continue
             state = self._now(ctx, vpn, False), self._now(ctx, vpn, True)
             if states[-1][1:] != state:
                 states.append((cycle, *state))
@@ -126,8 +141,8 @@ class Space:
             ppn = entry >> 10 & (1 << 44) - 1
         if take_away or not self.memory.read(ppn, vpn & 511) & V:
             gone = take_away and self.rng.random() < 0.5
-            self.memory.write(ppn, vpn & 511, 0 if gone else some_entry(self.rng, 0))
-        self.note(cycle)
+            self.memory.write(ppn, vpn & 511, 0 if gone else self._leaf(ctx, vpn))
+        self.note(cycle, ctx)
 
     def unlink_table(self, cycle):
         """Takes one leaf table away; its entries stay as they are until the invalidation is acknowledged."""
@@ -144,15 +159,33 @@ class Space:
                 self.memory.write(ppn, vpn >> 9 & 511, 0)
                 self.unlinked.add((ctx, 1, vpn >> 9))
             ppn = entry >> 10 & (1 << 44) - 1
-        self.note(cycle)
+        self.note(cycle, ctx)
 
-    def allowed(self, request, since, fresh):
-        """Answers that some state of [since, answered] gives, faults only from [fresh, answered]."""
-        states = self.history.get((request.ctx, request.vpn))
+    def allowed(self, request, vpn, since, fresh):
+        """Answers for a page that some state of [since, answered] gives, faults only from [fresh, answered]."""
+        states = self.history[request.ctx, vpn]
         which = 2 if request.write else 1
         ends = [s[0] for s in states[1:]] + [1 << 60]
         begun = [(s[which], end) for s, end in zip(states, ends, strict=True) if s[0] <= request.answered]
         return {a for a, end in begun if end > (since if a.cause is None else fresh)}
+
+
+def check_cover(space, r, since, *, exact):
+    """Every page that the answer covers is mapped alike: by the tables as they are, or as they were at some time."""
+    pages = {r.vpn & ~15 | i for i in range(16) if r.cluster >> i & 1}
+    if exact:
+        around = space.memory.around(space.mode[r.ctx], space.root[r.ctx], MAX_LEVELS, r.vpn)
+        assert (r.order, r.cluster) == around, r
+        return
+    assert r.vpn in pages
+    if r.answer.order:
+        assert pages == {r.vpn}, r
+        return
+    group = {q for q in range(r.vpn & ~7, (r.vpn & ~7) + 8) if q >> r.order == r.vpn >> r.order}
+    assert group <= pages and (r.answer.ppn ^ r.vpn) & (1 << r.order) - 1 == 0, r
+    for page in pages - {r.vpn}:
+        seen = space.allowed(r, page, since, r.accepted)
+        assert neighbour(r.answer, r.vpn, page) in seen, f"{r}: {space.history[r.ctx, page]}"
 
 
 async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
@@ -194,12 +227,16 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
     while b.busy:
         await b.step()
 
+    widened = 0
     for r in requests:
         since = max([p for p in b.pulses if p <= r.accepted], default=-1)
         assert not (errors == 0 and r.answer.cause in (LOAD_ACCESS, STORE_ACCESS))
         if errors and r.answer.cause == (STORE_ACCESS if r.write else LOAD_ACCESS):
             continue
-        assert r.answer in space.allowed(r, since, r.accepted), f"{r}: {space.history[r.ctx, r.vpn]}"
+        assert r.answer in space.allowed(r, r.vpn, since, r.accepted), f"{r}: {space.history[r.ctx, r.vpn]}"
+        if r.answer.cause is None:
+            check_cover(space, r, since, exact=not changes)
+            widened += r.cluster.bit_count() > 1
         stale = any(r.accepted < p <= r.answered for p in b.pulses)
         assert r.cacheable == (r.answer.cause is None and not stale), r
         assert r.latency == r.cycles
@@ -207,17 +244,18 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
     assert e.start == e.done == len(requests)
     assert e.fault == sum(r.answer.cause is not None for r in requests)
     assert e.pte_read == len(b.reads)
-    return b, requests
+    return b, requests, widened
 
 
 async def campaigns(dut, count, **what):
     seed = int(os.environ["GODWIT_SEED"])
-    merges = hits = faults = good = 0
+    merges = hits = faults = good = wide = 0
     for i in range(count):
-        b, requests = await campaign(dut, seed + i, **what)
+        b, requests, widened = await campaign(dut, seed + i, **what)
         merges, hits, faults = merges + b.events.merge, hits + b.events.line_hit, faults + b.events.fault
         good += sum(r.answer.cause is None for r in requests)
-    assert merges and hits and faults and good, "the stimulus must reach every way to be answered"
+        wide += widened
+    assert merges and hits and faults and good and wide, "the stimulus must reach every way to be answered"
 
 
 @cocotb.test()

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 V, R, W, X, U, G, A, D = (1 << i for i in range(8))
 N = 1 << 63
@@ -20,8 +21,9 @@ class Answer:
 
     cause: int | None = None
     ppn: int = 0
-    order: int = 0
+    order: int = 0  # of the entry's page: a run of neighbours does not widen it
     perm: int = 0  # {r, w}
+    is_global: bool = False
 
 
 def pte(ppn: int, flags: int = LEAF) -> int:
@@ -48,6 +50,7 @@ class Memory:
 
     words: dict[int, int] = field(default_factory=dict)
     next_frame: int = 0x1000
+    pointer_flags: Callable[[], int] = lambda: V
 
     def frame(self) -> int:
         """A new, empty table."""
@@ -70,7 +73,7 @@ class Memory:
         for at in range(levels - 1, level, -1):
             entry = self.read(ppn, vpn_index(vpn, at))
             if not entry & V:
-                entry = pte(self.frame(), V)
+                entry = pte(self.frame(), self.pointer_flags())
                 self.write(ppn, vpn_index(vpn, at), entry)
             assert not entry & (R | X), "a larger page is in the way"
             ppn = entry >> 10
@@ -89,20 +92,21 @@ class Memory:
         fault = Answer(STORE_PAGE if write else LOAD_PAGE)
         if not canonical(vpn, levels):
             return fault
-        ppn = root
+        ppn, is_global = root, False
         for level in range(levels - 1, -1, -1):
             entry = self.read(ppn, vpn_index(vpn, level))
             if not entry & V or entry & (R | W) == W or entry >> 54 & 0x1FF:
                 return fault
             ppn = entry >> 10 & (1 << 44) - 1
+            is_global |= bool(entry & G)
             if entry & (R | X):
-                return self._leaf(entry, ppn, level, vpn, write) or fault
+                return self._leaf(entry, ppn, level, vpn, write, is_global) or fault
             if entry & (N | D | A | U):
                 return fault
         return fault
 
     @staticmethod
-    def _leaf(entry: int, ppn: int, level: int, vpn: int, write: bool) -> Answer | None:
+    def _leaf(entry: int, ppn: int, level: int, vpn: int, write: bool, is_global: bool) -> Answer | None:
         order = 9 * level
         if entry & N:
             if level or ppn & 15 != 8:
@@ -113,4 +117,23 @@ class Memory:
         if ppn & low or not entry & U or not entry & A or not (writable if write else entry & R):
             return None
         perm = 2 * bool(entry & R) + bool(writable)
-        return Answer(None, ppn | vpn & low, min(order, 18), perm)
+        return Answer(None, ppn | vpn & low, min(order, 18), perm, is_global)
+
+    def around(self, mode: int, root: int, max_levels: int, vpn: int) -> tuple[int, int]:
+        """Order and cluster of the answer for a page: from the walks of all pages whose entries share its line."""
+        page = self.walk(mode, root, max_levels, vpn, False)
+        if page.order:
+            return page.order, 1 << vpn % 16
+        near = [vpn & ~7 | i for i in range(8)]
+        same = {q for q in near if self.walk(mode, root, max_levels, q, False) == neighbour(page, vpn, q)}
+        order = max(
+            k
+            for k in range(4)
+            if (page.ppn ^ vpn) & (1 << k) - 1 == 0 and {q for q in near if q >> k == vpn >> k} <= same
+        )
+        return order, sum(1 << q % 16 for q in same)
+
+
+def neighbour(page: Answer, vpn: int, other: int) -> Answer:
+    """The answer for another page that lies as far from its frame, with the same rights."""
+    return replace(page, ppn=page.ppn + other - vpn)

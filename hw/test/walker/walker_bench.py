@@ -12,6 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from page_tables import Answer, Memory
 
+MAX_RUN_ORDER = 3  # the eight entries of a line
 LINE_SHAPE = 0 << 5 | 6 << 2 | 1  # one beat of 64 bytes, INCR
 
 
@@ -24,6 +25,8 @@ class Request:
     accepted: int = -1
     answered: int = -1
     answer: Answer | None = None
+    order: int = 0  # as answered, a run of neighbours included
+    cluster: int = 0
     cacheable: bool = False
     latency: int = -1
 
@@ -173,8 +176,10 @@ class Bench:
         if dut.rsp_fault_o.value:
             request.answer = Answer(int(dut.rsp_cause_o.value))
         else:
-            fields = dut.rsp_ppn_o, dut.rsp_order_o, dut.rsp_perm_o
-            request.answer = Answer(None, *(int(signal.value) for signal in fields))
+            ppn, order, perm = (int(s.value) for s in (dut.rsp_ppn_o, dut.rsp_order_o, dut.rsp_perm_o))
+            request.order, request.cluster = order, int(dut.rsp_cluster_o.value)
+            native = order if order > MAX_RUN_ORDER else 0
+            request.answer = Answer(None, ppn, native, perm, bool(dut.rsp_global_o.value))
         self.ids.append(request.id)
 
     def _count(self) -> None:

@@ -22,6 +22,8 @@ module walker_tb #(
   output logic [43:0] rsp_ppn_o,
   output logic [4:0] rsp_order_o,
   output logic [1:0] rsp_perm_o,  // {r, w}
+  output logic [15:0] rsp_cluster_o,
+  output logic rsp_global_o,
   output logic rsp_cacheable_o,
   output logic rsp_fault_o,
   output logic [11:0] rsp_cause_o,
@@ -58,6 +60,8 @@ module walker_tb #(
   assign rsp_ppn_o = rsp.ppn;
   assign rsp_order_o = rsp.order;
   assign rsp_perm_o = rsp.perm;
+  assign rsp_cluster_o = rsp.cluster;
+  assign rsp_global_o = rsp.is_global;
   assign rsp_cacheable_o = rsp.cacheable;
   assign rsp_fault_o = rsp.fault;
   assign rsp_cause_o = rsp.cause;

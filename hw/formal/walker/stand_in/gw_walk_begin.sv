@@ -23,6 +23,7 @@ module gw_walk_begin #(
   input gw_pkg::ctx_id_t fill_ctx_i,
   input gw_pkg::vpn_t fill_vpn_i,
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
+  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
   input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
 );
 
