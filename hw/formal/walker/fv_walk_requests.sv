@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_walk_requests: a number is handed out to one waiter at a time and never while it is used; no number is
-// lost; a waiter is stale exactly if an invalidation came while it was here, and `stale_busy_o` is high while one is.
+// lost; a waiter's count is that of the invalidations that came while it was here, up to MaxSeen, and `stale_busy_o` is high
+// while one has seen any.
 module fv_walk_requests #(
-  parameter int unsigned Requests = 4
+  parameter int unsigned Requests = 4,
+  parameter int unsigned MaxSeen = 3
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -14,7 +16,8 @@ module fv_walk_requests #(
   input logic release_i
 );
 
-  logic stale_busy, free_valid, take, rd_stale;
+  logic stale_busy, free_valid, take;
+  logic [1:0] rd_seen;
   logic [1:0] free_id;
   logic [15:0] rd_age;
   gw_pkg::xlate_req_t req, rd_req;
@@ -26,7 +29,8 @@ module fv_walk_requests #(
   assign take = want_i && free_valid;
 
   gw_walk_requests #(
-    .Requests(Requests)
+    .Requests(Requests),
+    .MaxSeen(MaxSeen)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -38,22 +42,25 @@ module fv_walk_requests #(
     .req_i(req),
     .rd_id_i,
     .rd_req_o(rd_req),
-    .rd_stale_o(rd_stale),
+    .rd_seen_o(rd_seen),
     .rd_age_o(rd_age),
     .release_i
   );
 
   logic past_valid_q = 1'b0;
-  logic [Requests-1:0] used_q, stale_q, take_mask, release_mask;
+  logic [Requests-1:0] used_q, stale, take_mask, release_mask;
+  logic [Requests-1:0][2:0] seen_q;
   logic [Requests-1:0][7:0] tag_q;
   logic [1:0] starved_q;
 
   for (genvar i = 0; i < Requests; i++) begin : gen_waiter
     assign take_mask[i] = take && free_id == 2'(i);
     assign release_mask[i] = release_i && rd_id_i == 2'(i);
+    assign stale[i] = used_q[i] && seen_q[i] != '0;
     always_ff @(posedge clk_i) begin
       used_q[i] <= rst_ni && (take_mask[i] || (used_q[i] && !release_mask[i]));
-      stale_q[i] <= !take_mask[i] && used_q[i] && (stale_q[i] || inval_i);
+      if (!used_q[i] || take_mask[i]) seen_q[i] <= '0;
+      else if (seen_q[i] < 3'(MaxSeen)) seen_q[i] <= seen_q[i] + 3'(inval_i);
       if (take_mask[i]) tag_q[i] <= tag_i;
     end
   end
@@ -73,8 +80,9 @@ module fv_walk_requests #(
       OneUserANumber_A : assert ((take_mask & used_q) == '0);
       NoNumberLost_A : assert (starved_q <= 2'd1);
       RequestKept_A : assert (!used_q[rd_id_i] || rd_req.tag == tag_q[rd_id_i]);
-      StaleExactly_A : assert (!used_q[rd_id_i] || rd_stale == (stale_q[rd_id_i] || inval_i));
-      BusyExactly_A : assert (stale_busy == ((used_q & stale_q) != '0));
+      SeenExactly_A : assert (!used_q[rd_id_i] ||
+          3'(rd_seen) == ((seen_q[rd_id_i] < 3'(MaxSeen)) ? seen_q[rd_id_i] + 3'(inval_i) : 3'(MaxSeen)));
+      BusyExactly_A : assert (stale_busy == (stale != '0));
       Full_C : cover (&used_q && rd_age > 16'd4);
     end
   end

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that answers each
-// read once, at any time, in any order, with any data: every accepted request is answered exactly once; nobody who saw an
-// invalidation gets a cacheable answer; an invalidation is acknowledged only when all of them are answered; the memory port
-// never has two reads with one ID; and no deadlock (Responsive = 1: memory that answers within two cycles): something always
-// moves on while anything waits.
+// Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that
+// answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once; no answer
+// is cacheable that covers a page which an invalidation named since the request was accepted; an invalidation is acknowledged
+// only when all that were here before are answered; the memory port never has two reads with one ID; and no deadlock
+// (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits.
 module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,
@@ -25,7 +25,12 @@ module fv_walker #(
   input logic r_error_i,
   input logic [1:0][7:0] flags_i,
   input logic [1:0][1:0] frame_i,
-  input logic inval_i
+  input logic inval_i,
+  input logic [1:0] scope_i,
+  input logic [5:0] inval_ctx_i,
+  input logic [Levels-1:0] inval_entry_i,
+  input logic [3:0] inval_page_i,
+  input logic [4:0] inval_order_i
 );
 
   import gw_pkg::*;
@@ -53,6 +58,13 @@ module fv_walker #(
     for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = 64'({frame_i[i], 2'd0, flags_i[i]});
   end
 
+  inval_t inval;
+  always_comb begin
+    inval = '{scope: inval_scope_e'(scope_i), ctx: ctx_id_t'(inval_ctx_i), order: inval_order_i, default: '0};
+    for (int unsigned l = 1; l < Levels; l++) inval.vpn[9*l] = inval_entry_i[l];
+    inval.vpn[3:0] = inval_page_i;
+  end
+
   logic req_ready, rsp_valid, inval_busy;
   xlate_rsp_t rsp;
   pt_req_t m_req;
@@ -76,7 +88,7 @@ module fv_walker #(
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),
-    .inval_i('{scope: InvalAll, default: '0}),
+    .inval_i(inval),
     .inval_busy_o(inval_busy),
     .event_o(ev)
   );
@@ -85,6 +97,23 @@ module fv_walker #(
   // first value stands for "any": the anyconst attribute is ignored by this front end.
   logic [1:0] id_q;
   always_ff @(posedge clk_i) id_q <= id_q;
+
+  // And any page near it, followed from its acceptance for invalidations that name it.
+  logic [17:0] other_q;
+  xlate_req_t asked_q;
+  vpn_t page;
+  logic names, named_q, covers;
+  always_ff @(posedge clk_i) other_q <= other_q;
+  assign page = asked_q.vpn ^ vpn_t'(other_q);
+  always_comb begin
+    unique case (scope_i)
+      2'd1: names = inval.ctx == asked_q.ctx;
+      2'd2: names = inval.ctx == asked_q.ctx && inval.vpn >> inval.order == page >> inval.order;
+      default: names = 1'b1;
+    endcase
+    covers = rsp.order >= 5'd18 || other_q >> rsp.order == '0;
+    if (rsp.order < 5'd4 && other_q[17:4] == '0 && rsp.cluster[page[3:0]]) covers = 1'b1;
+  end
 
   logic past_valid_q = 1'b0;
   logic waits_q, flying_q, stale_q;
@@ -114,6 +143,8 @@ module fv_walker #(
     req_q <= req;
     flying_q <= rst_ni && (accept_id || (flying_q && !answer_id));
     stale_q <= flying_q && (stale_q || inval_i);
+    named_q <= flying_q && (named_q || (inval_i && names));
+    if (accept_id) asked_q <= req;
     count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) : '0;
     out_q <= rst_ni ? (out_q & ~r_mask) | ar_mask : '0;
   end
@@ -124,7 +155,6 @@ module fv_walker #(
     if (waits_q) assume (req_valid_i && req == req_q);
     if (flying_q && req_valid_i) assume (tag_i != id_q);
     if (r_valid_i) assume ((r_mask & out_q) != '0);
-    if (inval_busy) assume (!inval_i);
     if (Responsive) assume (ar_ready_i);
   end
 
@@ -138,11 +168,12 @@ module fv_walker #(
     if (rst_ni) begin
       AnswerWasAsked_A : assert (!answer_id || flying_q);
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
-      StaleNotCacheable_A : assert (!(answer_id && (stale_q || inval_i) && rsp.cacheable));
+      NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
       BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
       if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
       AnsweredRead_C : cover (answer_id && !rsp.fault);
-      AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault);
+      AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault && !rsp.cacheable);
+      AnsweredSpared_C : cover (answer_id && stale_q && rsp.cacheable);
     end
   end
 

@@ -84,6 +84,17 @@ package gw_pkg;
     page_order_t  order;
   } inval_t;
 
+  // Whether an invalidation names a page of context `ctx`: any of those that differ from `vpn` in the bits of `open` only.
+  function automatic logic inval_overlaps(inval_t inval, ctx_id_t ctx, vpn_t vpn, vpn_t open);
+    vpn_t offset;
+    offset = ~(vpn_t'('1) << inval.order);
+    unique case (inval.scope)
+      InvalContext: return inval.ctx == ctx;
+      InvalRange: return inval.ctx == ctx && ((inval.vpn ^ vpn) & ~(open | offset)) == '0;
+      default: return 1'b1;
+    endcase
+  endfunction
+
   // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
   typedef struct packed {
     logic [3:0] mode;

@@ -5,7 +5,7 @@
 // Contract
 // - Combinational from `req_i` and the caches' state; `accept_i` says that the step is used.
 // - A request that needs no memory (context off, address not canonical) is a step with `fault` and its cause.
-// - `flush_i` empties the walk cache; in that cycle it is not used.
+// - An invalidation drops what it names from the walk cache; in that cycle already it is not used.
 module gw_walk_begin #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
   parameter int unsigned Levels = 4,
@@ -21,7 +21,8 @@ module gw_walk_begin #(
   input logic clk_i,
   input logic rst_ni,
   input gw_pkg::ctx_t [NumContexts-1:0] ctx_i,
-  input logic flush_i,
+  input logic inval_valid_i,
+  input gw_pkg::inval_t inval_i,
   // Source and tag are kept with the waiter.
   // verilator lint_off UNUSEDSIGNAL
   input gw_pkg::xlate_req_t req_i,
@@ -69,7 +70,8 @@ module gw_walk_begin #(
   ) u_cache (
     .clk_i,
     .rst_ni,
-    .flush_i,
+    .inval_valid_i,
+    .inval_i,
     .ctx_i(req_i.ctx),
     .vpn_i(req_i.vpn),
     .used_i(accept_i),

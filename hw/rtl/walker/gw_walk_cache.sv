@@ -5,8 +5,9 @@
 // Contract
 // - Lookup: combinational, in the cycle the request arrives. `level_o` is the level of the table found (0 holds 4 KiB pages).
 // - Holds only valid pointers, found by walks that saw no invalidation; so an entry added to a table later is never missed,
-//   and taking a table away needs an invalidation (`flush_i`). In the cycle of the flush nothing hits.
-// - Fill: visible in the next cycle.
+//   and taking a table away needs an invalidation. It drops, in its own cycle already, the pointers of its context on the way
+//   to any page that it names, with those in the same line; others stay. Global pointers are their context's too.
+// - Fill: visible in the next cycle; never in a cycle of an invalidation.
 module gw_walk_cache #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
   parameter int unsigned Levels = 4,
@@ -15,14 +16,12 @@ module gw_walk_cache #(
 ) (
   input logic clk_i,
   input logic rst_ni,
-  input logic flush_i,
-  // Page offsets below the lowest upper level, and bits above a narrow mode, choose nothing here.
-  // verilator lint_off UNUSEDSIGNAL
+  input logic inval_valid_i,
+  input gw_pkg::inval_t inval_i,
   input gw_pkg::ctx_id_t ctx_i,
   input gw_pkg::vpn_t vpn_i,
   input gw_pkg::ctx_id_t fill_ctx_i,
   input gw_pkg::vpn_t fill_vpn_i,
-  // verilator lint_on UNUSEDSIGNAL
   input logic used_i,
   output logic hit_o,
   output logic [2:0] level_o,
@@ -41,33 +40,31 @@ module gw_walk_cache #(
   gw_pkg::ppn_t [Levels-1:1] ppn;
 
   for (genvar l = 1; l < Levels; l++) begin : gen_level
-    // Address bits above the widest mode repeat its sign (canonical addresses), so they name nothing.
-    localparam int unsigned SelLsb = gw_spec_pkg::PtLevelBits * l;
-    localparam int unsigned TagLsb = SelLsb + $clog2(gw_spec_pkg::PtLineEntries);
-    localparam int unsigned TagMsb = gw_spec_pkg::PtLevelBits * Levels - 1;
-
     gw_walk_cache_level #(
-      .TagWidth(gw_pkg::CtxIdWidth + TagMsb - TagLsb + 1),
+      .Level(l),
+      .Levels(Levels),
       .Entries(Entries)
     ) u_level (
       .clk_i,
       .rst_ni,
-      .flush_i,
-      .tag_i({ctx_i, vpn_i[TagMsb:TagLsb]}),
-      .sel_i(vpn_i[TagLsb-1:SelLsb]),
+      .inval_valid_i,
+      .inval_i,
+      .ctx_i,
+      .vpn_i,
       .used_i,
       .hit_o(hit[l]),
       .global_o(is_global[l]),
       .ppn_o(ppn[l]),
       .fill_i(fill_i && fill_level_i == 3'(l)),
-      .fill_tag_i({fill_ctx_i, fill_vpn_i[TagMsb:TagLsb]}),
+      .fill_ctx_i,
+      .fill_vpn_i,
       .fill_pointer_i,
       .fill_global_i,
       .fill_ppn_i
     );
   end
 
-  assign hit_o = hit != '0 && !flush_i;
+  assign hit_o = hit != '0;
   always_comb begin
     level_o = '0;
     global_o = 1'b0;

@@ -4,30 +4,38 @@
 // eight tables of the level below.
 //
 // Contract
-// - Lookup: combinational from `tag_i` (which line) and `sel_i` (which pointer of it); `hit_o` with the table's frame
+// - Lookup: combinational from context and page; `hit_o` with the table's frame
 //   and whether what it maps is global.
 // - `used_i` tells that the lookup was a request's own (for the replacement).
-// - Fill: an entry with the same tag is replaced by the line given, else the one gw_victim chooses. Visible in the next cycle.
-// - `flush_i` drops everything; it wins over a fill in the same cycle.
+// - Fill: an entry for the same line is replaced by the line given, else the one gw_victim chooses. Visible in the next cycle.
+// - An invalidation drops every entry that has a pointer on the way to a page it names; in its cycle they do not hit already.
+//   There is no fill in that cycle.
 `include "gw_assert.svh"
 
 module gw_walk_cache_level #(
-  /// Bits that name a line: context and upper part of the virtual page number.
-  parameter int unsigned TagWidth = 32,
+  /// Level of the tables whose lines are kept, 1 to Levels - 1.
+  parameter int unsigned Level = 1,
+  /// Levels of the widest mode that is built.
+  parameter int unsigned Levels = 4,
   /// Entries, 1 or more.
   parameter int unsigned Entries = 16
 ) (
   input logic clk_i,
   input logic rst_ni,
-  input logic flush_i,
-  input logic [TagWidth-1:0] tag_i,
-  input logic [$clog2(gw_spec_pkg::PtLineEntries)-1:0] sel_i,
+  input logic inval_valid_i,
+  input gw_pkg::inval_t inval_i,
+  // Page offsets below the level, and bits above the widest mode, choose nothing here.
+  // verilator lint_off UNUSEDSIGNAL
+  input gw_pkg::ctx_id_t ctx_i,
+  input gw_pkg::vpn_t vpn_i,
+  input gw_pkg::ctx_id_t fill_ctx_i,
+  input gw_pkg::vpn_t fill_vpn_i,
+  // verilator lint_on UNUSEDSIGNAL
   input logic used_i,
   output logic hit_o,
   output logic global_o,
   output gw_pkg::ppn_t ppn_o,
   input logic fill_i,
-  input logic [TagWidth-1:0] fill_tag_i,
   /// Which of the line's entries are pointers, which map globally (by themselves or from above), and where they point.
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
   input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
@@ -38,14 +46,30 @@ module gw_walk_cache_level #(
   import gw_spec_pkg::*;
 
   localparam int unsigned IdxWidth = (Entries > 1) ? $clog2(Entries) : 1;
+  // Address bits above the widest mode repeat its sign (canonical addresses), so they name nothing.
+  localparam int unsigned SelLsb = PtLevelBits * Level;
+  localparam int unsigned TagLsb = SelLsb + $clog2(PtLineEntries);
+  localparam int unsigned TagMsb = PtLevelBits * Levels - 1;
+  // Page-number bits that play no part in whether an invalidation meets a line.
+  localparam vpn_t Open = (vpn_t'('1) << (TagMsb + 1)) | ~(vpn_t'('1) << TagLsb);
+  typedef struct packed {
+    ctx_id_t ctx;
+    logic [TagMsb-TagLsb:0] vpn;
+  } tag_t;
   typedef struct packed {
     logic [PtLineEntries-1:0] pointer;
     logic [PtLineEntries-1:0] is_global;
     ppn_t [PtLineEntries-1:0] ppn;
   } line_t;
 
-  logic [Entries-1:0] valid_q, match, fill_match, victim;
-  logic [TagWidth-1:0] tag_q[Entries];
+  tag_t tag, fill_tag;
+  logic [$clog2(PtLineEntries)-1:0] sel;
+  assign tag = '{ctx: ctx_i, vpn: vpn_i[TagMsb:TagLsb]};
+  assign fill_tag = '{ctx: fill_ctx_i, vpn: fill_vpn_i[TagMsb:TagLsb]};
+  assign sel = vpn_i[TagLsb-1:SelLsb];
+
+  logic [Entries-1:0] valid_q, match, fill_match, victim, dropped;
+  tag_t tag_q[Entries];
   line_t line_q[Entries];
   logic [IdxWidth-1:0] match_idx, fill_match_idx, victim_idx, fill_idx;
   logic victim_valid;
@@ -55,7 +79,7 @@ module gw_walk_cache_level #(
     match_idx = '0;
     if (used_i) begin
       for (int unsigned i = 0; i < Entries; i++) begin
-        match[i] = valid_q[i] && tag_q[i] == tag_i;
+        match[i] = valid_q[i] && tag_q[i] == tag;
         if (match[i]) match_idx |= IdxWidth'(i);
       end
     end
@@ -66,17 +90,26 @@ module gw_walk_cache_level #(
     fill_match_idx = '0;
     if (fill_i) begin
       for (int unsigned i = 0; i < Entries; i++) begin
-        fill_match[i] = valid_q[i] && tag_q[i] == fill_tag_i;
+        fill_match[i] = valid_q[i] && tag_q[i] == fill_tag;
         if (fill_match[i]) fill_match_idx |= IdxWidth'(i);
+      end
+    end
+  end
+
+  always_comb begin
+    dropped = '0;
+    if (inval_valid_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        dropped[i] = inval_overlaps(inval_i, tag_q[i].ctx, vpn_t'(tag_q[i].vpn) << TagLsb, Open);
       end
     end
   end
 
   line_t line;
   assign line = line_q[match_idx];
-  assign hit_o = match != '0 && line.pointer[sel_i];
-  assign global_o = line.is_global[sel_i];
-  assign ppn_o = line.ppn[sel_i];
+  assign hit_o = (match & ~dropped) != '0 && line.pointer[sel];
+  assign global_o = line.is_global[sel];
+  assign ppn_o = line.ppn[sel];
 
   gw_victim #(
     .Num(Entries)
@@ -96,13 +129,13 @@ module gw_walk_cache_level #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
-    else if (flush_i) valid_q <= '0;
+    else if (inval_valid_i) valid_q <= valid_q & ~dropped;
     else if (fill_i && fill_match == '0) valid_q <= valid_q | victim;
   end
 
   for (genvar i = 0; i < Entries; i++) begin : gen_tag
     always_ff @(posedge clk_i) begin
-      if (fill_i && fill_match == '0 && victim[i]) tag_q[i] <= fill_tag_i;
+      if (fill_i && fill_match == '0 && victim[i]) tag_q[i] <= fill_tag;
     end
   end
 
@@ -112,6 +145,8 @@ module gw_walk_cache_level #(
 
   `GW_INVARIANT(OneMatch_A, $onehot0(match) && $onehot0(fill_match))
   `GW_INVARIANT(AlwaysAVictim_A, victim_valid)
+  `GW_INVARIANT(NoFillWithInval_A, !(fill_i && inval_valid_i))
+  `GW_COVER(SparedByScope_C, inval_valid_i && (valid_q & dropped) != '0 && (valid_q & ~dropped) != '0)
   `GW_COVER(Replaced_C, fill_i && fill_match == '0 && &valid_q)
   `GW_COVER(Refilled_C, fill_i && fill_match != '0)
 

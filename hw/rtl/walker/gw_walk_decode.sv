@@ -6,7 +6,8 @@
 // - One waiter a cycle: selected in t, decided in t+1, a step or the walk cache's fill in t+1, an answer in t+2. Never waits.
 // - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
 //   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again.
-// - The answer of a waiter that saw an invalidation, up to the answer's own cycle, is not cacheable, and fills no cache.
+// - An answer is not cacheable if an invalidation that its waiter saw, up to the answer's own cycle, names any of the pages it
+//   covers. A waiter that saw any invalidation fills no cache: a line of pointers covers more than the waiter's page.
 // - A 4 KiB page's answer covers the neighbours that its line shows to be mapped alike (gw_pte_cluster).
 `include "gw_assert.svh"
 
@@ -16,14 +17,18 @@ module gw_walk_decode #(
   parameter int unsigned Lines = 32,
   /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
   parameter type step_t = logic,
+  /// Invalidations remembered to tell whether they concern an answer.
+  parameter int unsigned InvalDepth = 4,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
+  localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
   localparam int unsigned LineBits = gw_spec_pkg::PtLineBytes * 8
 ) (
   input logic clk_i,
   input logic rst_ni,
-  input logic inval_i,
+  input logic inval_valid_i,
+  input gw_pkg::inval_t inval_i,
   input logic ret_i,
   input logic [SlotWidth-1:0] ret_slot_i,
   input logic [LineBits-1:0] ret_data_i,
@@ -34,7 +39,8 @@ module gw_walk_decode #(
   /// The waiter being decided, and what is known about it.
   output logic [IdWidth-1:0] id_o,
   input gw_pkg::xlate_req_t req_i,
-  input logic stale_i,
+  /// Invalidations that it saw, up to this cycle; InvalDepth + 1 stands for more too.
+  input logic [SeenWidth-1:0] seen_i,
   input logic [15:0] age_i,
   input step_t step_i,
   input logic own_i,
@@ -145,7 +151,7 @@ module gw_walk_decode #(
   assign drop_o = valid_q && look_again;
   assign drop_slot_o = slot_q;
 
-  assign fill_o = valid_q && next_level && !stale_i;
+  assign fill_o = valid_q && next_level && seen_i == '0;
   assign fill_level_o = step_i.level;
   assign fill_ctx_o = req_i.ctx;
   assign fill_vpn_o = req_i.vpn;
@@ -173,7 +179,10 @@ module gw_walk_decode #(
   assign page_alone = cluster_t'(1) << req_i.vpn[ClusterShift-1:0];
 
   xlate_rsp_t rsp_d, rsp_q;
-  logic rsp_valid_q, rsp_stale_q;
+  logic rsp_valid_q, overlap;
+  logic [SeenWidth-1:0] seen_q;
+  ctx_id_t ctx_q;
+  vpn_t vpn_q, open;
   logic [15:0] latency_q;
 
   assign release_o = valid_q && (final_fault || (good && leaf));
@@ -187,7 +196,7 @@ module gw_walk_decode #(
       cluster: (order == '0) ? cluster : page_alone,
       perm: perm,
       is_global: is_global,
-      cacheable: !stale_i && !final_fault,
+      cacheable: !final_fault,
       fault: final_fault,
       cause: cause
   };
@@ -198,17 +207,34 @@ module gw_walk_decode #(
   end
   always_ff @(posedge clk_i) begin
     rsp_q <= rsp_d;
-    rsp_stale_q <= stale_i;
+    seen_q <= seen_i;
+    ctx_q <= req_i.ctx;
+    vpn_q <= req_i.vpn;
     latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
   end
+
+  // A smaller mapping's answer may cover its whole cluster.
+  assign open = ~(vpn_t'('1) << ((rsp_q.order < page_order_t'(ClusterShift)) ? page_order_t'(ClusterShift) : rsp_q.order));
+  gw_inval_log #(
+    .Depth(InvalDepth)
+  ) u_inval_log (
+    .clk_i,
+    .inval_valid_i,
+    .inval_i,
+    .seen_i(seen_q),
+    .ctx_i(ctx_q),
+    .vpn_i(vpn_q),
+    .open_i(open),
+    .overlap_o(overlap)
+  );
 
   assign rsp_valid_o = rsp_valid_q;
   always_comb begin
     rsp_o = rsp_q;
-    rsp_o.cacheable = rsp_q.cacheable && !inval_i;
+    rsp_o.cacheable = rsp_q.cacheable && !overlap;
   end
   assign rsp_latency_o = latency_q;
-  assign rsp_stale_o = rsp_valid_q && rsp_stale_q;
+  assign rsp_stale_o = rsp_valid_q && seen_q != '0;
 
   `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, release_o}))
   // Every further step is a lower level, or the one second look at this one: no walk goes on for ever.
@@ -216,6 +242,7 @@ module gw_walk_decode #(
       (again_o.level == step_i.level && again_o.retry && !step_i.retry))
   `GW_INVARIANT(FaultNeverCacheable_A, !(rsp_valid_o && rsp_o.fault && rsp_o.cacheable))
   `GW_COVER(LookAgain_C, drop_o)
-  `GW_COVER(StaleAnswer_C, rsp_valid_o && rsp_stale_q)
+  `GW_COVER(StaleAnswer_C, rsp_stale_o && overlap)
+  `GW_COVER(SparedAnswer_C, rsp_stale_o && rsp_o.cacheable)
 
 endmodule

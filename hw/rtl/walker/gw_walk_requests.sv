@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Requests in flight: hands out waiter numbers, keeps each waiter's request and when it came, and knows which waiters saw an
-// invalidation (are stale).
+// Requests in flight: hands out waiter numbers, keeps each waiter's request and when it came, and knows how many invalidations
+// each waiter saw.
 //
 // Contract
 // - `free_valid_o`/`free_id_o` is registered; taking it (`take_i`) stores the request under that number.
 // - One taken and one released a cycle; a released number can be taken again two cycles later.
-// - A waiter is stale from the cycle after an invalidation that it was here for; in the cycle of the pulse itself
-//   `rd_stale_o` is already high. A request taken in the cycle of the pulse is not stale.
-// - `stale_busy_o`: some waiter is stale.
+// - `rd_seen_o`: invalidations that the waiter was here for, one of this cycle included; it stays at `MaxSeen` from there on.
+//   A request taken in the cycle of the pulse does not see it.
+// - `stale_busy_o`: some waiter saw one, that of this cycle not counted.
 `include "gw_assert.svh"
 
 module gw_walk_requests #(
   /// Requests in flight, 2 to 256.
   parameter int unsigned Requests = 64,
-  /// Derived: width of a waiter's number.
+  /// Where the count of a waiter's invalidations stops, 1 or more.
+  parameter int unsigned MaxSeen = 5,
+  /// Derived: widths of that count and of a waiter's number.
+  localparam int unsigned SeenWidth = $clog2(MaxSeen + 1),
   localparam int unsigned IdWidth = $clog2(Requests),
   /// Width of the clock count that a walk's latency is taken from: longer walks would be counted wrong.
   localparam int unsigned StampWidth = 24
@@ -29,7 +32,7 @@ module gw_walk_requests #(
   input gw_pkg::xlate_req_t req_i,
   input logic [IdWidth-1:0] rd_id_i,
   output gw_pkg::xlate_req_t rd_req_o,
-  output logic rd_stale_o,
+  output logic [SeenWidth-1:0] rd_seen_o,
   /// Cycles since the request was taken, that cycle included; saturates.
   output logic [15:0] rd_age_o,
   /// The waiter `rd_id_i` is done.
@@ -42,7 +45,15 @@ module gw_walk_requests #(
     logic [StampWidth-1:0] stamp;
   } entry_t;
 
-  logic [Requests-1:0] busy_q, stale_q, take_mask, release_mask, candidates;
+  typedef logic [SeenWidth-1:0] seen_t;
+
+  // One more, up to MaxSeen.
+  function automatic seen_t count(seen_t seen, logic one_more);
+    return (one_more && seen != seen_t'(MaxSeen)) ? seen + 1'b1 : seen;
+  endfunction
+
+  seen_t [Requests-1:0] seen_q;
+  logic [Requests-1:0] busy_q, stale, take_mask, release_mask, candidates;
   logic free_valid_q;
   id_t free_id_q, candidate;
   logic [StampWidth-1:0] now_q, age;
@@ -50,7 +61,11 @@ module gw_walk_requests #(
 
   assign free_valid_o = free_valid_q;
   assign free_id_o = free_id_q;
-  assign stale_busy_o = (busy_q & stale_q) != '0;
+  assign stale_busy_o = (busy_q & stale) != '0;
+
+  always_comb begin
+    for (int unsigned i = 0; i < Requests; i++) stale[i] = seen_q[i] != '0;
+  end
 
   always_comb begin
     take_mask = '0;
@@ -72,13 +87,13 @@ module gw_walk_requests #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       busy_q <= '0;
-      stale_q <= '0;
+      seen_q <= '0;
       free_valid_q <= 1'b0;
       free_id_q <= '0;
       now_q <= '0;
     end else begin
       busy_q <= (busy_q & ~release_mask) | take_mask;
-      stale_q <= (inval_i ? '1 : stale_q) & ~take_mask;
+      for (int unsigned i = 0; i < Requests; i++) seen_q[i] <= take_mask[i] ? '0 : count(seen_q[i], inval_i);
       now_q <= now_q + 1'b1;
       if (!free_valid_q || take_i) begin
         free_valid_q <= candidates != '0;
@@ -94,7 +109,7 @@ module gw_walk_requests #(
   entry_t rd_entry;
   assign rd_entry = entry_q[rd_id_i];
   assign rd_req_o = rd_entry.req;
-  assign rd_stale_o = stale_q[rd_id_i] || inval_i;
+  assign rd_seen_o = count(seen_q[rd_id_i], inval_i);
   assign age = now_q - rd_entry.stamp + 1'b1;
   assign rd_age_o = (age > StampWidth'(16'hffff)) ? 16'hffff : age[15:0];
 

@@ -18,8 +18,9 @@
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
 //   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
 // - Invalidation: a pulse of `inval_valid_i`, in any cycle. Requests accepted in that cycle or later use only reads sent
-//   later. Those accepted before are answered as not cacheable; `inval_busy_o` is high from the next cycle until all that
-//   came before the latest pulse are. New requests keep flowing. Whatever the scope, everything kept is dropped.
+//   later. Answers to those accepted before are not cacheable if the pulse names a page they cover; `inval_busy_o` is high
+//   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
+//   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
 // - Memory port: only reads, one 64-byte beat each, ID = line slot, data in any order; always ready for data.
 // - Never: an answer without a request; a wait for anything but memory.
 `include "gw_assert.svh"
@@ -50,10 +51,7 @@ module gw_walker #(
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
   // verilator lint_on UNUSEDSIGNAL
   input logic inval_valid_i,
-  // Everything goes, whatever the scope.
-  // verilator lint_off UNUSEDSIGNAL
   input gw_pkg::inval_t inval_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic inval_busy_o,
   output gw_pkg::walk_event_t event_o
 );
@@ -82,6 +80,8 @@ module gw_walker #(
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1;
   localparam int unsigned ListWidth = $clog2(Lines + 1);
   localparam int unsigned LineWidth = PaWidth - $clog2(PtLineBytes);
+  // Invalidations that a walk under way may see without its answer becoming uncacheable whatever they name.
+  localparam int unsigned InvalDepth = 4;
   localparam int unsigned EntryIdxWidth = $clog2(PtLineEntries);
 
   typedef struct packed {
@@ -120,7 +120,8 @@ module gw_walker #(
     .clk_i,
     .rst_ni,
     .ctx_i,
-    .flush_i(inval_valid_i),
+    .inval_valid_i,
+    .inval_i,
     .req_i,
     .accept_i(accept),
     .id_i(free_id),
@@ -153,10 +154,12 @@ module gw_walker #(
   // Waiters.
   logic [IdWidth-1:0] id;
   xlate_req_t id_req;
-  logic id_stale, release_id, stale_busy, rsp_stale;
+  logic release_id, stale_busy, rsp_stale;
+  logic [$clog2(InvalDepth+2)-1:0] id_seen;
   logic [15:0] id_age;
   gw_walk_requests #(
-    .Requests(Requests)
+    .Requests(Requests),
+    .MaxSeen(InvalDepth + 1)
   ) u_requests (
     .clk_i,
     .rst_ni,
@@ -168,7 +171,7 @@ module gw_walker #(
     .req_i,
     .rd_id_i(id),
     .rd_req_o(id_req),
-    .rd_stale_o(id_stale),
+    .rd_seen_o(id_seen),
     .rd_age_o(id_age),
     .release_i(release_id)
   );
@@ -259,11 +262,13 @@ module gw_walker #(
     .Levels(Levels),
     .Requests(Requests),
     .Lines(Lines),
-    .step_t(step_t)
+    .step_t(step_t),
+    .InvalDepth(InvalDepth)
   ) u_decode (
     .clk_i,
     .rst_ni,
-    .inval_i(inval_valid_i),
+    .inval_valid_i,
+    .inval_i,
     .ret_i(ret),
     .ret_slot_i(ret_slot),
     .ret_data_i(m_rsp_i.r.data),
@@ -272,7 +277,7 @@ module gw_walker #(
     .sel_id_i(sel_id),
     .id_o(id),
     .req_i(id_req),
-    .stale_i(id_stale),
+    .seen_i(id_seen),
     .age_i(id_age),
     .step_i(rd_step),
     .own_i(rd_own),

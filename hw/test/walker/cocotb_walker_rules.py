@@ -28,7 +28,7 @@ from page_tables import (
     napot,
     pte,
 )
-from walker_bench import Bench, Request
+from walker_bench import EVERYTHING, Bench, Request
 
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
 MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
@@ -183,6 +183,83 @@ async def every_rule_of_the_entries(dut):
                     assert len(b.reads) > before, f"{name}: decided without a fresh read"
 
 
+# Entries of a line (frame, flags; None: nothing mapped), and for pages of it {page: (order, pages covered)}.
+RUNS = {
+    "aligned": ([(64 + i, LEAF) for i in range(8)], {p: (3, range(8)) for p in range(8)}),
+    "off by one frame": ([(65 + i, LEAF) for i in range(8)], {0: (0, range(8)), 7: (0, range(8))}),
+    "off by two frames": ([(66 + i, LEAF) for i in range(8)], {0: (1, range(8)), 5: (1, range(8))}),
+    "off by four frames": ([(60 + i, LEAF) for i in range(8)], {3: (2, range(8)), 4: (2, range(8))}),
+    "frames fall": ([(64 - i, LEAF) for i in range(8)], {0: (0, [0]), 4: (0, [4])}),
+    "a hole": (
+        [(64 + i, LEAF) if i != 2 else None for i in range(8)],
+        {0: (1, [0, 1, 3, 4, 5, 6, 7]), 3: (0, [0, 1, 3, 4, 5, 6, 7]), 5: (2, [0, 1, 3, 4, 5, 6, 7])},
+    ),
+    "rights differ": (
+        [(64 + i, LEAF if i < 4 else LEAF & ~W) for i in range(8)],
+        {1: (2, range(4)), 6: (2, range(4, 8))},
+    ),
+    "one not written yet": (
+        [(64 + i, LEAF if i else LEAF & ~D) for i in range(8)],
+        {0: (0, [0]), 1: (0, range(1, 8))},
+    ),
+    "one not accessed": ([(64 + i, LEAF if i else LEAF & ~A) for i in range(8)], {1: (0, range(1, 8))}),
+    "one of the supervisor": ([(64 + i, LEAF if i < 7 else LEAF & ~U) for i in range(8)], {0: (2, range(7))}),
+    "one global": (
+        [(64 + i, LEAF if i < 7 else LEAF | G) for i in range(8)],
+        {6: (0, range(7)), 7: (0, [7])},
+    ),
+    "executable or not": ([(64 + i, LEAF | X if i & 1 else LEAF) for i in range(8)], {0: (3, range(8))}),
+    "another run between": ([(64 + i if i & 1 else 800 + i, LEAF) for i in range(8)], {1: (0, [1, 3, 5, 7])}),
+    "frames wrap at the end of all addresses": (
+        [((1 << 44) - 4 + i & (1 << 44) - 1, LEAF) for i in range(8)],
+        {0: (2, range(8)), 4: (2, range(8))},
+    ),
+}
+
+
+@cocotb.test()
+async def answers_cover_the_neighbours_that_are_mapped_alike(dut):
+    b = await bench(dut, MODES[0])
+    vpn = PAGE & ~15
+    for name, (entries, pages) in RUNS.items():
+        for half in (0, 8):
+            vpn += 16
+            for i, entry in enumerate(entries):
+                b.memory.map(b.root, b.levels, vpn + half + i, pte(*entry) if entry else 0)
+            for page, (order, covered) in pages.items():
+                [r] = await b.run([Request(0, vpn + half + page)])
+                assert r.answer.ppn == entries[page][0]
+                expected = order, sum(1 << half + q for q in covered)
+                assert (r.order, r.cluster) == expected, (
+                    f"{name}, page {page}: order {r.order}, {r.cluster:#06x}"
+                )
+    # Beside a larger page nothing is added.
+    for i in range(16):
+        b.memory.map(b.root, b.levels, vpn + 16 + i, napot(0x50))
+    [r] = await b.run([Request(0, vpn + 18)])
+    assert (r.order, r.cluster) == (4, 1 << 2)
+
+
+@cocotb.test()
+async def global_is_what_a_leaf_or_a_table_above_says(dut):
+    for mode in MODES:
+        b = await bench(dut, mode)
+        vpn = 1 << 20
+        for level in range(b.levels):
+            vpn += 1 << 9 * (b.levels - 1) if b.levels < 5 else 1 << 27
+            b.memory.map(b.root, b.levels, vpn, pte(5))
+            b.memory.map(b.root, b.levels, vpn + 1, pte(6))
+            table = b.memory.table(b.root, b.levels, vpn, level)
+            index = vpn >> 9 * level & 511
+            b.memory.write(table, index, b.memory.read(table, index) | G)
+            b.invalidate = EVERYTHING
+            for _ in range(2):  # by the tables, then by what was kept of them
+                [first, second] = await ask(b, vpn, vpn + 1)
+                assert first == Answer(None, 5, 0, 3, True)
+                assert second == Answer(None, 6, 0, 3, level > 0), level
+        assert b.events.cache_hit > 0
+
+
 @cocotb.test()
 async def errors_of_page_table_reads_are_access_faults(dut):
     for mode in MODES:
@@ -192,7 +269,7 @@ async def errors_of_page_table_reads_are_access_faults(dut):
             table = b.memory.table(b.root, b.levels, PAGE, level)
             broken = (table << 12 | (PAGE >> 9 * level & 511) << 3) & ~63
             b.error_at = lambda addr, broken=broken: addr == broken
-            b.invalidate = True
+            b.invalidate = EVERYTHING
             await b.idle(1)
             assert await ask(b, PAGE) == [Answer(LOAD_ACCESS)]
             assert await ask(b, PAGE, write=True) == [Answer(STORE_ACCESS)]
@@ -231,7 +308,7 @@ async def one_fresh_read_decides_for_all_that_wait(dut):
     b.memory.map(b.root, b.levels, PAGE, pte(5))
     await ask(b, PAGE)
     bad = PAGE & ~7 | (PAGE + 1) & 7
-    b.invalidate = True
+    b.invalidate = EVERYTHING
     await b.idle(2)
     await ask(b, PAGE ^ 256)  # warms the upper levels; another leaf line
     reads = len(b.reads)

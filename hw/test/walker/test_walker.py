@@ -25,6 +25,10 @@ def test_cycles():
     walker("cocotb_walker_cycles", **SIZES[-1])
 
 
+def test_scope():
+    walker("cocotb_walker_scope", **SIZES[-1])
+
+
 @pytest.mark.parametrize("parameters", SIZES, ids=name)
 def test_rules(parameters):
     walker("cocotb_walker_rules", **parameters)

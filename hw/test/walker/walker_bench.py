@@ -16,6 +16,25 @@ MAX_RUN_ORDER = 3  # the eight entries of a line
 LINE_SHAPE = 0 << 5 | 6 << 2 | 1  # one beat of 64 bytes, INCR
 
 
+@dataclass(frozen=True)
+class Inval:
+    """What an invalidation names: everything, a context, or 2**order pages of one."""
+
+    ctx: int | None = None
+    vpn: int | None = None
+    order: int = 0
+
+    def names(self, ctx: int, vpn: int, order: int = 0) -> bool:
+        """Whether a page of the mapping of 2**order pages around `vpn` is among it."""
+        if self.ctx is None:
+            return True
+        shift = max(order, self.order)
+        return self.ctx == ctx and (self.vpn is None or self.vpn >> shift == vpn >> shift)
+
+
+EVERYTHING = Inval()
+
+
 @dataclass
 class Request:
     ctx: int
@@ -71,8 +90,8 @@ class Bench:
     error_at: Callable[[int], bool] = lambda addr: False
     on_cycle: Callable[[Bench], None] = lambda bench: None
     cycle: int = 0
-    invalidate: bool = False
-    pulses: list[int] = field(default_factory=list)
+    invalidate: Inval | None = None  # in the next cycle
+    pulses: list[tuple[int, Inval]] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address)
     events: Events = field(default_factory=Events)
     queue: deque[Request] = field(default_factory=deque)
@@ -85,7 +104,7 @@ class Bench:
     async def start(self, contexts: dict[int, tuple[int, int]]) -> None:
         """Resets; `contexts` gives mode and root of each context that is not off."""
         dut = self.dut
-        inputs = "rst_n req_valid req_id req_ctx req_vpn req_write ar_ready r_valid r_id r_data r_resp inval"
+        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write ar_ready r_valid r_id r_data r_resp inval"
         for name in inputs.split():
             getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
@@ -126,10 +145,13 @@ class Bench:
         dut.r_valid_i.value = int(data is not None)
         if data is not None:
             dut.r_id_i.value, dut.r_data_i.value, dut.r_resp_i.value = data.id, data.data, data.resp
-        pulse, self.invalidate = self.invalidate, False
-        dut.inval_i.value = int(pulse)
-        if pulse:
-            self.pulses.append(self.cycle)
+        pulse, self.invalidate = self.invalidate, None
+        dut.inval_i.value = int(pulse is not None)
+        if pulse is not None:
+            dut.inval_scope_i.value = 0 if pulse.ctx is None else 1 if pulse.vpn is None else 2
+            dut.inval_ctx_i.value, dut.inval_vpn_i.value = pulse.ctx or 0, pulse.vpn or 0
+            dut.inval_order_i.value = pulse.order
+            self.pulses.append((self.cycle, pulse))
 
         await ReadOnly()
         if dut.rsp_valid_o.value:

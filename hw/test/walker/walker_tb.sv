@@ -39,6 +39,10 @@ module walker_tb #(
   output logic r_ready_o,
   output logic writes_o,  // a write channel was used
   input logic inval_i,
+  input logic [1:0] inval_scope_i,
+  input logic [7:0] inval_ctx_i,
+  input logic [44:0] inval_vpn_i,
+  input logic [4:0] inval_order_i,
   output logic inval_busy_o,
   output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
   output logic event_pte_read_o,
@@ -51,11 +55,18 @@ module walker_tb #(
   gw_axi_pkg::pt_req_t m_req;
   gw_axi_pkg::pt_rsp_t m_rsp;
   gw_pkg::walk_event_t ev;
+  gw_pkg::inval_t inval;
 
   for (genvar i = 0; i < NumContexts; i++) begin : gen_ctx
     assign ctx[i] = ctx_i[i];
   end
   assign req = '{src: req_id_i[13:8], tag: req_id_i[7:0], ctx: req_ctx_i, vpn: req_vpn_i, write: req_write_i};
+  assign inval = '{
+    scope: gw_pkg::inval_scope_e'(inval_scope_i),
+    ctx: inval_ctx_i,
+    vpn: inval_vpn_i,
+    order: inval_order_i
+  };
   assign rsp_id_o = {rsp.src, rsp.tag};
   assign rsp_ppn_o = rsp.ppn;
   assign rsp_order_o = rsp.order;
@@ -99,7 +110,7 @@ module walker_tb #(
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),
-    .inval_i('{scope: gw_pkg::InvalAll, default: '0}),
+    .inval_i(inval),
     .inval_busy_o,
     .event_o(ev)
   );
