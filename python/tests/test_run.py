@@ -113,9 +113,10 @@ def test_the_report_has_every_figure_with_unit_and_kind(call, tmp_path):
         assert value("bytes_per_cycle", which) == value("moved_bytes", which) / value("cycles", which)
         assert value("device_time", which) == pytest.approx(value("cycles", which) / 250e6)
     assert value("cycles") >= value("cycles", "physical") > 20_000 * 8 / 64
-    assert value("walks") >= 40 + 20 + 1  # pages of the column and of both outputs
+    pages = 40 + 20 + 1  # of the column and of both outputs
+    assert value("walks") >= pages / 8  # one answers for as many as its line of entries shows to lie together
     assert value("walk_latency_max") >= value("walk_latency_mean") > 1
-    assert value("l1_misses") >= 61
+    assert value("l1_misses") >= pages / 8
     assert value("l1_hits") + value("l1_misses") >= least / 4096  # a burst is at most a page
     # Three levels above the leaves and one leaf table at least.
     assert value("page_table_bytes") >= 4 * 4096
