@@ -190,9 +190,11 @@ def test_larger_pages_need_fewer_walks(call, page_size):
     figures = json.loads(done.stdout)["figures"]
     pages = {"4K": 256, "64K": 16, "2M": 2}[page_size]
     # Accesses that miss while a page's walk is under way ask for walks of their own.
-    assert pages <= figures["walks"]["value"] <= max(1.2 * pages, 160)
+    # And a walk may answer for eight 4 KiB pages.
+    least = pages / 8 if page_size == "4K" else pages
+    assert least <= figures["walks"]["value"] <= max(1.2 * pages, 160)
     assert figures["l1_hits"]["value"] + figures["l1_misses"]["value"] >= 256
-    assert (figures["l1_hits"]["value"] > 0) == (page_size != "4K")
+    assert figures["l1_hits"]["value"] > 0 or page_size == "4K"
 
 
 def test_more_than_device_memory_is_one_clear_error(call):
