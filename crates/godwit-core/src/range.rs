@@ -239,10 +239,8 @@ impl Ranges {
         let shift = granule.trailing_zeros();
         let mut bytes = 0;
         // SAFETY: `raw` has `count` elements.
-        checked(
-            unsafe { ffi::gw_range_storage(raw.as_ptr(), count, shift, &raw mut bytes) },
-            None,
-        )?;
+        let status = unsafe { ffi::gw_range_storage(raw.as_ptr(), count, shift, &raw mut bytes) };
+        checked(status, None)?;
         let mut storage = vec![0u64; bytes.div_ceil(8)];
         // SAFETY: a struct of integers and pointers that are not followed before the initialisation below.
         let mut range = Box::new(UnsafeCell::new(unsafe {
@@ -250,19 +248,17 @@ impl Ranges {
         }));
         // SAFETY: the storage is as large as asked for, aligned, and lives as long as `range`; a Vec that is not
         // resized does not move its elements.
-        checked(
-            unsafe {
-                ffi::gw_range_init(
-                    range.get(),
-                    raw.as_ptr(),
-                    count,
-                    shift,
-                    storage.as_mut_ptr().cast(),
-                    storage.len() * 8,
-                )
-            },
-            None,
-        )?;
+        let status = unsafe {
+            ffi::gw_range_init(
+                range.get(),
+                raw.as_ptr(),
+                count,
+                shift,
+                storage.as_mut_ptr().cast(),
+                storage.len() * 8,
+            )
+        };
+        checked(status, None)?;
         range.get_mut().relax = Some(relax);
         Ok(Self { range, storage })
     }
@@ -298,27 +294,24 @@ impl Ranges {
     pub fn free(&self, pa: u64) -> Result<u64, RangeError> {
         let mut bytes = 0;
         // SAFETY: initialised.
-        checked(
-            unsafe { ffi::gw_range_free(self.raw(), pa, &raw mut bytes) },
-            None,
-        )?;
+        let status = unsafe { ffi::gw_range_free(self.raw(), pa, &raw mut bytes) };
+        checked(status, None)?;
         Ok(bytes)
     }
 
     /// Makes the range that starts at `pa` `bytes` long, where it is.
     pub fn resize(&self, pa: u64, bytes: u64) -> Result<(), RangeError> {
         // SAFETY: initialised.
-        checked(unsafe { ffi::gw_range_resize(self.raw(), pa, bytes) }, None)
+        let status = unsafe { ffi::gw_range_resize(self.raw(), pa, bytes) };
+        checked(status, None)
     }
 
     /// The range in use that holds `pa`: its first address and length.
     pub fn find(&self, pa: u64) -> Result<(u64, u64), RangeError> {
         let (mut first, mut bytes) = (0, 0);
         // SAFETY: initialised.
-        checked(
-            unsafe { ffi::gw_range_find(self.raw(), pa, &raw mut first, &raw mut bytes) },
-            None,
-        )?;
+        let status = unsafe { ffi::gw_range_find(self.raw(), pa, &raw mut first, &raw mut bytes) };
+        checked(status, None)?;
         Ok((first, bytes))
     }
 

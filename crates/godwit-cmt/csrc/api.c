@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The calls of cmt.h. The first ones are the fast paths: everything rare is behind a call that is not inlined. */
+#include "cmt_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CMT_ALIGN_MAX ((size_t)1 << 30)
+
+struct cmt_pool cmt_pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The second word of a freed block. */
+static inline uint64_t cmt_freed_mark(const void *block)
+{
+	return cmt_pool.key ^ (uint64_t)(uintptr_t)block;
+}
+
+static inline uint64_t *cmt_mark_of(void *block)
+{
+	return (uint64_t *)block + 1;
+}
+
+/* The calling thread's record if the pool serves it; NULL otherwise, with the reason. */
+static CMT_COLD struct cmt_thread *cmt_enter(void)
+{
+	return cmt_ready() ? cmt_attach() : NULL;
+}
+
+static CMT_COLD void *cmt_malloc_slow(size_t size)
+{
+	struct cmt_thread *self = cmt_self;
+	void *block;
+
+	if (!self && !(self = cmt_enter()))
+		return cmt_boot_malloc ? cmt_boot_malloc(CMT_MIN_BLOCK, size) : NULL;
+	if (size > CMT_SMALL_MAX) {
+		struct gw_range_request request = { .bytes = size, .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE };
+
+		return size <= CMT_LARGE_MAX ? cmt_large_alloc(self, size) : cmt_exact_alloc(&request);
+	}
+	block = cmt_small_slow(self, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size, CMT_MIN_BLOCK);
+	if (block)
+		*cmt_mark_of(block) = 0;
+	return block;
+}
+
+void *gw_cmt_malloc(size_t size)
+{
+	struct cmt_thread *self = cmt_self;
+
+	if (CMT_LIKELY(self && size <= CMT_SMALL_MAX && self->theap)) {
+		void *block = size <= MI_SMALL_SIZE_MAX ?
+				      mi_theap_malloc_small(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size) :
+				      mi_theap_malloc(self->theap, size);
+
+		if (CMT_LIKELY(block)) {
+			cmt_count(&self->counts[self->super].allocs);
+			*cmt_mark_of(block) = 0;
+			return block;
+		}
+	}
+	return cmt_malloc_slow(size);
+}
+
+static CMT_COLD void cmt_free_slow(void *block)
+{
+	int error = errno;
+
+	if (!block || cmt_pool.closed || (cmt_boot_size && cmt_boot_size(block)))
+		return;
+	if (!cmt_pool.base || cmt_offset(block) >= cmt_pool.bytes) {
+		cmt_misuse(block, "not of this pool");
+		return;
+	}
+	if (cmt_attach()) {
+		gw_cmt_free(block);
+		errno = error;
+	}
+}
+
+void gw_cmt_free(void *block)
+{
+	struct cmt_thread *self = cmt_self;
+	uint64_t offset = cmt_offset(block);
+	uint32_t kind;
+
+	if (CMT_UNLIKELY(offset >= cmt_pool.bytes || !self)) {
+		cmt_free_slow(block);
+		return;
+	}
+	kind = cmt_kind_get(offset);
+	if (CMT_UNLIKELY(kind < CMT_SUPER)) {
+		cmt_large_free(self, block, kind);
+		return;
+	}
+	if (CMT_UNLIKELY(offset % CMT_MIN_BLOCK)) {
+		cmt_misuse(block, "not the start of a block");
+		return;
+	}
+	if (CMT_UNLIKELY(*cmt_mark_of(block) == cmt_freed_mark(block))) {
+		cmt_misuse(block, "freed already");
+		return;
+	}
+	*cmt_mark_of(block) = cmt_freed_mark(block);
+	mi_free(block);
+	cmt_count(&self->counts[kind - CMT_SUPER].frees);
+}
+
+void *gw_cmt_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+	void *block;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return cmt_fail(ENOMEM, "%zu times %zu bytes do not fit into an address space", count, size);
+	block = gw_cmt_malloc(bytes);
+	return block ? memset(block, 0, bytes) : NULL;
+}
+
+void *gw_cmt_aligned_alloc(size_t align, size_t size)
+{
+	struct cmt_thread *self = cmt_self;
+	void *block;
+
+	if (!align || align & (align - 1) || align > CMT_ALIGN_MAX)
+		return cmt_fail(EINVAL, "the alignment %zu is not a power of two up to 1 GiB", align);
+	if (align <= CMT_MIN_BLOCK)
+		return gw_cmt_malloc(size);
+	if (!self && !(self = cmt_enter()))
+		return cmt_boot_malloc ? cmt_boot_malloc(align, size) : NULL;
+	if (size <= CMT_SMALL_MAX && align <= 4096) {
+		block = cmt_small_slow(self, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size, align);
+		if (block)
+			*cmt_mark_of(block) = 0;
+		return block;
+	}
+	if (align <= (size_t)1 << cmt_pool.shift && size > CMT_SMALL_MAX)
+		return gw_cmt_malloc(size);
+	return gw_cmt_alloc_contiguous(size ? size : 1, &(struct cmt_constraints){ .align = align, .node = CMT_ANY_NODE });
+}
+
+void *gw_cmt_alloc_contiguous(size_t size, const struct cmt_constraints *limits)
+{
+	struct gw_range_request request = { .bytes = size, .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE };
+
+	if (!cmt_enter())
+		return NULL;
+	if (limits) {
+		request.align = limits->align;
+		request.min = limits->min;
+		request.max = limits->max ? limits->max : ~(uint64_t)0;
+		request.node = limits->node;
+		request.flags = limits->flags & CMT_STRICT_NODE;
+	}
+	return cmt_exact_alloc(&request);
+}
+
+/* The kind of a block that seems to be in use, or CMT_NONE. */
+static uint32_t cmt_block_kind(const void *block)
+{
+	uint64_t offset = cmt_offset(block);
+	uint32_t kind;
+
+	if (offset >= cmt_pool.bytes)
+		return CMT_NONE;
+	kind = cmt_kind_get(offset);
+	if (kind < CMT_SUPER)
+		return kind < CMT_CACHED && !(offset & (((uint64_t)1 << cmt_pool.shift) - 1)) ? kind : CMT_NONE;
+	if (offset % CMT_MIN_BLOCK || *((const uint64_t *)block + 1) == cmt_freed_mark(block))
+		return CMT_NONE;
+	return kind;
+}
+
+size_t gw_cmt_usable_size(const void *block)
+{
+	uint32_t kind = cmt_block_kind(block);
+	uint64_t first, bytes = 0;
+
+	if (kind >= CMT_SUPER)
+		return mi_usable_size(block);
+	if (kind == CMT_NONE && cmt_boot_size)
+		return cmt_boot_size(block);
+	if (kind == CMT_EXACT)
+		gw_range_find(cmt_pool.range, cmt_pa(cmt_offset(block)), &first, &bytes);
+	else if (kind != CMT_NONE)
+		bytes = cmt_class_bytes(kind - CMT_CLASS);
+	return (size_t)bytes;
+}
+
+static bool cmt_resize(void *block, size_t size)
+{
+	uint64_t pa = cmt_pa(cmt_offset(block));
+	int status = gw_range_resize(cmt_pool.range, pa, size);
+
+	if (status == GW_RANGE_EBUSY) {
+		/* What follows may only wait in a cache. */
+		gw_cmt_trim();
+		status = gw_range_resize(cmt_pool.range, pa, size);
+	}
+	if (status != GW_RANGE_OK) {
+		cmt_fail(ENOMEM, "%p to %zu bytes: %s", block, size, gw_range_reason(status));
+		return false;
+	}
+	__atomic_store_n(cmt_kind_of(cmt_offset(block)), CMT_EXACT, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool gw_cmt_expand(void *block, size_t size)
+{
+	uint32_t kind = cmt_pool.closed ? CMT_NONE : cmt_block_kind(block);
+
+	if (kind == CMT_NONE) {
+		cmt_misuse(block, "not a block in use");
+		return false;
+	}
+	if (size <= gw_cmt_usable_size(block))
+		return true;
+	if (kind >= CMT_SUPER) {
+		cmt_fail(ENOMEM, "%p to %zu bytes: a small block has neighbours", block, size);
+		return false;
+	}
+	return cmt_resize(block, size);
+}
+
+void *gw_cmt_realloc(void *block, size_t size)
+{
+	size_t usable;
+	void *moved;
+
+	if (!block)
+		return gw_cmt_malloc(size);
+	if (!size) {
+		gw_cmt_free(block);
+		return NULL;
+	}
+	usable = gw_cmt_usable_size(block);
+	if (!usable) {
+		cmt_misuse(block, "not a block in use");
+		return NULL;
+	}
+	if (size <= usable && (size >= usable / 2 || size <= CMT_MIN_BLOCK))
+		return block;
+	/* A large block grows and shrinks where it is; what becomes small moves out of it. */
+	if (gw_cmt_owns(block) && cmt_block_kind(block) < CMT_SUPER && size > CMT_SMALL_MAX && !cmt_pool.closed && cmt_resize(block, size))
+		return block;
+	moved = gw_cmt_malloc(size);
+	if (moved) {
+		memcpy(moved, block, size < usable ? size : usable);
+		gw_cmt_free(block);
+	}
+	return moved;
+}
+
+size_t gw_cmt_extents(const void *block, struct cmt_extent *extents, size_t capacity)
+{
+	size_t bytes = gw_cmt_usable_size(block);
+
+	if (!bytes) {
+		cmt_misuse(block, "not a block in use");
+		return 0;
+	}
+	if (capacity)
+		extents[0] = (struct cmt_extent){ cmt_pa(cmt_offset(block)), bytes };
+	return 1;
+}
+
+uint64_t gw_cmt_physical(const void *address)
+{
+	uint64_t offset = cmt_offset(address), index;
+
+	if (!cmt_pool.base || offset >= cmt_pool.bytes ||
+	    gw_range_index(cmt_pool.range, cmt_pa(offset), &index) != GW_RANGE_OK) {
+		cmt_misuse(address, "not of this pool");
+		return 0;
+	}
+	return cmt_pa(offset);
+}
+
+bool gw_cmt_is_open(void)
+{
+	return __atomic_load_n(&cmt_pool.bytes, __ATOMIC_ACQUIRE) != 0;
+}
+
+bool gw_cmt_owns(const void *address)
+{
+	return cmt_offset(address) < cmt_pool.bytes;
+}
+
+size_t gw_cmt_trim(void)
+{
+	size_t bytes;
+
+	if (!cmt_ready())
+		return 0;
+	pthread_mutex_lock(&cmt_pool.lock);
+	bytes = cmt_caches_flush();
+	if (cmt_self)
+		cmt_self->theap = NULL;
+	bytes += cmt_small_trim(0);
+	pthread_mutex_unlock(&cmt_pool.lock);
+	return bytes;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The buffer pool: what its files share.
+ *
+ * All memory is one virtual window; the physical address of a byte is its offset in the window plus `pa_base`. One byte
+ * a granule, its kind, says what starts (or, for superblocks, lies) there:
+ *
+ *   small blocks   from superblocks, each a mimalloc arena with a heap of its own; a thread allocates from one
+ *                  superblock at a time and frees into any
+ *   large blocks   ranges of a size class; freed ones wait in the cache of the thread that freed them
+ *   exact blocks   ranges of any number of granules, straight from the range allocator
+ *
+ * Nothing here calls malloc. Order of locks: cmt_pool.lock, a thread's cache lock, the range allocator's.
+ */
+#ifndef CMT_INTERNAL_H_
+#define CMT_INTERNAL_H_
+
+#include <cmt.h>
+#include <godwit/range.h>
+#include <mimalloc.h>
+
+#include <pthread.h>
+
+#define CMT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CMT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define CMT_COLD __attribute__((noinline, cold))
+
+/* Kinds. */
+#define CMT_NONE 0u     /* nothing, or the inside of a block */
+#define CMT_CLASS 1u    /* + size class: a large block in use */
+#define CMT_CLASSES 56u
+#define CMT_EXACT 62u   /* an exact block in use */
+#define CMT_CACHED 64u  /* + a kind in use: it waits in a cache */
+#define CMT_SUPER 128u  /* + superblock: a granule of it */
+#define CMT_SUPERBLOCKS 120u
+
+/* Large classes: eight a doubling, from the first above 64 KiB to 8 MiB. */
+#define CMT_LARGE_SHIFT 16u
+#define CMT_LARGE_MAX ((size_t)8 << 20)
+#define CMT_SMALL_MAX ((size_t)1 << CMT_LARGE_SHIFT)
+/* Freed blocks of a class that a thread keeps. */
+#define CMT_SLOTS 8u
+/* Smallest block: its second word says whether it was freed. */
+#define CMT_MIN_BLOCK 16u
+
+/* A thread's share of one superblock; only the thread writes, others add up. */
+struct cmt_counts {
+	uint64_t allocs;
+	uint64_t frees;
+};
+
+struct cmt_cache {
+	uint32_t lock;
+	uint32_t filled[2]; /* classes that hold something, a bit each */
+	uint64_t bytes;
+	uint8_t count[CMT_CLASSES];
+	void *slot[CMT_CLASSES][CMT_SLOTS];
+};
+
+/* What belongs to a thread; outlives it, to be taken over by the next. */
+struct cmt_thread {
+	mi_theap_t *theap;  /* of the superblock it allocates from; NULL: none */
+	uint32_t super;
+	bool taken;
+	struct cmt_counts counts[CMT_SUPERBLOCKS];
+	struct cmt_cache cache;
+	struct cmt_thread *next;
+};
+
+struct cmt_super {
+	mi_heap_t *heap; /* NULL: it sleeps, only the arena's description is left of it */
+	mi_arena_id_t arena;
+	char *first;
+	size_t bytes;
+	size_t info_bytes; /* of the description */
+	/* When a thread found it full: blocks in use then, and frees until then. */
+	uint64_t full_live;
+	uint64_t full_frees;
+	bool full;
+};
+
+struct cmt_pool {
+	struct gw_range *range;
+	char *base;
+	uint64_t bytes;   /* of the window */
+	uint64_t pa_base;
+	uint8_t *kinds;
+	uint32_t shift;
+	bool shared;      /* the memory is shared with children: they only look at it */
+	bool closed;      /* this process is such a child */
+	uint64_t key;     /* marks freed blocks */
+	uint64_t metadata_bytes;
+	size_t super_bytes;
+	size_t cache_bytes;   /* a thread */
+	uint32_t keep_empty;  /* empty superblocks that are kept */
+	uint32_t reuse_percent; /* a full superblock is used again when so few of its blocks are left */
+	uint32_t supers;      /* entries of super[] that are arenas */
+	struct cmt_super super[CMT_SUPERBLOCKS];
+	struct cmt_thread *threads;
+	pthread_mutex_t lock;
+	pthread_key_t thread_key;
+	uint64_t misuses;
+	uint64_t failures;
+	cmt_misuse_fn *report;
+};
+
+/* What the side that opens the pool found out; copied. */
+struct cmt_open {
+	struct gw_range *range;
+	void *base;
+	uint64_t bytes;
+	uint64_t pa_base;
+	void *kinds;
+	uint64_t metadata_bytes;
+	uint64_t super_bytes;
+	uint64_t cache_bytes;
+	uint32_t shift;
+	uint32_t keep_empty;
+	uint32_t reuse_percent;
+	bool shared;
+};
+
+extern struct cmt_pool cmt_pool;
+extern __thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-exec")));
+
+/* api.c and state.c: the calls of cmt.h. Libraries export them under the header's names. */
+int gw_cmt_init(const char *config);
+void *gw_cmt_malloc(size_t size);
+void gw_cmt_free(void *block);
+void *gw_cmt_calloc(size_t count, size_t size);
+void *gw_cmt_realloc(void *block, size_t size);
+void *gw_cmt_aligned_alloc(size_t align, size_t size);
+size_t gw_cmt_usable_size(const void *block);
+bool gw_cmt_expand(void *block, size_t size);
+void *gw_cmt_alloc_contiguous(size_t size, const struct cmt_constraints *limits);
+size_t gw_cmt_extents(const void *block, struct cmt_extent *extents, size_t capacity);
+uint64_t gw_cmt_physical(const void *address);
+void gw_cmt_stats(struct cmt_stats *stats);
+int gw_cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *ctx);
+int gw_cmt_check(void);
+size_t gw_cmt_trim(void);
+const char *gw_cmt_reason(void);
+/* Whether the pool is open; whether an address is in its window. */
+bool gw_cmt_is_open(void);
+bool gw_cmt_owns(const void *address);
+cmt_misuse_fn *gw_cmt_on_misuse(cmt_misuse_fn *report);
+
+/* state.c */
+int cmt_pool_open(const struct cmt_open *how);
+/* Whether the pool is usable by this process; opens it if nobody has. */
+bool cmt_ready(void);
+/* Given by whoever links this: opens the pool as $GODWIT_CMT says. 0, or an errno and the reason in words. */
+int cmt_open_default(const char *config, char *reason, size_t reason_bytes);
+
+/*
+ * Defined by a library that takes malloc's place: memory for a thread that the pool does not serve, as while it opens,
+ * and the size of such a block; 0 for any other pointer.
+ */
+void *cmt_boot_malloc(size_t align, size_t size) __attribute__((weak));
+size_t cmt_boot_size(const void *block) __attribute__((weak));
+
+/* reason.c */
+void *cmt_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *cmt_fail_range(int status, uint64_t bytes, const struct gw_range_why *why);
+CMT_COLD void cmt_misuse(const void *pointer, const char *why);
+
+/* thread.c */
+/* The calling thread's record; NULL when there is no memory for it. */
+struct cmt_thread *cmt_attach(void);
+void cmt_lock(uint32_t *lock);
+void cmt_unlock(uint32_t *lock);
+void cmt_relax(uint32_t looks);
+int cmt_fork_init(void);
+void cmt_threads_init(void);
+
+/* small.c */
+void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align);
+/* Puts empty superblocks but for `keep` to sleep; bytes given back. Holds cmt_pool.lock. */
+size_t cmt_small_trim(uint32_t keep);
+
+/* large.c */
+void *cmt_large_alloc(struct cmt_thread *self, size_t size);
+void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind);
+void *cmt_exact_alloc(const struct gw_range_request *request);
+/* Empties a thread's cache; bytes given back. */
+size_t cmt_cache_flush(struct cmt_thread *thread);
+/* Empties all caches. Holds cmt_pool.lock. */
+size_t cmt_caches_flush(void);
+size_t cmt_class_bytes(uint32_t class);
+
+static inline uint64_t cmt_offset(const void *p)
+{
+	return (uint64_t)(uintptr_t)p - (uint64_t)(uintptr_t)cmt_pool.base;
+}
+
+static inline uint8_t *cmt_kind_of(uint64_t offset)
+{
+	return &cmt_pool.kinds[offset >> cmt_pool.shift];
+}
+
+static inline uint32_t cmt_kind_get(uint64_t offset)
+{
+	return __atomic_load_n(cmt_kind_of(offset), __ATOMIC_RELAXED);
+}
+
+static inline uint64_t cmt_pa(uint64_t offset)
+{
+	return cmt_pool.pa_base + offset;
+}
+
+static inline void cmt_count(uint64_t *counter)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+}
+
+#endif /* CMT_INTERNAL_H_ */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening the pool, and looking at all of it: statistics, dump, check. */
+#include "cmt_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { CLOSED, OPENING, OPEN, FAILED };
+static uint32_t state;
+/* The thread that opens the pool allocates; not from the pool. */
+static __thread bool opening __attribute__((tls_model("initial-exec")));
+
+static uint64_t cmt_new_key(void)
+{
+	struct timespec now;
+	uint64_t key;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	key = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&key;
+	/* Never an address nor a small number. */
+	return key | (uint64_t)1 << 63 | 1;
+}
+
+int cmt_pool_open(const struct cmt_open *how)
+{
+	cmt_pool.range = how->range;
+	cmt_pool.pa_base = how->pa_base;
+	cmt_pool.kinds = how->kinds;
+	cmt_pool.shift = how->shift;
+	cmt_pool.shared = how->shared;
+	cmt_pool.key = cmt_new_key();
+	cmt_pool.metadata_bytes = how->metadata_bytes;
+	cmt_pool.super_bytes = how->super_bytes;
+	cmt_pool.cache_bytes = how->cache_bytes;
+	cmt_pool.keep_empty = how->keep_empty;
+	cmt_pool.reuse_percent = how->reuse_percent;
+	cmt_pool.base = how->base;
+	how->range->relax = cmt_relax;
+	/* Memory is ours and stays: nothing is committed step by step or given back to the system. */
+	mi_option_set(mi_option_page_commit_on_demand, 0);
+	cmt_threads_init();
+	if (cmt_fork_init())
+		return ENOMEM;
+	__atomic_store_n(&cmt_pool.bytes, how->bytes, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int cmt_open_with(const char *config)
+{
+	uint32_t expected = CLOSED;
+	char words[160];
+	int error;
+
+	if (!__atomic_compare_exchange_n(&state, &expected, OPENING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return EBUSY;
+	opening = true;
+	error = cmt_open_default(config, words, sizeof(words));
+	opening = false;
+	/* In place of malloc there is no second try: something else serves the program by then. */
+	__atomic_store_n(&state, !error ? OPEN : cmt_boot_malloc ? FAILED : CLOSED, __ATOMIC_RELEASE);
+	if (error)
+		cmt_fail(error, "%s", words);
+	return error;
+}
+
+bool cmt_ready(void)
+{
+	uint32_t looks = 0;
+
+	for (;;) {
+		uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+
+		if (CMT_LIKELY(now == OPEN))
+			break;
+		if (opening || now == FAILED)
+			return false;
+		if (now == CLOSED && cmt_open_with(NULL) != EBUSY)
+			return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == OPEN;
+		cmt_relax(++looks);
+	}
+	if (cmt_pool.closed) {
+		cmt_fail(EPERM, "the pool's memory is shared with the process that forked: only that one may allocate");
+		return false;
+	}
+	return true;
+}
+
+int gw_cmt_init(const char *config)
+{
+	int error = cmt_open_with(config);
+
+	if (error == EBUSY)
+		cmt_fail(EBUSY, "the pool is open already");
+	if (error)
+		errno = error;
+	return error ? -1 : 0;
+}
+
+void gw_cmt_stats(struct cmt_stats *stats)
+{
+	struct gw_range_stats ranges = { 0 };
+
+	*stats = (struct cmt_stats){ 0 };
+	if (!cmt_ready())
+		return;
+	pthread_mutex_lock(&cmt_pool.lock);
+	gw_range_stats(cmt_pool.range, &ranges);
+	stats->total = ranges.total;
+	stats->free = ranges.free;
+	stats->largest_free = ranges.largest;
+	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
+		stats->cached += __atomic_load_n(&thread->cache.bytes, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < cmt_pool.supers; i++) {
+		if (cmt_pool.super[i].heap) {
+			stats->superblocks++;
+			stats->superblock_bytes += cmt_pool.super[i].bytes;
+		}
+	}
+	stats->metadata_bytes = cmt_pool.metadata_bytes;
+	stats->misuses = __atomic_load_n(&cmt_pool.misuses, __ATOMIC_RELAXED);
+	stats->failures = __atomic_load_n(&cmt_pool.failures, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cmt_pool.lock);
+}
+
+struct cmt_runs {
+	struct cmt_run {
+		uint64_t pa, bytes;
+		bool used;
+	} *run;
+	uint64_t count, capacity;
+};
+
+static bool cmt_keep_run(void *ctx, bool used, uint64_t pa, uint64_t bytes)
+{
+	struct cmt_runs *runs = ctx;
+
+	if (runs->count < runs->capacity)
+		runs->run[runs->count++] = (struct cmt_run){ pa, bytes, used };
+	return runs->count < runs->capacity;
+}
+
+static const char *cmt_run_name(const struct cmt_run *run)
+{
+	uint32_t kind = cmt_kind_get(run->pa - cmt_pool.pa_base);
+
+	if (!run->used)
+		return "free";
+	if (kind >= CMT_SUPER)
+		return "superblock";
+	return kind >= CMT_CACHED ? "cached" : "used";
+}
+
+/* The runs are copied first: whoever takes the lines may allocate. */
+int gw_cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *ctx)
+{
+	struct gw_range_stats ranges;
+	struct cmt_runs runs = { 0 };
+	char line[80];
+	size_t bytes;
+	int result = 0;
+
+	if (!cmt_ready())
+		return -1;
+	gw_range_stats(cmt_pool.range, &ranges);
+	/* Threads may go on in between: half as much again is enough, or the dump ends early. */
+	runs.capacity = (ranges.ranges + ranges.free_runs) * 3 / 2 + 64;
+	bytes = runs.capacity * sizeof(*runs.run);
+	runs.run = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (runs.run == MAP_FAILED) {
+		cmt_fail(ENOMEM, "no memory for a list of %llu pieces", (unsigned long long)runs.capacity);
+		return -1;
+	}
+	gw_range_walk(cmt_pool.range, cmt_keep_run, &runs);
+	for (uint64_t i = 0; i < runs.count && !result; i++) {
+		int length = snprintf(line, sizeof(line), "%#llx %llu %s\n", (unsigned long long)runs.run[i].pa,
+				      (unsigned long long)runs.run[i].bytes, cmt_run_name(&runs.run[i]));
+
+		result = write(ctx, line, (size_t)length);
+	}
+	munmap(runs.run, bytes);
+	return result;
+}
+
+/* Every block in a cache is marked as such, and the sums are right. */
+static bool cmt_cache_check(struct cmt_thread *thread)
+{
+	struct cmt_cache *cache = &thread->cache;
+	uint64_t bytes = 0;
+	bool good = true;
+
+	cmt_lock(&cache->lock);
+	for (uint32_t class = 0; class < CMT_CLASSES; class++) {
+		bytes += cache->count[class] * cmt_class_bytes(class);
+		for (uint32_t i = 0; i < cache->count[class]; i++)
+			good = good && cmt_kind_get(cmt_offset(cache->slot[class][i])) == CMT_CACHED + CMT_CLASS + class;
+	}
+	good = good && bytes == cache->bytes;
+	cmt_unlock(&cache->lock);
+	return good;
+}
+
+int gw_cmt_check(void)
+{
+	bool good;
+	uint64_t at = 0;
+
+	if (!cmt_ready())
+		return -1;
+	good = gw_range_check(cmt_pool.range, &at) == GW_RANGE_OK;
+	if (!good)
+		cmt_fail(EINVAL, "the bitmaps contradict each other at %#llx", (unsigned long long)at);
+	pthread_mutex_lock(&cmt_pool.lock);
+	for (struct cmt_thread *thread = cmt_pool.threads; thread && good; thread = thread->next) {
+		good = cmt_cache_check(thread);
+		if (!good)
+			cmt_fail(EINVAL, "a thread's cache contradicts what its blocks are marked as");
+	}
+	pthread_mutex_unlock(&cmt_pool.lock);
+	return good ? 0 : -1;
+}

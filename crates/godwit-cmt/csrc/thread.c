@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Threads' records: made on the first call, kept when the thread ends (their counts go on to count), taken over by the
+ * next thread. And what happens around fork.
+ */
+#include "cmt_internal.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+__thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-exec")));
+
+void cmt_relax(uint32_t looks)
+{
+	/* Whoever holds the lock may need this processor. */
+	if (looks % 32 == 0)
+		sched_yield();
+	else
+		__builtin_ia32_pause();
+}
+
+void cmt_lock(uint32_t *lock)
+{
+	uint32_t looks = 0;
+
+	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+		cmt_relax(++looks);
+}
+
+void cmt_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* A thread ends: what it kept goes back, and others may empty the superblock it allocated from. */
+static void cmt_detach(void *record)
+{
+	struct cmt_thread *thread = record;
+
+	cmt_cache_flush(thread);
+	pthread_mutex_lock(&cmt_pool.lock);
+	thread->theap = NULL;
+	thread->taken = false;
+	pthread_mutex_unlock(&cmt_pool.lock);
+	cmt_self = NULL;
+}
+
+static struct cmt_thread *cmt_record(void)
+{
+	struct cmt_thread *thread;
+
+	for (thread = cmt_pool.threads; thread; thread = thread->next)
+		if (!thread->taken)
+			return thread;
+	thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (thread == MAP_FAILED)
+		return NULL;
+	cmt_pool.metadata_bytes += sizeof(*thread);
+	thread->next = cmt_pool.threads;
+	__atomic_store_n(&cmt_pool.threads, thread, __ATOMIC_RELEASE);
+	return thread;
+}
+
+struct cmt_thread *cmt_attach(void)
+{
+	struct cmt_thread *thread;
+
+	if (cmt_self)
+		return cmt_self;
+	pthread_mutex_lock(&cmt_pool.lock);
+	thread = cmt_record();
+	if (thread)
+		thread->taken = true;
+	pthread_mutex_unlock(&cmt_pool.lock);
+	if (!thread)
+		return cmt_fail(12, "no memory for the record of a thread");
+	cmt_self = thread;
+	pthread_setspecific(cmt_pool.thread_key, thread);
+	return thread;
+}
+
+void cmt_threads_init(void)
+{
+	pthread_key_create(&cmt_pool.thread_key, cmt_detach);
+}
+
+/* The child gets everything at rest. */
+static void cmt_before_fork(void)
+{
+	pthread_mutex_lock(&cmt_pool.lock);
+	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
+		cmt_lock(&thread->cache.lock);
+	gw_range_freeze(cmt_pool.range);
+}
+
+static void cmt_after_fork(void)
+{
+	gw_range_thaw(cmt_pool.range);
+	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
+		cmt_unlock(&thread->cache.lock);
+	pthread_mutex_unlock(&cmt_pool.lock);
+}
+
+/*
+ * Private memory: the child has its own copy of all of it and goes on by itself; what the parent's other threads had in
+ * caches is given back. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
+ */
+static void cmt_in_child(void)
+{
+	if (cmt_pool.shared) {
+		cmt_pool.closed = true;
+		cmt_self = NULL;
+	} else {
+		for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next) {
+			if (thread != cmt_self) {
+				thread->theap = NULL;
+				thread->taken = false;
+			}
+		}
+	}
+	cmt_after_fork();
+}
+
+int cmt_fork_init(void)
+{
+	return pthread_atfork(cmt_before_fork, cmt_after_fork, cmt_in_child);
+}

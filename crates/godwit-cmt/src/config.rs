@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a pool is set up: `$GODWIT_CMT`, or the string given to `cmt_init`.
+
+use godwit_core::range::Area;
+
+use crate::CmtError;
+
+/// Configuration of the pool. As text: `key=value` items separated by blanks or commas.
+///
+/// | key | value | default |
+/// |---|---|---|
+/// | `area` | `BASE:BYTES[:NODE]`, any number of times | one area, see `size` |
+/// | `size` | one area of so many bytes at 4 GiB | 256MiB |
+/// | `backing` | `private`, `memfd` or `hugetlb` | `private` |
+/// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
+/// | `superblock` | what small blocks are cut from, 1MiB to 32MiB | total / 32, 4MiB to 32MiB |
+/// | `cache` | freed large blocks that a thread keeps, bytes | total / 16, at least 4MiB |
+/// | `keep` | empty superblocks that are kept | 1 |
+/// | `reuse` | a full superblock is used again when so many per cent of its blocks are left | 75 |
+///
+/// Numbers are decimal or `0x` hexadecimal, with an optional `KiB`, `MiB` or `GiB`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Where memory is; physical addresses.
+    pub areas: Vec<Area>,
+    /// What stands behind the areas.
+    pub backing: BackingKind,
+    /// Smallest unit of contiguous blocks, bytes.
+    pub granule: u64,
+    /// Bytes of a superblock; 0: by the total.
+    pub superblock: u64,
+    /// Bytes of freed large blocks that a thread keeps; `None`: by the total.
+    pub cache: Option<u64>,
+    /// Empty superblocks that are kept.
+    pub keep: u32,
+    /// Per cent of a full superblock's blocks that may be left for it to be used again.
+    pub reuse: u32,
+}
+
+/// What stands behind the areas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackingKind {
+    /// Private memory in huge pages where there are any; a child of fork has its own copy.
+    Private,
+    /// Memory of a memfd an area; shared with children.
+    Memfd,
+    /// The same, of the system's reserved huge pages.
+    Hugetlb,
+}
+
+const DEFAULT_BASE: u64 = 4 << 30;
+const DEFAULT_SIZE: u64 = 256 << 20;
+const MIB: u64 = 1 << 20;
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            areas: vec![Area {
+                base: DEFAULT_BASE,
+                bytes: DEFAULT_SIZE,
+                node: 0,
+            }],
+            backing: BackingKind::Private,
+            granule: 4096,
+            superblock: 0,
+            cache: None,
+            keep: 1,
+            reuse: 75,
+        }
+    }
+}
+
+fn invalid(item: &str, expected: &str) -> CmtError {
+    CmtError::Config(format!("'{item}': {expected}"))
+}
+
+/// A number with an optional unit.
+fn number(text: &str) -> Option<u64> {
+    let (digits, shift) = [("KiB", 10), ("MiB", 20), ("GiB", 30)]
+        .into_iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+        .unwrap_or((text, 0));
+    let value = match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(&hex.replace('_', ""), 16),
+        None => digits.replace('_', "").parse(),
+    };
+    value.ok()?.checked_mul(1 << shift)
+}
+
+fn area(text: &str) -> Option<Area> {
+    let mut parts = text.split(':');
+    let base = number(parts.next()?)?;
+    let bytes = number(parts.next()?)?;
+    let node = match parts.next() {
+        Some(node) => node.parse().ok()?,
+        None => 0,
+    };
+    parts.next().is_none().then_some(Area { base, bytes, node })
+}
+
+impl Config {
+    /// Reads the text form.
+    pub fn parse(text: &str) -> Result<Self, CmtError> {
+        let mut config = Self::default();
+        let mut areas = Vec::new();
+        for item in text
+            .split([' ', ',', '\n', '\t'])
+            .filter(|item| !item.is_empty())
+        {
+            let (key, value) = item
+                .split_once('=')
+                .ok_or_else(|| invalid(item, "expected key=value"))?;
+            let bytes = || {
+                number(value)
+                    .ok_or_else(|| invalid(item, "expected a number of bytes, such as 64MiB"))
+            };
+            match key {
+                "area" => areas.push(
+                    area(value)
+                        .ok_or_else(|| invalid(item, "expected BASE:BYTES or BASE:BYTES:NODE"))?,
+                ),
+                "size" => areas.push(Area {
+                    base: DEFAULT_BASE,
+                    bytes: bytes()?,
+                    node: 0,
+                }),
+                "backing" => {
+                    config.backing = match value {
+                        "private" => BackingKind::Private,
+                        "memfd" => BackingKind::Memfd,
+                        "hugetlb" => BackingKind::Hugetlb,
+                        _ => return Err(invalid(item, "expected private, memfd or hugetlb")),
+                    }
+                }
+                "granule" => config.granule = bytes()?,
+                "superblock" => config.superblock = bytes()?,
+                "cache" => config.cache = Some(bytes()?),
+                "keep" => {
+                    config.keep = value
+                        .parse()
+                        .map_err(|_| invalid(item, "expected a number of superblocks"))?;
+                }
+                "reuse" => {
+                    config.reuse = value
+                        .parse()
+                        .ok()
+                        .filter(|percent| *percent <= 100)
+                        .ok_or_else(|| invalid(item, "expected per cent, 0 to 100"))?;
+                }
+                _ => {
+                    return Err(invalid(
+                        item,
+                        "keys are area, size, backing, granule, superblock, cache, keep, reuse",
+                    ));
+                }
+            }
+        }
+        if !areas.is_empty() {
+            config.areas = areas;
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), CmtError> {
+        if !self.granule.is_power_of_two() || !(4096..=2 * MIB).contains(&self.granule) {
+            return Err(invalid(
+                "granule",
+                "expected a power of two from 4KiB to 2MiB",
+            ));
+        }
+        if self.superblock != 0 && !(MIB..=32 * MIB).contains(&self.superblock) {
+            return Err(invalid("superblock", "expected 1MiB to 32MiB"));
+        }
+        // Memory is mapped in whole pages; a page that two areas share would belong to neither.
+        let page = match self.backing {
+            BackingKind::Hugetlb => 2 * MIB,
+            _ => 4096,
+        };
+        for area in &self.areas {
+            if area.base % page != 0 || area.bytes % page != 0 || area.bytes == 0 {
+                return Err(CmtError::Config(format!(
+                    "area {:#x}:{}: expected multiples of the page size, {page} bytes",
+                    area.base, area.bytes
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of all areas.
+    pub fn total(&self) -> u64 {
+        self.areas.iter().map(|area| area.bytes).sum()
+    }
+
+    /// Bytes of a superblock.
+    pub fn superblock_bytes(&self) -> u64 {
+        match self.superblock {
+            0 => (self.total() / 32).clamp(4 * MIB, 32 * MIB) / MIB * MIB,
+            bytes => bytes / MIB * MIB,
+        }
+    }
+
+    /// Bytes of freed large blocks that a thread keeps.
+    pub fn cache_bytes(&self) -> u64 {
+        self.cache.unwrap_or((self.total() / 16).max(4 * MIB))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_come_in_any_number_with_units_and_nodes() {
+        let config =
+            Config::parse("area=0x1_0000_0000:16MiB:1, area=8GiB:1GiB backing=memfd").unwrap();
+        assert_eq!(config.areas[0].base, 1 << 32);
+        assert_eq!(config.areas[0].node, 1);
+        assert_eq!(config.total(), (16 << 20) + (1 << 30));
+        assert_eq!(config.backing, BackingKind::Memfd);
+    }
+
+    #[test]
+    fn a_wrong_item_is_named_with_what_was_expected() {
+        for (text, words) in [
+            ("size", "key=value"),
+            ("size=12XB", "bytes"),
+            ("speed=1", "keys are"),
+            ("area=1:2:3:4", "BASE:BYTES"),
+            ("area=1:4096", "page size"),
+            ("granule=3KiB", "power of two"),
+            ("backing=disk", "hugetlb"),
+            ("reuse=101", "per cent"),
+        ] {
+            let error = Config::parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

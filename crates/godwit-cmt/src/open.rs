@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opening the pool: reserves the window, maps every area into it, and hands all of it to the C side.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io;
+use std::ptr;
+
+use godwit_core::range::Ranges;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use crate::config::Config;
+use crate::{CmtError, ffi};
+
+/// Environment variable with the configuration of a pool that opens by itself.
+pub const VARIABLE: &str = "GODWIT_CMT";
+
+/// Virtual and physical addresses agree below this, so that an aligned physical address is an aligned pointer.
+const WINDOW_ALIGN: u64 = 1 << 30;
+/// From the lowest to the highest area; address space only.
+const WINDOW_MAX: u64 = 1 << 45;
+
+const EINVAL: c_int = 22;
+const ENOMEM: c_int = 12;
+
+/// The areas' addresses [low, end), low aligned to the window's alignment.
+fn window(config: &Config) -> Result<(u64, u64), CmtError> {
+    let low = config.areas.iter().map(|area| area.base).min();
+    let end = config
+        .areas
+        .iter()
+        .map(|area| area.base.checked_add(area.bytes))
+        .max();
+    match (low, end) {
+        (Some(low), Some(Some(end))) if end - low / WINDOW_ALIGN * WINDOW_ALIGN <= WINDOW_MAX => {
+            Ok((low / WINDOW_ALIGN * WINDOW_ALIGN, end))
+        }
+        _ => Err(CmtError::Config(format!(
+            "areas lie more than {} TiB apart",
+            WINDOW_MAX >> 40
+        ))),
+    }
+}
+
+/// Inaccessible address space, aligned to `WINDOW_ALIGN`.
+fn reserve(bytes: u64) -> io::Result<*mut c_void> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    let all = (bytes + WINDOW_ALIGN) as usize;
+    // SAFETY: anonymous memory at an address of the system's choice.
+    let start = unsafe { mmap_anonymous(ptr::null_mut(), all, ProtFlags::empty(), flags) }?;
+    let before = start.align_offset(WINDOW_ALIGN as usize);
+    let base = start.wrapping_byte_add(before);
+    let after = all - before - bytes as usize;
+    // SAFETY: the two ends of what was just mapped, which nothing uses.
+    unsafe {
+        if before > 0 {
+            munmap(start, before)?;
+        }
+        if after > 0 {
+            munmap(base.wrapping_byte_add(bytes as usize), after)?;
+        }
+    }
+    Ok(base)
+}
+
+/// A byte a granule, zero; pages that stand for holes are never touched.
+fn kinds(bytes: usize) -> io::Result<*mut c_void> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: anonymous memory at an address of the system's choice.
+    Ok(unsafe {
+        mmap_anonymous(
+            ptr::null_mut(),
+            bytes,
+            ProtFlags::READ | ProtFlags::WRITE,
+            flags,
+        )
+    }?)
+}
+
+fn open(config: &Config) -> Result<(), CmtError> {
+    let ranges = Ranges::new(&config.areas, config.granule)
+        .map_err(|error| CmtError::Config(error.to_string()))?;
+    let (low, end) = window(config)?;
+    let window_bytes = (end - low).next_multiple_of(config.granule);
+    let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
+    let base =
+        reserve(window_bytes).map_err(|error| memory("no address space for the areas", error))?;
+    let backing = config.backing.open();
+    for area in &config.areas {
+        let at = base.wrapping_byte_add((area.base - low) as usize);
+        // SAFETY: within the window that was just reserved; the range allocator has refused areas that overlap.
+        if let Err(error) = unsafe { backing.map(at, area) } {
+            // SAFETY: nothing uses the window yet.
+            let _ = unsafe { munmap(base, window_bytes as usize) };
+            let hint = match config.backing {
+                crate::BackingKind::Hugetlb => " (are huge pages reserved? sysctl vm.nr_hugepages)",
+                _ => "",
+            };
+            return Err(memory(
+                &format!("no memory for area {:#x}:{}{hint}", area.base, area.bytes),
+                error,
+            ));
+        }
+    }
+    let table = (window_bytes / config.granule) as usize;
+    let kinds = kinds(table).map_err(|error| memory("no memory for the table of blocks", error))?;
+    let touched = config.total() / config.granule;
+    // The pool lives as long as the process.
+    let ranges: &'static Ranges = Box::leak(Box::new(ranges));
+    let how = ffi::cmt_open {
+        range: ranges.raw(),
+        base,
+        bytes: window_bytes,
+        pa_base: low,
+        kinds,
+        metadata_bytes: ranges.metadata_bytes() as u64 + touched,
+        super_bytes: config.superblock_bytes(),
+        cache_bytes: config.cache_bytes(),
+        shift: config.granule.trailing_zeros(),
+        keep_empty: config.keep,
+        reuse_percent: config.reuse,
+        shared: backing.shared(),
+    };
+    // SAFETY: called once (the C side sees to that) with memory that stays.
+    match unsafe { ffi::cmt_pool_open(&raw const how) } {
+        0 => Ok(()),
+        _ => Err(CmtError::Memory("no memory for the fork handlers".into())),
+    }
+}
+
+fn open_text(text: Option<&str>) -> Result<(), CmtError> {
+    let variable = std::env::var(VARIABLE).unwrap_or_default();
+    open(&Config::parse(text.unwrap_or(&variable))?)
+}
+
+/// Called by the C side, once at a time, when the pool is to be opened.
+///
+/// # Safety
+/// `config` is NULL or a string, `reason` has room for `reason_bytes` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cmt_open_default(
+    config: *const c_char,
+    reason: *mut c_char,
+    reason_bytes: usize,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = (!config.is_null()).then(|| unsafe { CStr::from_ptr(config) }.to_string_lossy());
+    let Err(error) = open_text(text.as_deref()) else {
+        return 0;
+    };
+    let words = error.to_string();
+    let length = words.len().min(reason_bytes.saturating_sub(1));
+    // SAFETY: no more than there is room for.
+    unsafe {
+        ptr::copy_nonoverlapping(words.as_ptr(), reason.cast(), length);
+        *reason.add(length) = 0;
+    }
+    match error {
+        CmtError::Config(_) => EINVAL,
+        _ => ENOMEM,
+    }
+}
