@@ -124,7 +124,7 @@ impl Contiguous for Tlsf {
         let pages = bytes.div_ceil(PAGE);
         // Rounded up, so that every run of the bin fits.
         let step = 1 << pages.ilog2().saturating_sub(TLSF_STEPS.ilog2());
-        let from = Self::bin((pages + step - 1) / step * step);
+        let from = Self::bin(pages.div_ceil(step) * step);
         let at = *self.bins.range(from..).find_map(|(_, bin)| bin.first())?;
         let run = self.remove(at);
         if run > pages * PAGE {

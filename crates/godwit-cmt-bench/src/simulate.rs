@@ -70,6 +70,7 @@ pub fn run(granule: &str, areas: &str, trace: &str) -> Result<Value, String> {
         .collect();
     Ok(
         json!({"total": stats.total, "free": stats.free, "largest": stats.largest, "peak": peak, "served": served,
+        "metadata": ranges.metadata_bytes(),
         "failures": failures, "runs": runs}),
     )
 }

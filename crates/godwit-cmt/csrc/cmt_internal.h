@@ -34,9 +34,9 @@
 #define CMT_SUPER 128u  /* + superblock: a granule of it */
 #define CMT_SUPERBLOCKS 120u
 
-/* Large classes: eight a doubling, from the first above 64 KiB to 8 MiB. */
-#define CMT_LARGE_SHIFT 16u
-#define CMT_LARGE_MAX ((size_t)8 << 20)
+/* Large classes: eight a doubling, from the first above 32 KiB to 4 MiB. */
+#define CMT_LARGE_SHIFT 15u
+#define CMT_LARGE_MAX ((size_t)4 << 20)
 #define CMT_SMALL_MAX ((size_t)1 << CMT_LARGE_SHIFT)
 /* Freed blocks of a class that a thread keeps. */
 #define CMT_SLOTS 8u

@@ -7,7 +7,7 @@
 /* The smallest class that holds `size`: three bits below the leading one, rounded up. */
 static uint32_t cmt_class_of(size_t size)
 {
-	size_t units = (size - 1) >> (CMT_LARGE_SHIFT - 3); /* 8 KiB; at least 8 */
+	size_t units = (size - 1) >> (CMT_LARGE_SHIFT - 3); /* 4 KiB; at least 8 */
 	uint32_t doubling = 63 - (uint32_t)__builtin_clzll(units);
 
 	return (doubling - 3) * 8 + (uint32_t)(units >> (doubling - 3)) - 8;

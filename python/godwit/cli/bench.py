@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,12 @@ def bench(
         Path | None,
         typer.Option(metavar="FILE.png", help="Where the plot goes.", show_default="build/bench/SUITE.png"),
     ] = None,
+    paper: Annotated[
+        str | None, typer.Option(metavar="LETTER", help="Of suite `papers`: one paper.", show_default="all")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few cells, once: whether it works, not how fast.")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Print the suites and what they measure.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array of rows.")] = False,
 ) -> None:
@@ -47,13 +53,19 @@ def bench(
     from godwit.report import plot_rows, rows_json, rows_table
 
     module = _load(suite, suites[suite])
+    options = _options(suite, module, {"paper": paper, "quick": quick or None})
     with progress_bar() as progress:
         progress(f"bench {suite}", 0, 0)
-        rows = list(module.run(progress))
+        rows = list(module.run(progress, **options))
         progress("plotting", 0, 0)
-        target = plot or toolchain.root() / "build" / "bench" / f"{suite}.png"
+        name = f"{suite}-{paper.upper()}" if paper else suite
+        target = plot or toolchain.root() / "build" / "bench" / f"{name}.png"
         try:
-            plot_rows(suite, rows, target)
+            if hasattr(module, "plot"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                module.plot(rows, target, **({"paper": paper} if paper else {}))
+            else:
+                plot_rows(suite, rows, target)
         except OSError as error:
             raise InputError(
                 f"cannot write the plot '{target}'", found=error.strerror or str(error), hint="--plot"
@@ -68,6 +80,15 @@ def bench(
     if judged:
         console.print(f"{reached} of {len(judged)} goals reached", soft_wrap=True)
     console.print(f"plot: {target}", markup=False, soft_wrap=True)
+
+
+def _options(suite: str, module: ModuleType, given: dict[str, Any]) -> dict[str, Any]:
+    """Those of the given options that are set; InputError if the suite does not take one."""
+    options = {name: value for name, value in given.items() if value is not None}
+    unknown = [name for name in options if name not in getattr(module, "OPTIONS", ())]
+    if unknown:
+        raise InputError(f"suite '{suite}' takes no --{unknown[0]}")
+    return options
 
 
 def _suites(directory: Path) -> dict[str, Path]:
