@@ -56,6 +56,10 @@ def test_version_loads_neither_typer_nor_arrow_nor_the_native_module():
         ["card", "list"],
         ["card", "info"],
         ["card", "prune"],
+        ["cmt"],
+        ["cmt", "bench"],
+        ["cmt", "dump"],
+        ["cmt", "simulate"],
         ["data"],
         ["data", "flights"],
         ["doctor"],
@@ -82,6 +86,9 @@ def test_help_of_every_command_says_what_it_does(call, path):
         ["card", "list"],
         ["card", "info"],
         ["card", "prune"],
+        ["cmt", "bench"],
+        ["cmt", "dump"],
+        ["cmt", "simulate"],
         ["data", "flights"],
         ["doctor"],
     ],
@@ -99,6 +106,8 @@ def test_every_command_has_json(call, path):
         ["run", "memcopy"],
         ["bench"],
         ["card", "build"],
+        ["cmt", "dump"],
+        ["cmt", "simulate"],
         ["data", "flights"],
     ],
     ids=" ".join,
@@ -290,6 +299,11 @@ def test_bench_json_is_one_array_of_rows(godwit, suites, tmp_path):
 def test_an_unknown_suite_is_one_clear_error(godwit, suites):
     done = godwit("bench", "--json", "dmeo", GODWIT_ROOT=str(suites))
     assert "did you mean 'demo'?" in assert_one_clear_error(done)
+
+
+def test_an_option_that_a_suite_does_not_take_is_one_clear_error(godwit, suites):
+    done = godwit("bench", "demo", "--paper", "C", GODWIT_ROOT=str(suites))
+    assert "suite 'demo' takes no --paper" in assert_one_clear_error(done)
 
 
 def test_bench_without_a_suite_names_them(godwit, suites):

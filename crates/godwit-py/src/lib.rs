@@ -6,6 +6,8 @@
 
 mod buffer;
 mod card;
+mod cmt;
+mod cmt_replay;
 mod context;
 mod error;
 mod launch;
@@ -21,5 +23,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<card::Card>()?;
     module.add_class::<context::Context>()?;
     module.add_class::<buffer::Buffer>()?;
+    cmt::register(module)?;
     error::register(module)
 }

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import godwit
-from godwit.cli import bench, card, data, doctor
+from godwit.cli import bench, card, cmt, data, doctor
 from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
 from godwit.errors import GodwitError
@@ -33,6 +33,7 @@ app = typer.Typer(
 app.add_typer(run_commands.app, name="run")
 app.command("bench")(bench.bench)
 app.add_typer(card.app, name="card")
+app.add_typer(cmt.app, name="cmt")
 app.add_typer(data.app, name="data")
 app.command("doctor")(doctor.doctor)
 

@@ -87,7 +87,7 @@ def _options(suite: str, module: ModuleType, given: dict[str, Any]) -> dict[str,
     options = {name: value for name, value in given.items() if value is not None}
     unknown = [name for name in options if name not in getattr(module, "OPTIONS", ())]
     if unknown:
-        raise InputError(f"suite '{suite}' takes no --{unknown[0]}")
+        raise InputError(f"suite '{suite}' takes no --{unknown[0]}", hint=f"godwit bench {suite}")
     return options
 
 

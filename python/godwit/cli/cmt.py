@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``godwit cmt``: contiguous memory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from godwit.cli.bench import bench as run_bench
+from godwit.cli.console import stdout
+from godwit.errors import InputError
+from godwit.units import bytes_text, parse_size
+
+if TYPE_CHECKING:
+    from godwit.cmt import Area, Event, Piece, Simulation
+
+app = typer.Typer(help="Contiguous memory from scattered areas.", no_args_is_help=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command("bench")
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="A few cells, once.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure it beside glibc, jemalloc, mimalloc and tcmalloc: the same as `godwit bench papers --paper C`."""
+    run_bench("papers", paper="C", quick=quick, as_json=as_json)
+
+
+@app.command("dump")
+def dump(
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="KEY=VALUE ...", help="Configuration of the pool.", show_default="$GODWIT_CMT"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Open a pool as configured and print what memory it has: areas joined, holes, bookkeeping.
+
+    Example: godwit cmt dump --config "area=0x80000000:16MiB area=0x90000000:16MiB"
+    """
+    from godwit import cmt
+
+    cmt.init(config)
+    stats, pieces = cmt.stats(), cmt.dump()
+    if as_json:
+        print(json.dumps({"stats": stats, "pieces": [asdict(piece) for piece in pieces]}, indent=1))
+        return
+    console = stdout()
+    _print_pieces(console, pieces)
+    console.print(
+        f"{bytes_text(stats['free'])} free of {bytes_text(stats['total'])}, largest piece "
+        f"{bytes_text(stats['largest_free'])}, bookkeeping {bytes_text(stats['metadata_bytes'])}"
+    )
+
+
+@app.command("simulate")
+def simulate(
+    areas: Annotated[
+        Path, typer.Option(metavar="FILE.json", help='Array of {"base", "bytes"[, "node"]}.', exists=True)
+    ],
+    trace: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE.json",
+            help='Array of {"id", "alloc"[, "align", "max"]} and {"free": ID}.',
+            exists=True,
+        ),
+    ],
+    granule: Annotated[str, typer.Option(metavar="BYTES", help="Smallest unit.")] = "4KiB",
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the map of memory at the end.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay an allocation trace on areas: what is served, what is not and why, and the map of memory.
+
+    Sizes and addresses are numbers, or text such as "16MiB" or "0x8000_0000". Nothing is allocated. Exit code 1 when
+    a request failed. Example: godwit cmt simulate --areas areas.json --trace trace.json --picture map.png
+    """
+    from godwit import cmt
+
+    area_list = [_area(item, areas) for item in _read(areas)]
+    events = [_event(item, trace) for item in _read(trace)]
+    found = cmt.simulate(area_list, events, _number(granule, "--granule"))
+    if picture is not None:
+        from godwit.cmt_picture import draw
+
+        draw(area_list, found, picture)
+    if as_json:
+        print(json.dumps(asdict(found), indent=1))
+    else:
+        _report(found, area_list, picture)
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _report(found: Simulation, areas: list[Area], picture: Path | None) -> None:
+    from godwit.cmt_picture import text_map
+
+    console = stdout()
+    console.print(
+        f"{found.served} served, {len(found.failures)} failed; {bytes_text(found.free)} free of "
+        f"{bytes_text(found.total)}, largest piece {bytes_text(found.largest)}, peak {bytes_text(found.peak)}"
+    )
+    for line in text_map(areas, found.pieces):
+        console.print(line, markup=False, soft_wrap=True)
+    for number, nbytes, reason in found.failures:
+        console.print(f"event {number}: {bytes_text(nbytes)}: {reason}", markup=False, soft_wrap=True)
+    if picture is not None:
+        console.print(f"picture: {picture}", markup=False, soft_wrap=True)
+
+
+def _print_pieces(console: Any, pieces: list[Piece]) -> None:
+    end = None
+    for piece in pieces:
+        if end is not None and piece.address != end:
+            console.print(f"{end:#018x}  {bytes_text(piece.address - end):>10}  hole")
+        console.print(f"{piece.address:#018x}  {bytes_text(piece.nbytes):>10}  {piece.kind}")
+        end = piece.address + piece.nbytes
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read '{path}'", found=str(error)) from None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise InputError(f"'{path}' is not an array of objects")
+    return items
+
+
+def _number(value: Any, where: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if isinstance(value, str):
+        try:
+            return int(value, 16) if value.startswith("0x") else parse_size(value)
+        except ValueError:
+            pass
+    raise InputError(f"{where}: expected a number of bytes or an address", found=repr(value))
+
+
+def _area(item: dict[str, Any], path: Path) -> Area:
+    from godwit.cmt import Area
+
+    where = f"'{path}', area {item}"
+    return Area(
+        _number(item.get("base"), where),
+        _number(item.get("bytes"), where),
+        _number(item.get("node", 0), where),
+    )
+
+
+def _event(item: dict[str, Any], path: Path) -> Event:
+    from godwit.cmt import HIGHEST, Event
+
+    where = f"'{path}', event {item}"
+    if "free" in item:
+        return Event(_number(item["free"], where), None)
+    return Event(
+        _number(item.get("id"), where),
+        _number(item.get("alloc"), where),
+        _number(item.get("align", 1), where),
+        _number(item.get("max", HIGHEST), where),
+    )
