@@ -24,6 +24,9 @@ module gw_card #(
   // Memory, the walker's port
   output gw_axi_pkg::pt_req_t   pt_req_o,
   input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  // Memory, the command queue's port
+  output gw_axi_pkg::cq_req_t   cq_req_o,
+  input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
@@ -94,6 +97,8 @@ module gw_card #(
     .m_rsp_i   (mem_rsp_i),
     .pt_req_o,
     .pt_rsp_i,
+    .cq_req_o,
+    .cq_rsp_i,
     .irq_o     (irq_o[0])
   );
 

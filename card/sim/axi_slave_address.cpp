@@ -46,7 +46,7 @@ void AxiSlave::decode(Burst& burst) {
         burst.data = shared_.memory.base() + first;
         if (port_ == kWalkerPort) {
             ++stats.pt_reads;
-        } else {
+        } else if (port_ != kQueuePort) {
             ++(burst.write ? stats.writes : stats.reads);
             (burst.write ? stats.write_bytes : stats.read_bytes) += burst.bytes();
         }

@@ -82,7 +82,7 @@ typedef struct gw_card_stats {
 	uint64_t time_ps;       /* virtual time: cycles and link */
 	uint64_t link_ps;       /* ... of which modelled link time with the clock standing */
 	uint64_t link_bytes;
-	uint64_t reads, writes;            /* AXI bursts served by device memory, page-table reads not counted */
+	uint64_t reads, writes;            /* AXI bursts of accelerator ports served by device memory */
 	uint64_t read_bytes, write_bytes;
 	uint64_t pt_reads;                 /* bursts from the walker's port */
 	uint64_t row_hits, row_misses;     /* `banked` only */
@@ -134,7 +134,7 @@ size_t gw_card_port_poll(gw_card *card, gw_port_done *out, size_t max, void *dat
 typedef struct gw_mem_event {
 	uint64_t cycle;
 	uint64_t addr; /* physical */
-	uint32_t port; /* as above; the walker's port is the last one */
+	uint32_t port; /* as above, then the command queue's port, then the walker's */
 	uint8_t write;
 	uint8_t id;
 	uint8_t len;

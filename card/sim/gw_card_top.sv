@@ -3,13 +3,14 @@
 // The card as the simulation sees it: gw_card with its bundles taken apart into plain signals, parameters from the
 // generated gw_config_pkg. Wiring only.
 //
-// Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the last one is the walker's. External
+// Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the next one is the command queue's, the last
+// one the walker's. External
 // ports are the AXI masters the simulation drives; without any, one unused element keeps the interface the same.
 `include "gw_axi_typedef.svh"
 
 module gw_card_top #(
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
-  localparam int unsigned NumMem = NumPorts + 1,
+  localparam int unsigned NumMem = NumPorts + 2,
   localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1,
   localparam int unsigned DataWidth = gw_config_pkg::DataWidth,
@@ -208,6 +209,8 @@ module gw_card_top #(
   port_rsp_t ext_rsp[NumExt];
   gw_axi_pkg::pt_req_t pt_req;
   gw_axi_pkg::pt_rsp_t pt_rsp;
+  gw_axi_pkg::cq_req_t cq_req;
+  gw_axi_pkg::cq_rsp_t cq_rsp;
 
   gw_card #(
     .req_t(port_req_t),
@@ -221,6 +224,8 @@ module gw_card_top #(
     .mem_rsp_i (mem_rsp),
     .pt_req_o  (pt_req),
     .pt_rsp_i  (pt_rsp),
+    .cq_req_o  (cq_req),
+    .cq_rsp_i  (cq_rsp),
     .ext_req_i (ext_req),
     .ext_rsp_o (ext_rsp),
     .acc_valid_o(acc_valid),
@@ -250,7 +255,7 @@ module gw_card_top #(
   assign axil_r_data_o = axil_rsp.r_data;
   assign axil_r_resp_o = axil_rsp.r_resp;
 
-  // What the walker's port and the accelerator ports have in common; the wires of a master, then those of its slave.
+  // What all memory ports have in common; the wires of a master, then those of its slave.
   `define GW_MASTER_TO_PINS(__i, __req) \
   assign mem_ar_valid_o[__i] = __req.ar_valid; \
   assign mem_ar_id_o[__i] = TopIdWidth'(__req.ar.id); \
@@ -298,8 +303,11 @@ module gw_card_top #(
   end
 
   localparam int unsigned PtIdWidth = $bits(pt_req.ar.id);
-  `GW_MASTER_TO_PINS(NumPorts, pt_req)
-  `GW_PINS_TO_SLAVE(NumPorts, pt_rsp, PtIdWidth)
+  localparam int unsigned CqIdWidth = $bits(cq_req.ar.id);
+  `GW_MASTER_TO_PINS(NumPorts, cq_req)
+  `GW_PINS_TO_SLAVE(NumPorts, cq_rsp, CqIdWidth)
+  `GW_MASTER_TO_PINS(NumPorts + 1, pt_req)
+  `GW_PINS_TO_SLAVE(NumPorts + 1, pt_rsp, PtIdWidth)
 
   `undef GW_MASTER_TO_PINS
   `undef GW_PINS_TO_SLAVE

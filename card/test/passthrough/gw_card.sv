@@ -24,6 +24,8 @@ module gw_card #(
   input  rsp_t                  mem_rsp_i [NumPorts],
   output gw_axi_pkg::pt_req_t   pt_req_o,
   input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  output gw_axi_pkg::cq_req_t   cq_req_o,
+  input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
@@ -101,6 +103,10 @@ module gw_card #(
   end
 
   assign mem_req_o[0] = '0;
+  // No command queue.
+  assign cq_req_o = '0;
+  logic unused_cq;
+  assign unused_cq = ^cq_rsp_i;
   assign acc_valid_o[0] = {4'b0, faults_q.stuck_kernel};
   assign acc_ready_o[0] = '0;
   for (genvar i = 1; i < NumPorts; i++) begin : gen_acc

@@ -6,7 +6,7 @@ namespace gw_card_config {
 
 inline constexpr unsigned kNumKernels = 1;
 inline constexpr unsigned kNumExt = 3;
-inline constexpr unsigned kNumMem = 5;
+inline constexpr unsigned kNumMem = 6;
 inline constexpr unsigned kIdWidth = 4;
 inline constexpr const char* kKernelNames[] = {"sleeper"};
 inline constexpr const char* kDescribe = R"({

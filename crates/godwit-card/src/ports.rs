@@ -233,7 +233,7 @@ pub struct MemEvent {
     pub cycle: u64,
     /// Physical address.
     pub addr: u64,
-    /// The port; the walker's is the last one.
+    /// The port; after the accelerator ports come the command queue's and, last, the walker's.
     pub port: u32,
     /// A write.
     pub write: bool,

@@ -26,6 +26,9 @@ package gw_axi_pkg;
   // Page-table port of the walker: reads only, one 64-byte beat a burst, ID = line slot.
   `GW_AXI_TYPEDEF(pt, 6, 512)
 
+  // Port of the command queue: reads of one 64-byte beat, writes of one beat with four bytes, one ID.
+  `GW_AXI_TYPEDEF(cq, 1, 512)
+
   // AXI4-Lite, 32-bit data.
   typedef struct packed {
     logic [31:0] aw_addr;

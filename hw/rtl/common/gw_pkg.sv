@@ -95,6 +95,41 @@ package gw_pkg;
     endcase
   endfunction
 
+  // The command queue, as its registers set it up.
+  typedef struct packed {
+    logic        enable;
+    logic        stopped;         // an error bit is set
+    ppn_t        base;            // first frame of the ring
+    logic [4:0]  log2_size_less1; // 2**(n+1) commands
+    logic [31:0] tail;
+    logic [31:0] timeout_cycles;  // 0: never
+  } cq_cfg_t;
+
+  // ... and what it reports to them. All but head and on are pulses.
+  typedef struct packed {
+    logic [31:0] head;
+    logic        on;
+    logic        clear;         // the queue was turned on: status bits to zero
+    logic        memory_fault;
+    logic        timeout;
+    logic        illegal;
+    logic        fence;         // IOFENCE.C with WSI done
+  } cq_status_t;
+
+  // A decoded command.
+  typedef enum logic [1:0] {
+    CmdIllegal = 2'd0,
+    CmdInval   = 2'd1,
+    CmdFence   = 2'd2
+  } cmd_kind_e;
+
+  typedef struct packed {
+    logic        write;   // data to addr when done
+    logic        signal;  // fence_w_ip when done
+    logic [31:0] data;
+    logic [63:0] addr;
+  } fence_t;
+
   // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
   typedef struct packed {
     logic [3:0] mode;

@@ -5,13 +5,13 @@
 // Contract
 // - AXI4-Lite, 32 bits. Answers after a fixed number of cycles, whatever the rest of the MMU does; an address that is no
 //   register is answered with SLVERR. Only the low gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH address bits are looked at.
-// - inval_o: a pulse of one cycle for every `invalidate.start`, never while an invalidation is busy: a start during one
-//   waits, further starts join the one that waits. `invalidate.busy` reads 1 from the start's write response until the
-//   invalidation that answers for it has ended, that is until inval_busy_i was low after its pulse.
+// - Invalidation: inval_start_o pulses for every `invalidate.start`, ctx_write_o in the cycle before ctx_o has what was
+//   written to a context. `invalidate.busy` is inval_busy_i, which must be high in the cycle of either already.
+// - Command queue: registers as the RISC-V IOMMU specification has them, offsets apart; gw_invalidate is what works.
 // - Fault record: the first fault since `fault.valid` was cleared (see gw_csr_fault); a fault in the cycle of the clear
 //   itself is lost and counted.
-// - irq_o is a level: a pending interrupt that is enabled.
-// - Reset: contexts and ports off, interrupts disabled, counters zero.
+// - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie`, a status bit of the queue.
+// - Reset: contexts, ports and queue off, interrupts disabled, counters zero.
 `include "gw_assert.svh"
 
 module gw_csr #(
@@ -28,8 +28,13 @@ module gw_csr #(
   output gw_axi_pkg::axil_rsp_t                   axil_rsp_o,
   output gw_pkg::ctx_t [NumContexts-1:0]          ctx_o,
   output gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg_o,
-  output logic                                    inval_o,
+  output logic                                    inval_start_o,
+  output logic                                    ctx_write_o,
   input  logic                                    inval_busy_i,
+  /// Pulse: an invalidation begun by inval_start_o has ended.
+  input  logic                                    inval_done_i,
+  output gw_pkg::cq_cfg_t                         cq_cfg_o,
+  input  gw_pkg::cq_status_t                      cq_status_i,
   /// Per port: [0] AR, [1] AW. Pulses.
   input  logic [NumPorts-1:0][1:0]                fault_valid_i,
   input  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault_i,
@@ -110,6 +115,7 @@ module gw_csr #(
     .wdata_i(hwif_out.contexts.wr_data),
     .wmask_i(hwif_out.contexts.wr_biten),
     .rdata_o(ctx_rdata),
+    .write_o(ctx_write_o),
     .ctx_o
   );
   assign hwif_in.contexts.rd_ack = hwif_out.contexts.req && !hwif_out.contexts.req_is_wr;
@@ -180,57 +186,34 @@ module gw_csr #(
   assign hwif_in.faults_lost.count.next = faults_lost;
 
   // Invalidation.
-  typedef enum logic [1:0] {
-    InvalIdle,
-    InvalPulse,
-    InvalWait
-  } inval_state_e;
+  assign inval_start_o = hwif_out.invalidate.start.value;
+  assign hwif_in.invalidate.busy.next = inval_busy_i;
 
-  inval_state_e inval_state_q, inval_state_d;
-  logic         again_q, again_d;
-  logic         inval_start, inval_done;
-  assign inval_start = hwif_out.invalidate.start.value;
-
-  always_comb begin
-    inval_state_d = inval_state_q;
-    again_d = again_q || inval_start;
-    inval_done = 1'b0;
-    unique case (inval_state_q)
-      InvalIdle: begin
-        if (again_d) begin
-          inval_state_d = InvalPulse;
-          again_d = 1'b0;
-        end
-      end
-      InvalPulse: inval_state_d = InvalWait;
-      InvalWait: begin
-        if (!inval_busy_i) begin
-          inval_done = 1'b1;
-          inval_state_d = InvalIdle;
-        end
-      end
-      default: inval_state_d = InvalIdle;
-    endcase
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      inval_state_q <= InvalIdle;
-      again_q <= 1'b0;
-    end else begin
-      inval_state_q <= inval_state_d;
-      again_q <= again_d;
-    end
-  end
-
-  assign inval_o = inval_state_q == InvalPulse;
-  assign hwif_in.invalidate.busy.next = inval_start || again_q || inval_state_q != InvalIdle;
+  // Command queue.
+  logic cq_irq;
+  assign cq_cfg_o = '{
+    enable: hwif_out.cqcsr.cqen.value,
+    stopped: hwif_out.cqcsr.cqmf.value || hwif_out.cqcsr.cmd_to.value || hwif_out.cqcsr.cmd_ill.value,
+    base: {hwif_out.cqb.ppn_hi.value, hwif_out.cqb.ppn_lo.value},
+    log2_size_less1: hwif_out.cqb.log2szm1.value,
+    tail: hwif_out.cqt.index.value,
+    timeout_cycles: hwif_out.cq_timeout.cycles.value
+  };
+  assign hwif_in.cqh.index.next = cq_status_i.head;
+  assign hwif_in.cqcsr.cqon.next = cq_status_i.on;
+  assign hwif_in.cqcsr.busy.next = cq_status_i.on != cq_cfg_o.enable;
+  assign hwif_in.cqcsr.cqmf = '{hwset: cq_status_i.memory_fault, hwclr: cq_status_i.clear};
+  assign hwif_in.cqcsr.cmd_to = '{hwset: cq_status_i.timeout, hwclr: cq_status_i.clear};
+  assign hwif_in.cqcsr.cmd_ill = '{hwset: cq_status_i.illegal, hwclr: cq_status_i.clear};
+  assign hwif_in.cqcsr.fence_w_ip = '{hwset: cq_status_i.fence, hwclr: cq_status_i.clear};
+  assign cq_irq = hwif_out.cqcsr.cie.value && (cq_cfg_o.stopped || hwif_out.cqcsr.fence_w_ip.value);
 
   // Interrupts.
   assign hwif_in.irq_pending.fault.hwset = capture;
-  assign hwif_in.irq_pending.invalidated.hwset = inval_done;
+  assign hwif_in.irq_pending.invalidated.hwset = inval_done_i;
   assign irq_o = (hwif_out.irq_pending.fault.value && hwif_out.irq_enable.fault.value) ||
-                 (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value);
+                 (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value) ||
+                 cq_irq;
 
   // The card's decoder has looked at the upper address bits; counters ignore what is written.
   logic unused;
@@ -243,7 +226,7 @@ module gw_csr #(
     hwif_out.port_counters.wr_biten
   };
 
-  `GW_ASSERT(InvalNotWhileBusy_A, inval_o |-> !inval_busy_i)
+  `GW_ASSERT(BusyAtOnce_A, inval_start_o || ctx_write_o |-> inval_busy_i)
   `GW_ASSERT(RecordNotOverwritten_A, hwif_out.fault.valid.value |-> !capture)
 
 endmodule

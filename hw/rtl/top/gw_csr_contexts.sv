@@ -6,6 +6,7 @@
 // - A context changes only with the write of its upper half, as a whole and in one cycle: a lower half written before to
 //   the same context is held until then. One holding register serves all contexts; a lower half for another context
 //   replaces what it holds. An upper half alone keeps the lower half as it is.
+// - write_o: in the cycle before a context changes, or is written again with what it was.
 // - Reads show what is in effect. A request is acknowledged in its own cycle.
 // - Reset: every context is off.
 module gw_csr_contexts #(
@@ -21,6 +22,7 @@ module gw_csr_contexts #(
   input  logic [31:0]                       wdata_i,
   input  logic [31:0]                       wmask_i,
   output logic [31:0]                       rdata_o,
+  output logic                              write_o,
   output gw_pkg::ctx_t [NumContexts-1:0]    ctx_o
 );
 
@@ -86,6 +88,7 @@ module gw_csr_contexts #(
   end
 
   assign ctx_o = ctx_q;
+  assign write_o = req_i && write_i && upper;
 
   // Bits of the register that have no meaning, and the offset of a byte in a word.
   logic unused;

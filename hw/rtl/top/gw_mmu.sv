@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The MMU: a translator for every accelerator port, one walker, and their registers. Wiring only.
+// The MMU: a translator for every accelerator port, one walker, invalidation, and their registers. Wiring only.
 //
 // Contract
 // - Each port's AR and AW addresses leave on the memory side translated as gw_translator states; W, R and B pass. A port
 //   that is bound bare bypasses its translator (gw_bare_switch); a port that is off answers everything with an error.
-// - The walker reads page tables through `pt_req_o`/`pt_rsp_i`.
+// - The walker reads page tables through `pt_req_o`/`pt_rsp_i`, the command queue its commands through `cq_req_o`/`cq_rsp_i`.
 // - An invalidation reaches all translators and the walker in the same cycle and is busy until all of them are done.
+// - Nothing but the registers says which context a port has and what a context's tables are; the memory ports do not reach
+//   the registers. A write of a context takes effect together with an invalidation of everything: an access taken after it
+//   is translated by what was written, and fails if that is nothing, whatever was cached.
 // - Translators and walker meet only in xlate_req_t/xlate_rsp_t: a shared second-level TLB stands between gw_xlate_mux and
 //   gw_walker without a change to either.
 module gw_mmu #(
@@ -46,6 +49,9 @@ module gw_mmu #(
   // Page tables
   output gw_axi_pkg::pt_req_t   pt_req_o,
   input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  // Command queue
+  output gw_axi_pkg::cq_req_t   cq_req_o,
+  input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
   output logic                  irq_o
 );
 
@@ -57,8 +63,10 @@ module gw_mmu #(
 
   gw_pkg::ctx_t [NumContexts-1:0]          ctx;
   gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
-  logic                                    inval_valid, walker_busy;
+  logic                                    inval_valid, walker_busy, inval_start, ctx_write, inval_waits, inval_done;
   gw_pkg::inval_t                          inval;
+  gw_pkg::cq_cfg_t                         cq_cfg;
+  gw_pkg::cq_status_t                      cq_status;
   logic [NumPorts-1:0]                     port_busy;
   logic [NumPorts-1:0][1:0]                fault_valid;
   gw_pkg::fault_t [NumPorts-1:0][1:0]      fault;
@@ -175,8 +183,23 @@ module gw_mmu #(
     .event_o     (walk_event)
   );
 
-  // The registers invalidate everything.
-  assign inval = '{scope: gw_pkg::InvalAll, default: '0};
+  gw_invalidate #(
+    .NumContexts(NumContexts)
+  ) u_invalidate (
+    .clk_i,
+    .rst_ni,
+    .cq_cfg_i     (cq_cfg),
+    .cq_status_o  (cq_status),
+    .start_i      (inval_start),
+    .ctx_write_i  (ctx_write),
+    .busy_o       (inval_waits),
+    .done_o       (inval_done),
+    .m_req_o      (cq_req_o),
+    .m_rsp_i      (cq_rsp_i),
+    .inval_valid_o(inval_valid),
+    .inval_o      (inval),
+    .inval_busy_i (walker_busy || port_busy != '0)
+  );
 
   gw_csr #(
     .NumPorts   (NumPorts),
@@ -189,8 +212,12 @@ module gw_mmu #(
     .axil_rsp_o,
     .ctx_o        (ctx),
     .port_cfg_o   (port_cfg),
-    .inval_o      (inval_valid),
-    .inval_busy_i (walker_busy || port_busy != '0),
+    .inval_start_o(inval_start),
+    .ctx_write_o  (ctx_write),
+    .inval_busy_i (inval_waits),
+    .inval_done_i (inval_done),
+    .cq_cfg_o     (cq_cfg),
+    .cq_status_i  (cq_status),
     .fault_valid_i(fault_valid),
     .fault_i      (fault),
     .chan_event_i (chan_event),

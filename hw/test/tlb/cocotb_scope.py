@@ -168,7 +168,11 @@ async def pulses_of_every_scope_during_traffic(dut):
                 rng.choice((0, 0, 3)),
             )
         for _ in range(rng.choice((0, 1, 2, 20))):
-            b.ctx = rng.choice((1, 2)) if rng.random() < 0.1 else b.ctx
+            await b.step()
+        if rng.random() < 0.1:
+            # Another binding, which takes an idle port.
+            await b.run(limit=60 * COUNT)
+            b.ctx = 3 - b.ctx
             await b.step()
         order = rng.choice((0, 0, 1, 3, 4, 6))
         ctx, vpn = rng.choice((1, 2)), rng.randrange(64) >> order << order

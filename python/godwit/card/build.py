@@ -201,7 +201,7 @@ def cpp_header(todo: Plan) -> str:
     # Adjacent literals: compilers limit the length of one.
     pieces = "\n    ".join(f'R"json({text[at : at + 8000]})json"' for at in range(0, len(text), 8000))
     constants = {"kNumKernels": len(card.kernels), "kNumExt": card.external_ports}
-    constants |= {"kNumMem": todo.config.ports + 1, "kIdWidth": todo.config.axi.id_width}
+    constants |= {"kNumMem": todo.config.ports + 2, "kIdWidth": todo.config.axi.id_width}
     lines = [f"inline constexpr unsigned {name} = {value};" for name, value in constants.items()]
     return "\n".join([
         "// SPDX-License-Identifier: Apache-2.0",

@@ -19,8 +19,8 @@ from godwit.errors import InputError, nearest
 from godwit.toolchain import root
 from godwit.units import parse_size
 
-MAX_PORTS = 32
-"""Ports a card can have: gw_pkg::SrcWidth holds a port number and a direction."""
+MAX_PORTS = 30
+"""Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
 
 
 class ConfigError(InputError):

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// What a command of the queue asks for. Combinational.
+//
+// Contract
+// - IOTINVAL.VMA and IOFENCE.C of the RISC-V IOMMU specification, the former with the S bit of its address-range
+//   invalidation. A reserved bit that is set, a context that this hardware does not have, and everything else is illegal:
+//   there is no second stage (GV, GSCID), and tables above leaves are always dropped with them (NL).
+// - Never drops less than it was asked to. More: an address without a context drops everything, because it covers global
+//   mappings; a range above 1 GiB drops its context.
+module gw_cq_decode #(
+  /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
+  parameter int unsigned NumContexts = 16
+) (
+  input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
+  output gw_pkg::cmd_kind_e                      kind_o,
+  output gw_pkg::inval_t                         inval_o,
+  output gw_pkg::fence_t                         fence_o,
+  /// The fence waits for everything under way.
+  output logic                                   drain_o
+);
+
+  import gw_spec_pkg::*;
+  import gw_pkg::*;
+
+  logic [63:0] what, where;
+  assign what = cmd_i[63:0];
+  assign where = cmd_i[127:64];
+
+  function automatic logic [63:0] bits(int unsigned lsb, int unsigned width);
+    return ((64'd1 << width) - 64'd1) << lsb;
+  endfunction
+
+  localparam logic [63:0] HeadBits = bits(CommandFieldOpcodeLsb, CommandFieldOpcodeWidth) |
+    bits(CommandFieldFunc3Lsb, CommandFieldFunc3Width);
+  localparam logic [63:0] InvalBits = HeadBits | bits(IotinvalAvLsb, IotinvalAvWidth) |
+    bits(IotinvalPscidLsb, IotinvalPscidWidth) | bits(IotinvalPscvLsb, IotinvalPscvWidth);
+  localparam logic [63:0] InvalWhereBits = bits(IotinvalWhereSLsb, IotinvalWhereSWidth) |
+    bits(IotinvalWhereVpnLsb, IotinvalWhereVpnWidth);
+  localparam logic [63:0] FenceBits = HeadBits | bits(IofenceAvLsb, IofenceAvWidth) |
+    bits(IofenceWsiLsb, IofenceWsiWidth) | bits(IofencePrLsb, IofencePrWidth) |
+    bits(IofencePwLsb, IofencePwWidth) | bits(IofenceDataLsb, IofenceDataWidth);
+  localparam logic [63:0] FenceWhereBits = bits(IofenceWhereAddrLsb, IofenceWhereAddrWidth);
+
+  // IOTINVAL.VMA.
+  logic [IotinvalPscidWidth-1:0] pscid;
+  logic [IotinvalWhereVpnWidth-1:0] vpn, open_bits;
+  logic is_inval, is_fence, known_context, has_address, has_context, is_range;
+  page_order_t order;
+  logic too_large;
+
+  assign is_inval = what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandIotinval &&
+                    what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandIotinvalVma &&
+                    (what & ~InvalBits) == '0 && (where & ~InvalWhereBits) == '0;
+  assign pscid = what[IotinvalPscidLsb+:IotinvalPscidWidth];
+  assign has_context = what[IotinvalPscvLsb];
+  assign has_address = what[IotinvalAvLsb];
+  assign is_range = where[IotinvalWhereSLsb];
+  assign vpn = where[IotinvalWhereVpnLsb+:IotinvalWhereVpnWidth];
+  assign known_context = 32'(pscid) < 32'(NumContexts);
+
+  // Ones up to the lowest zero bit and with it: the page-number bits inside the range.
+  assign open_bits = is_range ? vpn ^ (vpn + 1'b1) : '0;
+  always_comb begin
+    order = '0;
+    for (int unsigned i = 0; i < int'(MaxPageOrder); i++) begin
+      if (open_bits[i]) order = page_order_t'(i + 1);
+    end
+  end
+  assign too_large = open_bits[int'(MaxPageOrder)];
+
+  always_comb begin
+    inval_o = '{
+      scope: InvalAll,
+      ctx: ctx_id_t'(pscid),
+      vpn: vpn_t'(vpn & ~open_bits),
+      order: order
+    };
+    if (has_context) inval_o.scope = (has_address && !too_large) ? InvalRange : InvalContext;
+  end
+
+  // IOFENCE.C.
+  assign is_fence = what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandIofence &&
+                    what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandIofenceC &&
+                    (what & ~FenceBits) == '0 && (where & ~FenceWhereBits) == '0;
+  assign fence_o = '{
+    write: what[IofenceAvLsb],
+    signal: what[IofenceWsiLsb],
+    data: what[IofenceDataLsb+:IofenceDataWidth],
+    addr: {where[IofenceWhereAddrLsb+:IofenceWhereAddrWidth], 2'b00}
+  };
+
+  assign drain_o = what[IofencePrLsb] || what[IofencePwLsb];
+
+  always_comb begin
+    kind_o = CmdIllegal;
+    if (is_inval && (known_context || !has_context)) kind_o = CmdInval;
+    else if (is_fence) kind_o = CmdFence;
+  end
+
+  if (NumContexts < 1 || NumContexts > 2 ** CtxIdWidth) begin : gen_bad_num_contexts
+    $fatal(1, "gw_cq_decode: NumContexts must be 1 to 2**CtxIdWidth");
+  end
+
+endmodule

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Executes the commands of the queue, one after the other: the states of cqcsr and the head index.
+//
+// Contract
+// - Turned on (cfg_i.enable rises): the head is 0, the ring as cfg_i says in that cycle, status bits are cleared.
+// - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle. IOFENCE.C waits until settled_i,
+//   writes if it is asked to, then signals; no command after it begins before. The head moves when a command is done.
+// - An unreadable or illegal command, a fence that could not be written, or one that waited longer than the timeout, sets
+//   its status bit and stops the queue with the head at that command. When all error bits are cleared the command is read
+//   again.
+// - Turned off: a fence that waits is given up, a write under way is ended; status_o.on falls when no access to memory is
+//   left. The head then says which command is not done.
+// - Memory: one write at a time, four bytes; what is offered stays.
+`include "gw_assert.svh"
+
+module gw_cq_exec #(
+  /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
+  parameter int unsigned NumContexts = 16
+) (
+  input  logic                                   clk_i,
+  input  logic                                   rst_ni,
+  input  gw_pkg::cq_cfg_t                        cfg_i,
+  output gw_pkg::cq_status_t                     status_o,
+  /// Commands, and the ring they come from.
+  output logic                                   run_o,
+  input  logic                                   fetch_idle_i,
+  output gw_pkg::ppn_t                           base_o,
+  output logic [31:0]                            mask_o,
+  output logic [31:0]                            tail_o,
+  input  logic                                   cmd_valid_i,
+  output logic                                   cmd_ready_o,
+  input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
+  input  logic                                   cmd_fault_i,
+  /// Invalidations. `settled_i`: all so far have ended everywhere.
+  output logic                                   inval_valid_o,
+  input  logic                                   inval_ready_i,
+  output gw_pkg::inval_t                         inval_o,
+  input  logic                                   settled_i,
+  /// The write of a fence: address and data, then its answer.
+  output logic                                   aw_valid_o,
+  input  logic                                   aw_ready_i,
+  output logic                                   w_valid_o,
+  input  logic                                   w_ready_i,
+  output logic [63:0]                            w_addr_o,
+  output logic [31:0]                            w_data_o,
+  input  logic                                   b_valid_i,
+  output logic                                   b_ready_o,
+  input  logic                                   b_fault_i
+);
+
+  typedef enum logic [2:0] {
+    Off,
+    Run,      // executes what comes
+    Fence,    // waits for the levels
+    Write,    // offers address and data
+    Answer,   // waits for the write's end
+    Stop      // lets reads under way end; then off, or on (again) when the error bits are clear
+  } state_e;
+
+  state_e state_q, state_d;
+  gw_pkg::cmd_kind_e kind;
+  gw_pkg::inval_t cmd_inval;
+  gw_pkg::fence_t cmd_fence, fence_q;
+  logic [31:0] head_q, mask_q, waited_q;
+  gw_pkg::ppn_t base_q;
+  logic aw_done_q, w_done_q, aw_done, w_done;
+  logic start, begin_fence, done, timed_out, drain, drains;
+
+  gw_cq_decode #(
+    .NumContexts(NumContexts)
+  ) u_decode (
+    .cmd_i,
+    .kind_o (kind),
+    .inval_o(cmd_inval),
+    .fence_o(cmd_fence),
+    .drain_o(drain)
+  );
+
+  // A fence that waits for everything under way does it behind a pulse that drops next to nothing: whatever its scope, what
+  // is older than a pulse is waited for.
+  assign drains = kind == gw_pkg::CmdFence && drain;
+  assign inval_o = drains ? '{scope: gw_pkg::InvalRange, default: '0} : cmd_inval;
+  assign timed_out = cfg_i.timeout_cycles != '0 && waited_q == cfg_i.timeout_cycles;
+  assign aw_done = aw_done_q || aw_ready_i;
+  assign w_done = w_done_q || w_ready_i;
+
+  always_comb begin
+    state_d = state_q;
+    start = 1'b0;
+    begin_fence = 1'b0;
+    done = 1'b0;
+    inval_valid_o = 1'b0;
+    cmd_ready_o = 1'b0;
+    status_o = '{head: head_q, on: state_q != Off, default: '0};
+    unique case (state_q)
+      Off: begin
+        if (cfg_i.enable) begin
+          start = 1'b1;
+          status_o.clear = 1'b1;
+          state_d = Stop;
+        end
+      end
+      Run: begin
+        if (!cfg_i.enable) begin
+          state_d = Stop;
+        end else if (cmd_valid_i && cmd_fault_i) begin
+          status_o.memory_fault = 1'b1;
+          state_d = Stop;
+        end else if (cmd_valid_i) begin
+          unique case (kind)
+            gw_pkg::CmdInval: begin
+              inval_valid_o = 1'b1;
+              cmd_ready_o = inval_ready_i;
+              done = inval_ready_i;
+            end
+            gw_pkg::CmdFence: begin
+              inval_valid_o = drains;
+              cmd_ready_o = inval_ready_i || !drains;
+              begin_fence = cmd_ready_o;
+              if (cmd_ready_o) state_d = Fence;
+            end
+            default: begin
+              status_o.illegal = 1'b1;
+              state_d = Stop;
+            end
+          endcase
+        end
+      end
+      Fence: begin
+        if (!cfg_i.enable) begin
+          state_d = Stop;
+        end else if (settled_i) begin
+          done = !fence_q.write;
+          state_d = fence_q.write ? Write : Run;
+        end else if (timed_out) begin
+          status_o.timeout = 1'b1;
+          state_d = Stop;
+        end
+      end
+      Write: begin
+        if (aw_done && w_done) state_d = Answer;
+      end
+      Answer: begin
+        if (b_valid_i && b_fault_i) begin
+          status_o.memory_fault = 1'b1;
+          state_d = Stop;
+        end else if (b_valid_i) begin
+          done = 1'b1;
+          state_d = Run;
+        end
+      end
+      Stop: begin
+        if (fetch_idle_i) begin
+          if (!cfg_i.enable) state_d = Off;
+          else if (!cfg_i.stopped) state_d = Run;
+        end
+      end
+      default: state_d = Off;
+    endcase
+    status_o.fence = done && state_q != Run && fence_q.signal;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= Off;
+      head_q <= '0;
+      waited_q <= '0;
+      aw_done_q <= 1'b0;
+      w_done_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if (start) head_q <= '0;
+      else if (done) head_q <= (head_q + 32'd1) & mask_q;
+      waited_q <= (state_q == Fence) ? waited_q + 32'd1 : '0;
+      aw_done_q <= state_q == Write && aw_done;
+      w_done_q <= state_q == Write && w_done;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start) begin
+      base_q <= cfg_i.base;
+      mask_q <= 32'((33'd2 << cfg_i.log2_size_less1) - 33'd1);
+    end
+    if (begin_fence) fence_q <= cmd_fence;
+  end
+
+  assign run_o = state_q != Off && state_q != Stop;
+  assign base_o = base_q;
+  assign mask_o = mask_q;
+  assign tail_o = cfg_i.tail & mask_q;
+  assign aw_valid_o = state_q == Write && !aw_done_q;
+  assign w_valid_o = state_q == Write && !w_done_q;
+  assign w_addr_o = fence_q.addr;
+  assign w_data_o = fence_q.data;
+  assign b_ready_o = state_q == Answer;
+
+  `GW_ASSERT(HeadMovesWhenDone_A, !done && !start |=> $stable(head_q))
+  `GW_ASSERT(WriteStable_A, aw_valid_o && !aw_ready_i |=> aw_valid_o && $stable(w_addr_o))
+  `GW_ASSERT(FenceAfterSettled_A, done && state_q == Fence |-> settled_i)
+  `GW_COVER(InvalWaits_C, inval_valid_o && !inval_ready_i)
+  `GW_COVER(BackToBack_C, done && state_q == Run && $past(done && state_q == Run))
+  `GW_COVER(OffWhileWriting_C, state_q == Answer && !cfg_i.enable)
+
+endmodule
