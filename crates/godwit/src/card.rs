@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::frames::{Extent, FRAME_BYTES};
 use crate::launch_builder::LaunchBuilder;
+use crate::queue::CommandQueue;
 use crate::state::State;
 use crate::table_memory::FramePool;
 use crate::{Error, Fault, mmu};
@@ -99,7 +100,11 @@ impl Card {
         let description = device.description().clone();
         let memory = Arc::clone(device.memory());
         let pool = FramePool::new(Arc::clone(&memory));
-        let state = Mutex::new(Some(State::new(device)));
+        let ring = pool.lock().alloc_top().ok_or_else(|| {
+            Error::Hardware("device memory does not even hold the command queue".to_owned())
+        })?;
+        let queue = CommandQueue::turn_on(device.as_mut(), ring)?;
+        let state = Mutex::new(Some(State::new(device, queue)));
         let shared = Shared {
             state,
             description,

@@ -143,17 +143,8 @@ impl Context {
         let Inner {
             card, id, serial, ..
         } = &*self.inner;
-        card.shared.with(|state| {
-            let mut invalidation = godwit_core::Invalidation::with_capacity(0);
-            state
-                .context(*id, *serial)?
-                .table
-                .protect(va, bytes, perm, &mut invalidation)?;
-            if invalidation.is_needed() {
-                mmu::invalidate(state.device.as_mut())?;
-            }
-            Ok(())
-        })
+        card.shared
+            .with(|state| state.protect(*id, *serial, va, bytes, perm))
     }
 
     /// Ends the context now: kernels that use it are stopped, its mappings and tables are gone. Its buffers keep their

@@ -107,7 +107,7 @@ fn step(
 /// Stops the launch on `port`; returns whether the kernel stopped.
 ///
 /// With its port off every access is refused, so that the kernel comes to its end, and what was translated before has
-/// ended when the invalidation is acknowledged. A port with physical addresses cannot be changed while bursts are under
+/// ended when that is waited for. A port with physical addresses cannot be changed while bursts are under
 /// way: there the kernel only gets some time, and when it goes on nothing on the card is safe from it.
 pub(crate) fn cancel(state: &mut State, port: u32, kernel: &str) -> Result<bool, Error> {
     let bare = state.ports[port as usize]
@@ -118,7 +118,7 @@ pub(crate) fn cancel(state: &mut State, port: u32, kernel: &str) -> Result<bool,
     state.ports[port as usize].stuck = true;
     if !bare {
         state.bind(port, layout::PORT_MODE_OFF, 0)?;
-        mmu::invalidate(state.device.as_mut())?;
+        state.queue.drain(state.device.as_mut())?;
     }
     let stopped = step(state.device.as_mut(), port, STOP_MAX_CYCLES)?.is_some();
     state.ports[port as usize].stuck = !stopped;

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use godwit_card::{Description, Device};
-use godwit_core::{Invalidation, PageTable, layout};
+use godwit_core::{Invalidation, PageTable, Perm, layout};
 
 use crate::fault::NearBuffer;
 use crate::launch;
 use crate::mmu::{self, FaultRecord};
+use crate::queue::CommandQueue;
 use crate::table_memory::FramePool;
 use crate::{Error, Fault};
 
 pub(crate) struct State {
     pub device: Box<dyn Device>,
+    pub queue: CommandQueue,
     /// By hardware number.
     pub contexts: Vec<Option<ContextState>>,
     pub ports: Vec<PortState>,
@@ -60,7 +62,7 @@ pub(crate) struct Running {
 }
 
 impl State {
-    pub fn new(device: Box<dyn Device>) -> Self {
+    pub fn new(device: Box<dyn Device>, queue: CommandQueue) -> Self {
         let description = device.description();
         let contexts = (0..description.config.contexts.count)
             .map(|_| None)
@@ -70,6 +72,7 @@ impl State {
             .collect();
         Self {
             device,
+            queue,
             contexts,
             ports,
             faults: VecDeque::new(),
@@ -123,14 +126,33 @@ impl State {
 
     /// Takes mappings away and waits until the hardware has forgotten them.
     pub fn unmap(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
-        let mut invalidation = Invalidation::with_capacity(0);
-        self.context(id, serial)?
-            .table
-            .unmap(va, len, &mut invalidation)?;
-        if invalidation.is_needed() {
-            mmu::invalidate(self.device.as_mut())?;
-        }
+        let mut what = Invalidation::new();
+        self.context(id, serial)?.table.unmap(va, len, &mut what)?;
+        self.forget(id, &what)?;
         self.context(id, serial)?.table.reclaim();
+        Ok(())
+    }
+
+    /// Changes what mappings allow and waits until nothing that was taken away is used.
+    pub fn protect(
+        &mut self,
+        id: usize,
+        serial: u64,
+        va: u64,
+        len: u64,
+        perm: Perm,
+    ) -> Result<(), Error> {
+        let mut what = Invalidation::new();
+        let table = &mut self.context(id, serial)?.table;
+        table.protect(va, len, perm, &mut what)?;
+        self.forget(id, &what)
+    }
+
+    /// Lets the hardware drop what was taken away of a context, if it has to, and waits until no access uses it.
+    fn forget(&mut self, id: usize, what: &Invalidation) -> Result<(), Error> {
+        if what.is_needed() {
+            self.queue.invalidate(self.device.as_mut(), id, what)?;
+        }
         Ok(())
     }
 

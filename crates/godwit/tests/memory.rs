@@ -9,9 +9,9 @@ mod mock;
 
 use godwit::{
     Access, AllocOptions, Card, Contiguity, Error, ErrorKind, FRAME_BYTES, Mode, PagePolicy,
-    PageSize, Perm,
+    PageSize, Perm, regs,
 };
-use mock::{CONTEXTS, MEMORY_BYTES, MockCard};
+use mock::{CONTEXTS, MEMORY_BYTES, MockCard, RING_BYTES};
 
 const MIB: u64 = 1 << 20;
 
@@ -167,7 +167,8 @@ fn nothing_is_left_when_all_handles_are_gone() {
     let mock = MockCard::new();
     let seen = mock.seen.clone();
     let card = Card::with_device(Box::new(mock)).unwrap();
-    assert_eq!(card.memory_free(), (MEMORY_BYTES, MEMORY_BYTES));
+    let free = MEMORY_BYTES - RING_BYTES;
+    assert_eq!(card.memory_free(), (free, free));
     let context = card.context(None).unwrap();
     let buffers: Vec<_> = (1..20)
         .map(|i| context.alloc(i * 77_777, AllocOptions::new()).unwrap())
@@ -175,7 +176,7 @@ fn nothing_is_left_when_all_handles_are_gone() {
     assert!(context.table_bytes().unwrap() >= 4 * FRAME_BYTES);
     drop(context);
     drop(buffers);
-    assert_eq!(card.memory_free(), (MEMORY_BYTES, MEMORY_BYTES));
+    assert_eq!(card.memory_free(), (free, free));
     assert!(!seen.lock().unwrap().closed);
     drop(card);
     assert!(seen.lock().unwrap().closed);
@@ -239,7 +240,7 @@ fn a_closed_context_leaves_its_buffers_to_the_host() {
     assert_ne!(other.physical(), buffer.physical());
     drop((buffer, other));
     drop(context);
-    assert_eq!(card.memory_free().0, MEMORY_BYTES);
+    assert_eq!(card.memory_free().0, MEMORY_BYTES - RING_BYTES);
 }
 
 #[test]
@@ -302,4 +303,70 @@ fn hardware_of_another_spec_is_refused() {
     );
     let id = open(godwit::regs::ID, 0).to_string();
     assert!(id.contains("no card that this program knows"), "{id}");
+}
+
+#[test]
+fn taking_away_drops_what_was_there_and_waits() {
+    let mock = MockCard::new();
+    let seen = mock.seen.clone();
+    let card = Card::with_device(Box::new(mock)).unwrap();
+    let context = card.context(None).unwrap();
+    let frames = card.alloc_frames(16 * FRAME_BYTES, FRAME_BYTES).unwrap();
+    let va = 0x4000_1000;
+    context
+        .map(
+            va,
+            frames.extent().pa,
+            16 * FRAME_BYTES,
+            Perm::ReadWrite,
+            PageSize::Size4K,
+        )
+        .unwrap();
+    let counts = || {
+        let seen = seen.lock().unwrap();
+        (seen.drops, seen.invalidations)
+    };
+    let before = counts();
+    // Pages 1 to 7 of a group of eight: three naturally aligned pieces, one wait.
+    context.protect(va, 7 * FRAME_BYTES, Perm::Read).unwrap();
+    assert_eq!(counts(), (before.0 + 3, before.1 + 1));
+    // Giving needs nothing.
+    context
+        .protect(va, 7 * FRAME_BYTES, Perm::ReadWrite)
+        .unwrap();
+    assert_eq!(counts(), (before.0 + 3, before.1 + 1));
+    context.unmap(va + 7 * FRAME_BYTES, FRAME_BYTES).unwrap();
+    assert_eq!(counts(), (before.0 + 4, before.1 + 2));
+}
+
+#[test]
+fn a_queue_that_stops_ends_the_card_and_says_why() {
+    for (bits, words) in [
+        (regs::CQCSR_CMD_TO_MASK, "not acknowledged within"),
+        (
+            regs::CQCSR_CMD_ILL_MASK,
+            "command 0, which the hardware calls illegal",
+        ),
+        (
+            regs::CQCSR_CQMF_MASK,
+            "command 0: the hardware could not read it",
+        ),
+    ] {
+        let card = Card::with_device(Box::new(MockCard::new().with_queue_error(bits))).unwrap();
+        let context = card.context(None).unwrap();
+        let frames = card.alloc_frames(FRAME_BYTES, FRAME_BYTES).unwrap();
+        context
+            .map(
+                0x1000,
+                frames.extent().pa,
+                FRAME_BYTES,
+                Perm::Read,
+                PageSize::Size4K,
+            )
+            .unwrap();
+        let error = context.unmap(0x1000, FRAME_BYTES).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Hang);
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(matches!(card.counters(), Err(Error::Broken(_))));
+    }
 }

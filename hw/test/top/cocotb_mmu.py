@@ -8,8 +8,10 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster, AxiRam, AxiResp
 from cocotbext.axi.sparse_memory import SparseMemory
+from commands import iofence, iotinval
 from registers import Registers, cycles
 
 PAGE = 4096
@@ -36,7 +38,7 @@ class Bench:
         self.masters = [
             AxiMaster(AxiBus.from_prefix(dut.gen_port[p].u_master, "axi"), *clocks) for p in range(2)
         ]
-        pins = [*(dut.gen_port[p].u_memory for p in range(2)), dut.u_tables]
+        pins = [*(dut.gen_port[p].u_memory for p in range(2)), dut.u_tables, dut.u_queue]
         self.rams = [AxiRam(AxiBus.from_prefix(pin, "axi"), *clocks, mem=self.memory) for pin in pins]
         await cycles(dut, 4)
         dut.rst_ni.value = 1
@@ -72,6 +74,29 @@ class Bench:
         await self.regs.write("invalidate", self.regs.pack("invalidate", start=1))
         while (await self.regs.fields("invalidate"))["busy"]:
             pass
+
+    async def queue_on(self, base: int = 0x60_0000, log2: int = 6) -> None:
+        """Turns the command queue on, a ring of 2**log2 commands."""
+        self.ring, self.commands, self.fences = (base, 1 << log2), 0, 0
+        await self.regs.write("cqb", base >> 12 << 10 | log2 - 1)
+        await self.regs.write("cqcsr", self.regs.pack("cqcsr", cqen=1, cie=1))
+        while not (await self.regs.fields("cqcsr"))["cqon"]:
+            pass
+
+    def put(self, *commands: int) -> int:
+        """Writes commands into the ring; returns what the tail has to be."""
+        base, size = self.ring
+        for command in commands:
+            self.memory.write(base + self.commands % size * 16, command.to_bytes(16, "little"))
+            self.commands += 1
+        return self.commands % size
+
+    async def run_commands(self, *commands: int) -> None:
+        """Executes commands and waits for the write of the fence behind them."""
+        word, self.fences = 0x61_0000, self.fences + 1
+        await self.regs.write("cqt", self.put(*commands, iofence(word, self.fences)))
+        while int.from_bytes(self.memory.read(word, 4), "little") != self.fences:
+            await cycles(self.dut, 1)
 
     async def fault(self) -> dict[str, int]:
         """Takes the fault record."""
@@ -196,3 +221,142 @@ async def an_acknowledged_invalidation_leaves_nothing_stale(dut):
     assert (await bench.masters[0].read(0x3000, 64)).data == bytes(64)
     running = False
     await other
+
+
+@cocotb.test()
+async def the_command_queue_drops_what_it_says(dut):
+    """Pages of two contexts move; a command for one page leaves the others, and a fence says when it is done."""
+    bench = await Bench(dut).start()
+    await bench.queue_on()
+    for port in range(2):
+        await bench.bind(port, 1, port + 1)
+    for frame in range(4):
+        bench.memory.write(0x40_0000 + PAGE * frame, bytes([frame]) * 64)
+
+    async def seen(port, page):
+        return (await bench.masters[port].read(page, 64)).data[0]
+
+    for round_ in range(20):
+        old, new = round_ & 1, 2 + (round_ & 1)
+        for context in ROOTS:
+            for page in (0x3000, 0x4000):
+                bench.map(context, page, 0x40_0000 + PAGE * old)
+        await bench.run_commands(iotinval())
+        assert [await seen(p, page) for p in range(2) for page in (0x3000, 0x4000)] == [old] * 4
+        for context in ROOTS:
+            for page in (0x3000, 0x4000):
+                bench.map(context, page, 0x40_0000 + PAGE * new)
+        # Cached as before until a command says otherwise.
+        assert [await seen(p, page) for p in range(2) for page in (0x3000, 0x4000)] == [old] * 4
+        await bench.run_commands(iotinval(1, 3))
+        assert [await seen(0, 0x3000), await seen(0, 0x4000)] == [new, old]
+        assert [await seen(1, page) for page in (0x3000, 0x4000)] == [old, old]
+        await bench.run_commands(iotinval(2, 2, 2) if round_ % 2 else iotinval(2))
+        assert [await seen(1, 0x3000), await seen(1, 0x4000)] == [new, old if round_ % 2 else new]
+    bench.unmap(1, 0x3000)
+    await bench.run_commands(iotinval(1, 3))
+    assert (await bench.masters[0].read(0x3000, 64)).resp == AxiResp.SLVERR
+    fields = await bench.regs.fields("cqcsr")
+    assert not any(fields[name] for name in ("cqmf", "cmd_to", "cmd_ill"))
+
+
+@cocotb.test()
+async def queue_errors_raise_the_interrupt(dut):
+    bench = await Bench(dut).start()
+    await bench.queue_on()
+    await bench.regs.write("cqt", bench.put(iotinval(3), 0x7F))
+    while not int(dut.irq_o.value):
+        await cycles(dut, 1)
+    assert (await bench.regs.fields("cqcsr"))["cmd_ill"] == 1
+    assert await bench.regs.read("cqh") == 1
+    base, _ = bench.ring
+    bench.memory.write(base + 16, iofence(wsi=True).to_bytes(16, "little"))
+    keep = bench.regs.pack("cqcsr", cqen=1, cie=1)
+    await bench.regs.write("cqcsr", keep | bench.regs.pack("cqcsr", cmd_ill=1))
+    while not (await bench.regs.fields("cqcsr"))["fence_w_ip"]:
+        pass
+    assert await bench.regs.read("cqh") == 2
+    assert int(dut.irq_o.value) == 1
+    await bench.regs.write("cqcsr", keep | bench.regs.pack("cqcsr", fence_w_ip=1))
+    assert int(dut.irq_o.value) == 0
+
+
+@cocotb.test()
+async def other_traffic_runs_at_full_speed_under_a_storm_of_commands(dut):
+    """The same reads of context 2 take the same cycles with and without commands for context 1."""
+    bench = await Bench(dut).start()
+    await bench.queue_on(log2=8)
+    await bench.bind(1, 1, 2)
+    bench.map(2, 0x1000, 0x80_0000)
+    taken, seen = [], 0
+
+    async def pulses():
+        nonlocal seen
+        while True:
+            await RisingEdge(dut.clk_i)
+            seen += int(dut.u_dut.inval_valid.value)
+
+    for storm in (False, True, False, True):
+        assert (await bench.masters[1].read(0x1000, 64)).resp == AxiResp.OKAY
+        await cycles(dut, 20)
+        if storm:
+            tail = bench.put(*(iotinval(1, page) for page in range(250)))
+            await bench.regs.write("cqt", tail)
+        watched = cocotb.start_soon(pulses())
+        begin = cocotb.utils.get_sim_time("ns")
+        reads = [bench.masters[1].init_read(0x1000 + 64 * (i % 60), 64) for i in range(60)]
+        for read in reads:
+            await read.wait()
+        taken.append((cocotb.utils.get_sim_time("ns") - begin) / 4)
+        watched.cancel()
+        assert seen >= 50 * storm
+        seen = 0
+        if storm:
+            await bench.run_commands()
+    assert taken[1] == taken[0] and taken[3] == taken[2], taken
+
+
+@cocotb.test()
+async def a_context_that_is_taken_away_fails_closed(dut):
+    """Cached or not: after the write of its entry every access faults, without an invalidation by software."""
+    bench = await Bench(dut).start()
+    await bench.bind(0, 1, 1)
+    for page in range(8):
+        bench.map(1, page * PAGE, 0x40_0000 + page * PAGE)
+    for _ in range(5):
+        for page in range(8):
+            assert (await bench.masters[0].read(page * PAGE, 64)).resp == AxiResp.OKAY
+        await bench.regs.write("contexts_fsc", 0, 1)
+        for page in range(8):
+            for access in (bench.masters[0].read(page * PAGE, 64), bench.masters[0].write(page * PAGE, b"x")):
+                assert (await access).resp == AxiResp.SLVERR
+                assert (await bench.fault())["cause"] == 258
+        # Another process in the same place: its tables, none of the old one's translations.
+        await bench.regs.write("contexts_fsc", 9 << 60 | ROOTS[2] >> 12, 1)
+        assert (await bench.masters[0].read(0, 64)).resp == AxiResp.SLVERR
+        assert (await bench.fault())["cause"] == 13
+        await bench.regs.write("contexts_fsc", 9 << 60 | ROOTS[1] >> 12, 1)
+
+
+@cocotb.test()
+async def no_accelerator_reaches_the_registers(dut):
+    """Physical addresses of the register page, even from a bare port, are memory: nothing of it is read or changed."""
+    bench = await Bench(dut).start()
+    for context, root in ROOTS.items():
+        assert await bench.regs.read("contexts_fsc", context) == 9 << 60 | root >> 12
+    await bench.bind(0, 2)
+    await bench.bind(1, 1, 1)
+    for page in range(8):
+        bench.map(1, page * PAGE, page * PAGE)
+    before = {}
+    for name, register in bench.regs.all.items():
+        if "counters" not in name:
+            before[name] = await bench.regs.read(name, *(1 for _ in register.strides))
+    for port in range(2):
+        for offset in range(0, 8 * PAGE, 512):
+            data = bench.rng.randbytes(64)
+            assert (await bench.masters[port].write(offset, data)).resp == AxiResp.OKAY
+            assert bytes(bench.memory.read(offset, 64)) == data
+            assert (await bench.masters[port].read(offset, 64)).data == data
+    for name, value in before.items():
+        assert await bench.regs.read(name, *(1 for _ in bench.regs.all[name].strides)) == value, name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// gw_csr with plain pins for cocotb: bundles taken apart, one vector a field with one element a port or context.
+// gw_csr with gw_inval_issue behind it, on plain pins for cocotb: bundles taken apart, one vector a field with one element a port or context.
 module tb_csr #(
   parameter int unsigned NumPorts = 2,
   parameter int unsigned NumContexts = 16,
@@ -45,6 +45,9 @@ module tb_csr #(
   input  logic [4:0]                   walk_event_i,
   input  logic                         walk_done_i,
   input  logic [15:0]                  walk_latency_i,
+  // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
+  output logic [114:0]                 cq_cfg_o,
+  input  logic [37:0]                  cq_status_i,
   output logic                         irq_o
 );
 
@@ -91,6 +94,27 @@ module tb_csr #(
   assign s_axil_rresp = axil_rsp.r_resp;
   assign s_axil_rvalid = axil_rsp.r_valid;
 
+  logic inval_start, ctx_write, inval_waits, inval_done;
+  gw_pkg::cq_cfg_t cq_cfg;
+  gw_pkg::inval_t inval;
+  assign cq_cfg_o = cq_cfg;
+
+  gw_inval_issue u_issue (
+    .clk_i,
+    .rst_ni,
+    .start_i      (inval_start),
+    .ctx_write_i  (ctx_write),
+    .busy_o       (inval_waits),
+    .done_o       (inval_done),
+    .cq_valid_i   (1'b0),
+    .cq_ready_o   (),
+    .cq_inval_i   ('{scope: gw_pkg::InvalAll, default: '0}),
+    .settled_o    (),
+    .inval_valid_o(inval_o),
+    .inval_o      (inval),
+    .inval_busy_i
+  );
+
   gw_csr #(
     .NumPorts   (NumPorts),
     .NumContexts(NumContexts),
@@ -102,8 +126,12 @@ module tb_csr #(
     .axil_rsp_o   (axil_rsp),
     .ctx_o,
     .port_cfg_o   (port_cfg),
-    .inval_o,
-    .inval_busy_i,
+    .inval_start_o(inval_start),
+    .ctx_write_o  (ctx_write),
+    .inval_busy_i (inval_waits),
+    .inval_done_i (inval_done),
+    .cq_cfg_o     (cq_cfg),
+    .cq_status_i  (cq_status_i),
     .fault_valid_i,
     .fault_i      (fault),
     .chan_event_i (chan_event),

@@ -77,6 +77,43 @@ module tb_mmu (
     pt_rsp.r = '{id: table_id, data: tables_rsp.r.data, resp: tables_rsp.r.resp, last: tables_rsp.r.last};
   end
 
+  // The command queue has one ID.
+  gw_axi_pkg::axi_req_t queue_req;
+  gw_axi_pkg::axi_rsp_t queue_rsp;
+  gw_axi_pkg::cq_req_t cq_req;
+  gw_axi_pkg::cq_rsp_t cq_rsp;
+
+  tb_axi_slave_pins u_queue (
+    .clk_i,
+    .req_i(queue_req),
+    .rsp_o(queue_rsp)
+  );
+
+  always_comb begin
+    queue_req = '0;
+    queue_req.ar.addr = cq_req.ar.addr;
+    queue_req.ar.size = cq_req.ar.size;
+    queue_req.ar.burst = cq_req.ar.burst;
+    queue_req.ar_valid = cq_req.ar_valid;
+    queue_req.r_ready = cq_req.r_ready;
+    queue_req.aw.addr = cq_req.aw.addr;
+    queue_req.aw.size = cq_req.aw.size;
+    queue_req.aw.burst = cq_req.aw.burst;
+    queue_req.aw_valid = cq_req.aw_valid;
+    queue_req.w = '{data: cq_req.w.data, strb: cq_req.w.strb, last: cq_req.w.last};
+    queue_req.w_valid = cq_req.w_valid;
+    queue_req.b_ready = cq_req.b_ready;
+    cq_rsp = '{
+      aw_ready: queue_rsp.aw_ready,
+      w_ready: queue_rsp.w_ready,
+      b: '{id: '0, resp: queue_rsp.b.resp},
+      b_valid: queue_rsp.b_valid,
+      ar_ready: queue_rsp.ar_ready,
+      r: '{id: '0, data: queue_rsp.r.data, resp: queue_rsp.r.resp, last: queue_rsp.r.last},
+      r_valid: queue_rsp.r_valid
+    };
+  end
+
   gw_mmu #(
     .NumPorts        (NumPorts),
     .NumContexts     (16),
@@ -98,6 +135,8 @@ module tb_mmu (
     .m_rsp_i   (m_rsp),
     .pt_req_o  (pt_req),
     .pt_rsp_i  (pt_rsp),
+    .cq_req_o  (cq_req),
+    .cq_rsp_i  (cq_rsp),
     .irq_o
   );
 

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 use godwit::{CardError, Description, Device, Memory, Mode, Ports, Stats, layout, regs, walker};
 
 pub const MEMORY_BYTES: u64 = 64 << 20;
+/// What the runtime keeps of it: the ring of the command queue.
+pub const RING_BYTES: u64 = 4096;
 pub const CONTEXTS: u32 = 16;
 /// Bytes that the kernel copies a cycle.
 const STEP: u64 = 64;
@@ -29,7 +31,10 @@ const STATUS: u64 = 0x48;
 /// What a test may look at while the card is open.
 #[derive(Default)]
 pub struct Seen {
+    /// Waits for what was dropped: fences, and invalidations through the register.
     pub invalidations: u32,
+    /// Commands that drop something.
+    pub drops: u32,
     pub closed: bool,
 }
 
@@ -42,6 +47,8 @@ pub struct MockCard {
     kept: HashMap<(u32, u64, bool), u64>,
     /// Bytes left to copy and copied; `None` while idle.
     work: Option<(u64, u64)>,
+    /// Error bits that the queue sets in place of executing a command.
+    queue_error: u32,
     pub seen: Arc<Mutex<Seen>>,
 }
 
@@ -74,6 +81,7 @@ impl MockCard {
             registers,
             kept: HashMap::new(),
             work: None,
+            queue_error: 0,
             seen: Arc::default(),
         }
     }
@@ -82,6 +90,57 @@ impl MockCard {
     pub fn with_register(mut self, offset: u64, value: u32) -> Self {
         self.registers.insert(offset, value);
         self
+    }
+
+    /// Makes the queue stop with these bits of `cqcsr` at its next command.
+    pub fn with_queue_error(mut self, bits: u32) -> Self {
+        self.queue_error = bits;
+        self
+    }
+
+    /// Executes the commands up to the tail, as the specification of the queue has them.
+    fn commands(&mut self, tail: u32) {
+        let cqb = self.get64(regs::CQB);
+        let (ring, size) = (cqb >> 10 << 12, 2 << (cqb & 31));
+        let mut head = self.get(regs::CQH);
+        while head != tail {
+            if self.queue_error != 0 {
+                let status = self.get(regs::CQCSR) | self.queue_error;
+                self.registers.insert(regs::CQCSR, status);
+                break;
+            }
+            let word = |at| {
+                self.memory
+                    .read_u64(ring + u64::from(head) * 16 + at)
+                    .unwrap()
+            };
+            let (what, place) = (word(0), word(8));
+            let context = (what >> 12 & 0xf_ffff) as u32;
+            match what & 0x3ff {
+                1 if what & 1 << 32 == 0 => self.kept.clear(),
+                1 if what & 1 << 10 == 0 => self.kept.retain(|kept, _| kept.0 != context),
+                1 => {
+                    let vpn = place >> 10;
+                    let ones = if place & 1 << 9 == 0 {
+                        0
+                    } else {
+                        vpn.trailing_ones() + 1
+                    };
+                    let inside = |page: u64| page >> 12 >> ones == vpn >> ones;
+                    self.kept
+                        .retain(|kept, _| kept.0 != context || !inside(kept.1));
+                }
+                2 => {
+                    self.seen.lock().unwrap().invalidations += 1;
+                    let done = self.get(regs::CQCSR) | regs::CQCSR_FENCE_W_IP_MASK;
+                    self.registers.insert(regs::CQCSR, done);
+                }
+                _ => panic!("{what:#x} is no command"),
+            }
+            self.seen.lock().unwrap().drops += u32::from(what & 0x3ff == 1);
+            head = (head + 1) % size;
+        }
+        self.registers.insert(regs::CQH, head);
     }
 
     fn get(&self, offset: u64) -> u32 {
@@ -232,6 +291,12 @@ impl Device for MockCard {
             regs::INVALIDATE => {
                 self.kept.clear();
                 self.seen.lock().unwrap().invalidations += 1;
+            }
+            regs::CQT => self.commands(value),
+            regs::CQCSR => {
+                let status = self.get(offset) & !regs::CQCSR_CQEN_MASK & !value;
+                let on = (value & regs::CQCSR_CQEN_MASK) * (1 | regs::CQCSR_CQON_MASK);
+                self.registers.insert(offset, status | on);
             }
             regs::IRQ_PENDING | regs::FAULT => {
                 self.registers.insert(offset, self.get(offset) & !value);

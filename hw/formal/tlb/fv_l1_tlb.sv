@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_l1_tlb under any use: one page of one context, any, is followed. A lookup of it hits only with the frame
+// of the latest fill around it in its own context, and only if no invalidation since covered it (for a global mapping:
+// an invalidation of everything). Small numbers: three bits of page number, mappings and ranges of one, two and four pages.
+module fv_l1_tlb #(
+  parameter int unsigned Entries = 2
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic lookup_ctx_i,
+  input logic [2:0] lookup_vpn_i,
+  input logic use_i,
+  input logic fill_valid_i,
+  input logic fill_ctx_i,
+  input logic [2:0] fill_vpn_i,
+  input logic [3:0] fill_frame_i,
+  input logic [1:0] fill_order_i,
+  input logic fill_global_i,
+  input logic inval_valid_i,
+  input logic [1:0] inval_scope_i,
+  input logic inval_ctx_i,
+  input logic [2:0] inval_vpn_i,
+  input logic [1:0] inval_order_i,
+  input logic ctx_i,
+  input logic [2:0] vpn_i
+);
+
+  import gw_pkg::*;
+
+  logic past_valid_q = 1'b0;
+  always_ff @(posedge clk_i) past_valid_q <= 1'b1;
+  always_comb assume (rst_ni == past_valid_q);
+
+  // The page followed: anything, but constant.
+  logic ctx_q;
+  logic [2:0] vpn_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) {ctx_q, vpn_q} <= {ctx_i, vpn_i};
+  end
+
+  function automatic logic [2:0] low(logic [1:0] order);
+    return ~(3'b111 << order);
+  endfunction
+
+  // Whether 2**order pages around `vpn` hold the page followed.
+  function automatic logic around(logic [2:0] vpn, logic [1:0] order);
+    return ((vpn ^ vpn_q) & ~low(order)) == '0;
+  endfunction
+
+  inval_t inval;
+  always_comb begin
+    if (fill_order_i == 2'd3) assume (!fill_valid_i);
+    if (inval_order_i == 2'd3 || inval_scope_i == 2'd3) assume (!inval_valid_i);
+    inval = '{
+      scope: inval_scope_e'(inval_scope_i),
+      ctx: ctx_id_t'(inval_ctx_i),
+      vpn: vpn_t'(inval_vpn_i & ~low(inval_order_i)),
+      order: page_order_t'(inval_order_i)
+    };
+  end
+
+  logic hit;
+  ppn_t ppn;
+  gw_l1_tlb #(
+    .Entries(Entries),
+    .Levels (3)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .lookup_ctx_i (ctx_id_t'(lookup_ctx_i)),
+    .lookup_vpn_i (vpn_t'(lookup_vpn_i)),
+    .use_i        (use_i && hit),
+    .hit_o        (hit),
+    .ppn_o        (ppn),
+    .fill_valid_i,
+    .fill_ctx_i   (ctx_id_t'(fill_ctx_i)),
+    .fill_vpn_i   (vpn_t'(fill_vpn_i)),
+    .fill_ppn_i   (ppn_t'(fill_frame_i)),
+    .fill_order_i (page_order_t'(fill_order_i)),
+    .fill_global_i,
+    .inval_valid_i,
+    .inval_i      (inval)
+  );
+
+  // What a lookup of the page may bring; a fill counts two cycles after it came.
+  logic covered, coming_q, coming_global_q, known_q, known_global_q;
+  logic [3:0] coming_frame_q, frame_q;
+  always_comb begin
+    unique case (inval.scope)
+      InvalRange: covered = inval_ctx_i == ctx_q && around(inval_vpn_i, inval_order_i) && !known_global_q;
+      InvalContext: covered = inval_ctx_i == ctx_q && !known_global_q;
+      default: covered = 1'b1;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    coming_frame_q <= (fill_frame_i & ~{1'b0, low(fill_order_i)}) | ({1'b0, vpn_q & low(fill_order_i)});
+    coming_global_q <= fill_global_i;
+    if (!rst_ni) begin
+      coming_q <= 1'b0;
+      known_q <= 1'b0;
+      known_global_q <= 1'b0;
+    end else begin
+      coming_q <= fill_valid_i && !inval_valid_i && fill_ctx_i == ctx_q && around(fill_vpn_i, fill_order_i);
+      if (inval_valid_i && covered) known_q <= 1'b0;
+      else if (coming_q && !inval_valid_i) begin
+        known_q <= 1'b1;
+        known_global_q <= coming_global_q;
+        frame_q <= coming_frame_q;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (hit && lookup_ctx_i == ctx_q && lookup_vpn_i == vpn_q) begin
+        NotStale_A : assert (known_q);
+        RightFrame_A : assert (ppn == ppn_t'(frame_q));
+      end
+      Hit_C : cover (hit && lookup_ctx_i == ctx_q && lookup_vpn_i == vpn_q);
+      // Another page of the context is spared by a range that drops this one.
+      Spared_C : cover (hit && lookup_ctx_i == ctx_q && !known_q && lookup_vpn_i != vpn_q);
+    end
+  end
+
+endmodule

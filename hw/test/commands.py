@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the queue, written down a second time from the RISC-V IOMMU specification: made, and understood."""
+
+from __future__ import annotations
+
+import random
+
+ALL, CONTEXT, RANGE = 0, 1, 2
+MAX_ORDER = 18
+VPN_MASK = (1 << 45) - 1
+
+
+def iotinval(ctx=None, vpn=None, order=None):
+    """IOTINVAL.VMA: everything, a context, a page, or 2**order pages (order >= 1)."""
+    low, high = 1, 0
+    if ctx is not None:
+        low |= 1 << 32 | ctx << 12
+    if vpn is not None:
+        low |= 1 << 10
+        if order is not None:
+            # The lowest zero bit stands below the range's size.
+            vpn = vpn >> order << order | (1 << order - 1) - 1
+            high |= 1 << 9
+        high |= (vpn & (1 << 52) - 1) << 10
+    return low | high << 64
+
+
+def iofence(addr=None, data=0, *, wsi=False, pr=False, pw=False):
+    """IOFENCE.C, with a write of `data` to `addr`, an interrupt, and waiting for everything under way."""
+    low = 2 | wsi << 11 | pr << 12 | pw << 13 | data << 32
+    if addr is not None:
+        low |= 1 << 10
+    return low | (addr or 0) >> 2 << 64
+
+
+def understand(command, contexts):
+    """("inval", scope, ctx, vpn, order), ("fence", addr or None, data, wsi, drains) or None for an illegal one."""
+    low, high = command & (1 << 64) - 1, command >> 64
+    opcode, func3 = low & 0x7F, low >> 7 & 7
+    if func3 or high >> 62:
+        return None
+    av = low >> 10 & 1
+    if opcode == 1:
+        if low & (1 << 11 | 0x7FFFFFFF << 33) or high & 0x1FF:
+            return None
+        pscv, pscid = low >> 32 & 1, low >> 12 & 0xFFFFF
+        if pscv and pscid >= contexts:
+            return None
+        if not pscv:
+            return ("inval", ALL, 0, 0, 0)
+        vpn, order = high >> 10, 0
+        if high >> 9 & 1:
+            order = next(i for i in range(53) if not vpn >> i & 1) + 1
+        if not av or order > MAX_ORDER:
+            return ("inval", CONTEXT, pscid, 0, 0)
+        return ("inval", RANGE, pscid, vpn >> order << order & VPN_MASK, order)
+    if opcode == 2:
+        if low >> 14 & 0x3FFFF:
+            return None
+        return ("fence", high << 2 if av else None, low >> 32, low >> 11 & 1, low >> 12 & 3 != 0)
+    return None
+
+
+def random_inval(rng: random.Random, contexts):
+    kind = rng.random()
+    if kind < 0.1:
+        return iotinval()
+    if kind < 0.15:
+        return iotinval(vpn=rng.getrandbits(52))
+    ctx = rng.randrange(contexts)
+    if kind < 0.3:
+        return iotinval(ctx)
+    order = rng.choice((None, None, 1, 2, 4, 9, 17, 18, 19, 36, 52))
+    return iotinval(ctx, rng.getrandbits(52), order)
+
+
+def random_illegal(rng: random.Random, contexts):
+    """A legal command with one thing wrong."""
+    while True:
+        command = rng.choice((random_inval(rng, contexts), iofence(wsi=True)))
+        command ^= 1 << rng.randrange(128)
+        if rng.random() < 0.2:
+            command = iotinval(contexts + rng.randrange(100))
+        if understand(command, contexts) is None:
+            return command
