@@ -4,9 +4,9 @@
 use godwit_card::{ArgKind, Device, Kernel, Stats};
 use godwit_core::layout;
 
+use crate::Error;
 use crate::card::Card;
 use crate::state::{Running, State};
-use crate::{Error, mmu};
 
 /// Cycles a cancelled kernel gets to come to its end with every access refused.
 const STOP_MAX_CYCLES: u64 = 200_000;

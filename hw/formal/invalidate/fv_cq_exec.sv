@@ -169,7 +169,10 @@ module fv_cq_exec (
   end
 
   // Levels: busy from the cycle after a pulse, as long as they like. Any pulse is followed until they are done with it.
-  logic following_q, f_start_q, level_q, take_drop, take_fence, everything;
+  logic following_q, f_start_q, level_q, take_drop, everything;
+  logic pulse_next_q, all_next_q, done_q, fence_q, write_q, past_clear_q;
+  inval_t next_q;
+  logic [31:0] head_q;
   assign take_drop = exec_valid && exec_ready;
   assign everything = start_i || ctx_write_i;
   assign busy = level_q;
@@ -189,9 +192,6 @@ module fv_cq_exec (
   end
 
   // What was asked for in the cycle before.
-  logic pulse_next_q, all_next_q, done_q, fence_q, write_q;
-  inval_t next_q;
-  logic [31:0] head_q;
   always_ff @(posedge clk_i) begin
     pulse_next_q <= rst_ni && (take_drop || everything);
     all_next_q <= everything;
@@ -200,6 +200,7 @@ module fv_cq_exec (
     done_q <= rst_ni && cmd_valid_i && cmd_ready && is_drop;
     fence_q <= rst_ni && ((cmd_valid_i && cmd_ready && is_fence) || (fence_q && status.head == head_q && run));
     write_q <= rst_ni && aw_valid;
+    past_clear_q <= rst_ni && status.clear;
   end
 
   always_ff @(posedge clk_i) begin
@@ -228,8 +229,5 @@ module fv_cq_exec (
       Again_C : cover (error_q && clear_i && enable_i);
     end
   end
-
-  logic past_clear_q;
-  always_ff @(posedge clk_i) past_clear_q <= rst_ni && status.clear;
 
 endmodule

@@ -43,8 +43,8 @@ module fv_cq_fetch #(
   always_comb begin
     if (!past_valid_q) assume (!run_i);
     if (run_i && !run_q) assume (idle);
-    // The head stands where the next command is while the queue does not run; then it says nothing here.
-    if (!run_i) assume (head_i == next_q);
+    // While the queue stands the head is at the next command, or at the one before, which is to be read again.
+    if (!run_i) assume (head_i == next_q || (head_i == ((next_q - 3'd1) & mask_q) && queued != mask_q));
     assume ((tail_i & ~mask_q) == '0);
     // The tail moves forward only, and not past the head.
     room = mask_q - queued;
@@ -106,7 +106,8 @@ module fv_cq_fetch #(
       count_q <= '0;
     end else begin
       tail_q <= tail_i;
-      if (cmd_valid && cmd_ready_i) next_q <= (next_q + 1'b1) & mask_q;
+      if (!run_i) next_q <= head_i;
+      else if (cmd_valid && cmd_ready_i) next_q <= (next_q + 1'b1) & mask_q;
       count_q <= count_q + 3'(take) - 3'(give);
       if (give) reads_q <= reads_q >> $bits(read_t);
       if (take) reads_q[2'(count_q - 3'(give))] <= taken;
@@ -115,7 +116,8 @@ module fv_cq_fetch #(
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      if (take) InRing_A : assert (ar_addr[gw_pkg::PaWidth-1:7] == '0 && ar_addr[5:0] == '0);
+      if (take) InRing_A : assert (ar_addr[gw_pkg::PaWidth-1:7] == '0 && ar_addr[5:0] == '0 &&
+                                    (mask_q == 3'd7 || !ar_addr[6]));
       if (take) Bound_A : assert (count_q < 3'(Lines));
       if (cmd_valid) begin
         InQueue_A : assert (queued != '0);

@@ -7,8 +7,9 @@
 //   earlier bursts), or it is reported as a fault once, and never both;
 // - its response is an error exactly if it was reported, comes behind those of the earlier bursts of
 //   its ID, with as many beats as asked for; nobody is answered twice or unasked (so none is lost);
-// - a burst taken after an invalidation never gets a frame from before it, and none that has one is
-//   under way when busy falls;
+// - a burst taken after an invalidation that covers its page never gets a frame from before it, and
+//   none that has one is under way when busy is low; pulses of every scope come in any two cycles,
+//   also while one is busy;
 // - write data reaches the memory exactly behind the addresses that did.
 // Responsive = 1: everybody answers at once; then every burst is answered within `Bound` cycles.
 `include "gw_axi_typedef.svh"
@@ -38,6 +39,8 @@ module fv_translator #(
   input logic x_tag_i,
   input logic x_cacheable_i,
   input logic inval_i,
+  input logic [2:0] inval_what_i,
+  input logic [1:0] global_i,
   input logic [1:0] mapped_i,
   // The burst to follow.
   input logic follow_i
@@ -52,7 +55,7 @@ module fv_translator #(
   localparam int unsigned C = Write ? 1 : 0;
   typedef logic [2:0] count_t;
 
-  logic [1:0] mapped_q;
+  logic [1:0] mapped_q, global_q;
   fv_req_t s_req, m_req;
   fv_rsp_t s_rsp, m_rsp;
   fv_ax_t ax;
@@ -77,12 +80,16 @@ module fv_translator #(
   logic owe, owe_id;
   count_t addr_at;
   logic is_followed;
-  logic epoch_q;
-  logic [Slots-1:0] looking_q, look_page_q, look_epoch_q;
+  logic [1:0][1:0] epoch_q;  // of a page: invalidations that covered it
+  logic [1:0] covers;
+  inval_t inval;
+  logic [Slots-1:0] looking_q, look_page_q;
+  logic [Slots-1:0][1:0] look_epoch_q;
   count_t [1:0] open_q;            // accepted and not answered, by ID
   count_t [1:0] inside_q;          // accepted and neither sent nor reported, by ID
-  logic following_q, gone_q, reported_q, done_q, f_id_q, f_page_q, f_illegal_q, f_epoch_q;
-  logic f_old_q, f_beat_q, f_frame_epoch_q;
+  logic following_q, gone_q, reported_q, done_q, f_id_q, f_page_q, f_illegal_q;
+  logic f_old_q, f_beat_q;
+  logic [1:0] f_epoch_q, f_frame_epoch_q;
   count_t before_q, ahead_q;       // bursts to be answered, and to leave, before it
   logic [4:0] age_q;
   logic send_counts, fault_counts;
@@ -91,8 +98,8 @@ module fv_translator #(
   logic fault_is_followed;
   logic allowed;
 
-  // Two pages; whether each is mapped is anything, but constant.
-  always_ff @(posedge clk_i) if (!rst_ni) mapped_q <= mapped_i;
+  // Two pages; whether each is mapped, and global, is anything, but constant.
+  always_ff @(posedge clk_i) if (!rst_ni) {mapped_q, global_q} <= {mapped_i, global_i};
 
   logic past_valid_q = 1'b0;
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
@@ -148,22 +155,40 @@ module fv_translator #(
     .xlate_rsp_valid_i({x_valid_i && Write, x_valid_i && !Write}),
     .xlate_rsp_i      (x_rsp),
     .inval_valid_i    (inval_i),
-    .inval_i          ('{scope: InvalAll, default: '0}),
+    .inval_i          (inval),
     .inval_busy_o     (inval_busy),
     .fault_valid_o    (fault_valid),
     .fault_o          (fault),
     .event_o          (ev)
   );
 
-  // An invalidation comes when none is under way, and once; three bursts in all.
-  logic [1:0] taken_q;
-  logic invalidated_q;
+  // Two invalidations, three bursts in all.
+  logic [1:0] taken_q, pulses_q;
   always_ff @(posedge clk_i) begin
     taken_q <= !rst_ni ? '0 : taken_q + 2'(accept);
-    invalidated_q <= rst_ni && (invalidated_q || inval_i);
+    pulses_q <= !rst_ni ? '0 : pulses_q + 2'(inval_i);
   end
-  always_comb if (inval_busy || invalidated_q) assume (!inval_i);
+  always_comb if (pulses_q == 2'd2) assume (!inval_i);
   always_comb if (taken_q == 2'd3) assume (!s_valid_i);
+
+  // Everything, a page, the port's context, another one.
+  always_comb begin
+    inval = '0;
+    inval.vpn = vpn_t'(inval_what_i[0]);
+    unique case (inval_what_i)
+      3'd0, 3'd1: inval.scope = InvalRange;
+      3'd2: inval.scope = InvalContext;
+      3'd3: begin
+        inval.scope = InvalContext;
+        inval.ctx = ctx_id_t'(1);
+      end
+      default: inval.scope = InvalAll;
+    endcase
+    for (int unsigned p = 0; p < 2; p++) begin
+      covers[p] = inval_i && (inval.scope == InvalAll ||
+        (!global_q[p] && inval.ctx == '0 && (inval.scope == InvalContext || inval.vpn == vpn_t'(p))));
+    end
+  end
 
   // What happens in this cycle.
   assign m_ax = Write ? m_req.aw : m_req.ar;
@@ -269,19 +294,21 @@ module fv_translator #(
     x_rsp.cause = Write ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
     x_rsp.ppn = ppn_t'({1'b1, look_epoch_q[x_tag_i], look_page_q[x_tag_i], 1'b1});
     x_rsp.perm = '1;
-    x_rsp.cacheable = x_cacheable_i && look_epoch_q[x_tag_i] == epoch_q;
+    x_rsp.is_global = global_q[look_page_q[x_tag_i]];
+    x_rsp.cacheable = x_cacheable_i &&
+                      look_epoch_q[x_tag_i] == epoch_q[look_page_q[x_tag_i]];
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       looking_q <= '0;
-      epoch_q <= 1'b0;
+      epoch_q <= '0;
     end else begin
-      if (inval_i) epoch_q <= !epoch_q;
+      for (int unsigned p = 0; p < 2; p++) epoch_q[p] <= epoch_q[p] + 2'(covers[p]);
       if (x_valid_i) looking_q[x_tag_i] <= 1'b0;
       if (x_accept) begin
         looking_q[x_req[C].tag[0]] <= 1'b1;
         look_page_q[x_req[C].tag[0]] <= x_req[C].vpn[0];
-        look_epoch_q[x_req[C].tag[0]] <= epoch_q;
+        look_epoch_q[x_req[C].tag[0]] <= epoch_q[x_req[C].vpn[0]];
       end
     end
   end
@@ -320,15 +347,16 @@ module fv_translator #(
       end
       if (follow) begin
         following_q <= 1'b1;
-        {f_id_q, f_page_q, f_illegal_q, f_epoch_q} <= {s_id_i, s_page_i, s_illegal_i, epoch_q};
-        f_old_q <= inval_i;
+        {f_id_q, f_page_q, f_illegal_q} <= {s_id_i, s_page_i, s_illegal_i};
+        f_epoch_q <= epoch_q[s_page_i];
+        f_old_q <= covers[s_page_i];
         before_q <= open_q[s_id_i] - count_t'(answer && answer_last && s_rsp_id == s_id_i);
         ahead_q <= Write ? inside_q[0] + inside_q[1] - count_t'(send) - count_t'(faulted)
                          : inside_q[s_id_i] - count_t'(send && m_ax.id == s_id_i) -
                            count_t'(faulted && fault_id == s_id_i);
       end else if (following_q && !done_q) begin
         age_q <= age_q + 1'b1;
-        if (inval_i) f_old_q <= 1'b1;
+        if (covers[f_page_q]) f_old_q <= 1'b1;
         if (answer && s_rsp_id == f_id_q) begin
           if (before_q != '0) before_q <= before_q - count_t'(answer_last);
           else if (answer_last) done_q <= 1'b1;
@@ -338,7 +366,7 @@ module fv_translator #(
           if (fault_is_followed) reported_q <= 1'b1;
           else if (send && is_followed) begin
             gone_q <= 1'b1;
-            f_frame_epoch_q <= m_ax.addr[PageShift+2];
+            f_frame_epoch_q <= m_ax.addr[PageShift+2+:2];
           end else if (!(m_valid && is_followed)) ahead_q <= ahead_q - leaving;
         end
       end
@@ -351,15 +379,15 @@ module fv_translator #(
       // Nobody is answered unasked, nothing is sent or reported that was not taken.
       if (answer) Asked_A : assert (open_q[s_rsp_id] != '0);
       if (send) Taken_A : assert (inside_q[m_ax.id] != '0);
-      if (m_valid) Translated_A : assert (m_ax.addr[PageShift+3] && m_ax.addr[PageShift] &&
+      if (m_valid) Translated_A : assert (m_ax.addr[PageShift+4] && m_ax.addr[PageShift] &&
                                           mapped_q[m_ax.addr[PageShift+1]]);
       if (following_q && !gone_q && !reported_q && !done_q) begin
         if (m_valid && is_followed && !fault_is_followed) begin
           RightAddress_A : assert (allowed && m_ax.id == f_id_q &&
-            m_ax.addr[63:PageShift+4] == '0 && m_ax.addr[PageShift+1] == f_page_q &&
+            m_ax.addr[63:PageShift+5] == '0 && m_ax.addr[PageShift+1] == f_page_q &&
             m_ax.addr[PageShift-1:0] == '0 && m_ax.len == 8'(f_id_q));
-          // Taken in this epoch: the frame is of this epoch. Older: of its own or a later one.
-          if (!f_old_q) NotStale_A : assert (m_ax.addr[PageShift+2] == f_epoch_q);
+          // Taken in this epoch of its page: the frame is of this epoch. Older: of its own or a later one.
+          if (!f_old_q) NotStale_A : assert (m_ax.addr[PageShift+2+:2] == f_epoch_q);
         end
         if (fault_is_followed) begin
           RightFault_A : assert (!allowed && fault_id == f_id_q &&
@@ -374,13 +402,13 @@ module fv_translator #(
       end
       // Old bursts are complete when busy is low; one that is taken but not looked at is not old.
       if (following_q && gone_q && !done_q && !inval_busy) NoneOld_A : assert (
-        f_frame_epoch_q == epoch_q);
+        f_frame_epoch_q == epoch_q[f_page_q]);
       if (Write && mw_take) DataOfAddress_A : assert ((sent_left_q != '0 || m_valid) &&
         m_req.w.data[0] == ((sent_left_q != '0) ? sent_mark_q[0] : is_followed));
       if (Responsive) Answered_A : assert (age_q < 5'(Bound));
       Ordinary_C : cover (done_q && gone_q);
       Fault_C : cover (done_q && reported_q && !f_illegal_q);
-      OldUnderWay_C : cover (following_q && gone_q && inval_busy && f_frame_epoch_q != epoch_q);
+      OldUnderWay_C : cover (following_q && gone_q && inval_busy && f_frame_epoch_q != epoch_q[f_page_q]);
     end
   end
 
