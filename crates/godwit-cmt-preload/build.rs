@@ -12,6 +12,8 @@ fn main() {
         .include(here.join("../godwit-cmt/include"))
         .flag("-Wall")
         .flag("-Wextra")
+        // A C++ exception passes through.
+        .flag("-fexceptions")
         .warnings_into_errors(true)
         .opt_level(2)
         .file(here.join("csrc/preload.c"))

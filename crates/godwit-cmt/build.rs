@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compiles the buffer pool (csrc/) against core/ and mimalloc's headers.
+//! Compiles the buffer pool (csrc/), with mimalloc's sources in it (csrc/pool.c says why), against core/.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SOURCES: [&str; 6] = [
-    "api.c", "large.c", "reason.c", "small.c", "state.c", "thread.c",
+    "large.c", "pool.c", "reason.c", "small.c", "state.c", "thread.c",
 ];
 
 fn main() {
@@ -16,7 +16,7 @@ fn main() {
 
     let mut build = cc::Build::new();
     build
-        .std("c11")
+        .std("gnu11")
         .define("_GNU_SOURCE", None)
         .include(here.join("include"))
         .include(here.join("../../core/include"))
@@ -24,12 +24,30 @@ fn main() {
     for flag in ["-Wall", "-Wextra"] {
         build.flag(flag);
     }
-    if let Some(mimalloc) = env::var_os("DEP_MIMALLOC_INCLUDE_DIR") {
-        build.flag("-isystem").flag(mimalloc);
+    // As system headers: their warnings are not ours. As mimalloc's own release builds are.
+    let include = env::var_os("DEP_MIMALLOC_INCLUDE_DIR").unwrap_or_default();
+    for dir in [PathBuf::from(&include), Path::new(&include).join("../src")] {
+        build.flag("-isystem").flag(dir);
+    }
+    for (name, value) in [
+        ("MI_BUILD_RELEASE", None),
+        ("NDEBUG", None),
+        ("MI_DEBUG", Some("0")),
+    ] {
+        build.define(name, value);
+    }
+    // A C++ exception passes through where the pool stands for operator new.
+    for flag in [
+        "-ftls-model=initial-exec",
+        "-fno-builtin-malloc",
+        "-fexceptions",
+    ] {
+        build.flag(flag);
     }
     // The pool's hot path is a few instructions, also in test builds.
     build
         .opt_level(2)
+        .force_frame_pointer(false)
         .files(SOURCES.map(|name| here.join("csrc").join(name)))
         .compile("godwit_cmt_pool");
 }

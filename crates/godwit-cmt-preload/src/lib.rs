@@ -6,7 +6,6 @@
 
 use std::ffi::{c_int, c_void};
 
-// Its memory comes from malloc, as everything in this process.
 use godwit_cmt as _;
 
 const EINVAL: c_int = 22;
@@ -22,6 +21,10 @@ unsafe extern "C" {
     fn gw_cmt_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     fn gw_cmt_aligned_alloc(align: usize, size: usize) -> *mut c_void;
     fn gw_cmt_usable_size(block: *const c_void) -> usize;
+}
+
+unsafe extern "C-unwind" {
+    fn gw_cmt_new(size: usize) -> *mut c_void;
 }
 
 /// See [`cmt_boot_malloc`].
@@ -92,14 +95,13 @@ pub unsafe extern "C" fn reallocarray(
     }
 }
 
-/// C++ `operator new`: what cannot be had is the C++ library's affair, which throws.
+/// C++ `operator new`.
 macro_rules! export_new {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(size: usize) -> *mut c_void {
-            // SAFETY: any size is served or refused.
-            let block = unsafe { gw_cmt_malloc(size) };
-            if block.is_null() { refused(size) } else { block }
+            // SAFETY: any size is served, or ends in the C++ library.
+            unsafe { gw_cmt_new(size) }
         }
     )*};
 }
@@ -118,22 +120,3 @@ macro_rules! export_delete {
 }
 
 export_delete! { _ZdlPvm _ZdaPvm }
-
-/// The C++ library's own `operator new`, which asks malloc again and throws when that fails.
-#[cold]
-fn refused(size: usize) -> *mut c_void {
-    const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
-    unsafe extern "C" {
-        fn dlsym(handle: *mut c_void, name: *const std::ffi::c_char) -> *mut c_void;
-    }
-    // SAFETY: if there is such a symbol, it is that function.
-    unsafe {
-        let next = dlsym(RTLD_NEXT, c"_Znwm".as_ptr());
-        if next.is_null() {
-            return next;
-        }
-        std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(usize) -> *mut c_void>(next)(
-            size,
-        )
-    }
-}

@@ -44,22 +44,44 @@ static CMT_COLD void *cmt_malloc_slow(size_t size)
 	return block;
 }
 
-void *gw_cmt_malloc(size_t size)
+/* A small block from the thread's superblock, or NULL: then there is more to do. */
+static inline void *cmt_malloc_fast(size_t size)
 {
 	struct cmt_thread *self = cmt_self;
+	void *block;
 
-	if (CMT_LIKELY(self && size <= CMT_SMALL_MAX && self->theap)) {
-		void *block = size <= MI_SMALL_SIZE_MAX ?
-				      mi_theap_malloc_small(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size) :
-				      mi_theap_malloc(self->theap, size);
+	if (CMT_UNLIKELY(!self || size > CMT_SMALL_MAX || !self->theap))
+		return NULL;
+	if (CMT_LIKELY(size <= MI_SMALL_SIZE_MAX))
+		block = mi_theap_malloc_small(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size);
+	else
+		block = mi_theap_malloc(self->theap, size);
+	if (CMT_UNLIKELY(!block))
+		return NULL;
+	cmt_count(self->allocs);
+	*cmt_mark_of(block) = 0;
+	return block;
+}
 
-		if (CMT_LIKELY(block)) {
-			cmt_count(&self->counts[self->super].allocs);
-			*cmt_mark_of(block) = 0;
-			return block;
-		}
-	}
-	return cmt_malloc_slow(size);
+void *gw_cmt_malloc(size_t size)
+{
+	void *block = cmt_malloc_fast(size);
+
+	return CMT_LIKELY(block) ? block : cmt_malloc_slow(size);
+}
+
+static CMT_COLD void *cmt_new_slow(size_t size)
+{
+	void *block = cmt_malloc_slow(size);
+
+	return !block && cmt_new_failed ? cmt_new_failed(size) : block;
+}
+
+void *gw_cmt_new(size_t size)
+{
+	void *block = cmt_malloc_fast(size);
+
+	return CMT_LIKELY(block) ? block : cmt_new_slow(size);
 }
 
 static CMT_COLD void cmt_free_slow(void *block)
@@ -102,6 +124,7 @@ void gw_cmt_free(void *block)
 		return;
 	}
 	*cmt_mark_of(block) = cmt_freed_mark(block);
+	/* Counted afterwards: a superblock that is found empty is given back at once. */
 	mi_free(block);
 	cmt_count(&self->counts[kind - CMT_SUPER].frees);
 }

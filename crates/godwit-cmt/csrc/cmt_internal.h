@@ -60,6 +60,7 @@ struct cmt_cache {
 /* What belongs to a thread; outlives it, to be taken over by the next. */
 struct cmt_thread {
 	mi_theap_t *theap;  /* of the superblock it allocates from; NULL: none */
+	uint64_t *allocs;   /* its count of that superblock */
 	uint32_t super;
 	bool taken;
 	struct cmt_counts counts[CMT_SUPERBLOCKS];
@@ -126,6 +127,8 @@ extern __thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-ex
 /* api.c and state.c: the calls of cmt.h. Libraries export them under the header's names. */
 int gw_cmt_init(const char *config);
 void *gw_cmt_malloc(size_t size);
+/* As malloc, but what cannot be had ends in cmt_new_failed(). */
+void *gw_cmt_new(size_t size);
 void gw_cmt_free(void *block);
 void *gw_cmt_calloc(size_t count, size_t size);
 void *gw_cmt_realloc(void *block, size_t size);
@@ -158,6 +161,8 @@ int cmt_open_default(const char *config, char *reason, size_t reason_bytes);
  */
 void *cmt_boot_malloc(size_t align, size_t size) __attribute__((weak));
 size_t cmt_boot_size(const void *block) __attribute__((weak));
+/* Defined by a library that takes operator new's place, for requests that are refused: throws. */
+void *cmt_new_failed(size_t size) __attribute__((weak));
 
 /* reason.c */
 void *cmt_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

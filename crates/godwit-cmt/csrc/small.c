@@ -165,6 +165,7 @@ static void *cmt_super_try(struct cmt_thread *self, uint32_t index, size_t size,
 	if (block) {
 		self->theap = theap;
 		self->super = index;
+		self->allocs = &self->counts[index].allocs;
 		super->full = false;
 	} else {
 		super->full = true;
@@ -235,6 +236,6 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 		why.largest = why.largest_placed = gw_range_largest_free(cmt_pool.range, 0, ~(uint64_t)0);
 		return cmt_fail_range(why.free < size ? GW_RANGE_ENOMEM : GW_RANGE_EFRAGMENT, size, &why);
 	}
-	cmt_count(&self->counts[self->super].allocs);
+	cmt_count(self->allocs);
 	return block;
 }
