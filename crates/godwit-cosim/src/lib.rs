@@ -5,12 +5,14 @@
 //! tables of `core/` say what each of them must do, and a copy of memory says what it must bring. Every answer is
 //! checked for data, response and order, every address that reaches memory against the oracle's, every fault against
 //! the fault record and the counters. Between batches tables change (map, protect, unmap), ports change their context,
-//! and only what must be invalidated is.
+//! and only what must be invalidated is. With [`Options::live`] tables change while traffic runs ([`live`]).
 //!
 //! A run is a function of its [`Options`]: the same seed gives the same cycles.
 
 mod check;
+mod check_live;
 mod frames;
+mod live;
 mod shadow;
 mod traffic;
 mod world;
@@ -22,6 +24,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
+use crate::live::Live;
 use crate::world::World;
 
 /// The generator: fast, and the same on every machine.
@@ -42,6 +45,8 @@ pub struct Options {
     pub stall_percent: u32,
     /// Memory latency in cycles, page tables included.
     pub latency_cycles: u32,
+    /// Tables change while traffic runs, not between batches.
+    pub live: bool,
 }
 
 impl Default for Options {
@@ -53,6 +58,7 @@ impl Default for Options {
             batch: 4096,
             stall_percent: 20,
             latency_cycles: 20,
+            live: false,
         }
     }
 }
@@ -66,8 +72,14 @@ pub struct Report {
     pub writes: u64,
     /// Accesses refused, by the cause the oracle gave.
     pub faults: BTreeMap<String, u64>,
-    /// Invalidations sent.
+    /// Invalidations waited for.
     pub invalidations: u64,
+    /// Changes of tables under traffic.
+    pub changes: u64,
+    /// Accesses that could see more than one version of their page.
+    pub choices: u64,
+    /// Accesses that used a version of their page that was taken away before its fence was done.
+    pub old: u64,
     /// Clock cycles.
     pub cycles: u64,
     /// Reads of page-table lines.
@@ -126,6 +138,9 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
         );
     let card = SimCard::open(&options.device, &open)?;
     let mut random = Random::seed_from_u64(options.seed);
+    if options.live {
+        return run_live(options, card, &mut random);
+    }
     let mut world = World::new(card, &options.device, &mut random)?;
     let mut report = Report::default();
     let mut requests = PortBatch::new();
@@ -157,5 +172,26 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
             batch: number,
             what,
         })?;
+    Ok(report)
+}
+
+/// The same for tables that change while traffic runs.
+fn run_live(options: &Options, card: SimCard, random: &mut Random) -> Result<Report, CosimError> {
+    let mut live = Live::new(card, random)?;
+    let mut report = Report::default();
+    let mut left = options.accesses;
+    let mut batch = 0;
+    while left > 0 {
+        let size = left.min(options.batch as u64);
+        live.batch(size as usize, random, &mut report)?
+            .map_err(|what| CosimError::Mismatch {
+                seed: options.seed,
+                batch,
+                what,
+            })?;
+        left -= size;
+        batch += 1;
+    }
+    live.finish(&mut report)?;
     Ok(report)
 }

@@ -32,6 +32,9 @@ struct Args {
     /// Memory latency in cycles
     #[arg(long, default_value_t = 20)]
     latency_cycles: u32,
+    /// Change tables while traffic runs, with commands in the queue, not between batches
+    #[arg(long)]
+    live: bool,
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
             batch: args.batch,
             stall_percent: args.stall_percent,
             latency_cycles: args.latency_cycles,
+            live: args.live,
         };
         match run(&options) {
             Ok(report) => println!(

@@ -71,3 +71,31 @@ fn the_smallest_queues_lose_nothing() {
     println!("{report:?}");
     assert!(report.reads > 0 && report.writes > 0);
 }
+
+#[test]
+fn tables_change_under_traffic() {
+    for (number, device, stall_percent) in [
+        (0, "sim:cosim", 20),
+        (1, "sim:cosim", 0),
+        (2, "sim:cosim-small", 20),
+    ] {
+        let seed = first_seed() + number;
+        println!("{device}, seed {seed}");
+        let report = run(&Options {
+            device: device.to_owned(),
+            seed,
+            accesses: 60_000,
+            batch: 2048,
+            stall_percent,
+            live: true,
+            ..Options::default()
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+        println!("{report:?}");
+        // All of it happened: overlaps with a choice, translations that were on their way out, refusals.
+        assert!(report.reads > 0 && report.writes > 0, "{report:?}");
+        assert!(report.changes > 0 && report.invalidations > 0, "{report:?}");
+        assert!(report.choices > 0 && report.old > 0, "{report:?}");
+        assert!(!report.faults.is_empty(), "{report:?}");
+    }
+}
