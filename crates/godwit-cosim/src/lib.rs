@@ -78,7 +78,7 @@ pub struct Report {
     pub changes: u64,
     /// Accesses that could see more than one version of their page.
     pub choices: u64,
-    /// Accesses that used a version of their page that was taken away before its fence was done.
+    /// Accesses that used a version of their page that was taken away later in their batch.
     pub old: u64,
     /// Clock cycles.
     pub cycles: u64,

@@ -13,7 +13,7 @@
 `include "gw_assert.svh"
 
 module gw_cq_fetch #(
-  /// Lines on their way or read, >= 1; 5 are enough for 16 cycles from a read's acceptance to its data.
+  /// Lines on their way or read, >= 1; they cover about 4 * Lines - 6 cycles from a read's acceptance to its data.
   parameter int unsigned Lines = 4,
   /// Derived.
   localparam int unsigned CmdWidth = 8 * gw_spec_pkg::CommandBytes,

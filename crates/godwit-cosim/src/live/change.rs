@@ -14,7 +14,7 @@ impl Live {
     /// One random operation on a random slot, and the commands for what it took away.
     pub(super) fn change(&mut self, random: &mut Random) -> Result<(), CosimError> {
         let number = random.random_range(0..CONTEXTS);
-        let slot = random.random_range(0..self.spaces[number].slots.len());
+        let slot = self.spaces[number].pick(random);
         let mut inval = Invalidation::new();
         let (va, bytes) = {
             let slot = &self.spaces[number].slots[slot];

@@ -59,18 +59,7 @@ impl Live {
             regs::CQCSR,
             regs::CQCSR_CQEN_MASK | regs::CQCSR_FENCE_W_IP_MASK,
         )?;
-        for key in self.ending.drain() {
-            for version in self
-                .versions
-                .entry(key)
-                .or_default()
-                .iter_mut()
-                .rev()
-                .skip(1)
-            {
-                version.over = version.over.min(now);
-            }
-        }
+        self.over(now);
         for space in &mut self.spaces {
             space.table.reclaim();
         }

@@ -38,6 +38,8 @@ const SLOTS: [(PageSize, u64); 3] = [
 ];
 /// Traffic goes to so many pages of a slot.
 const HOT_PAGES: u64 = 4;
+/// Slots of a context where most of a batch happens.
+const BUSY_SLOTS: usize = 2;
 const DRAIN_CYCLES: u64 = 50_000_000;
 
 /// What a page was for a while.
@@ -69,6 +71,19 @@ impl Slot {
 struct Space {
     table: PageTable<Frames>,
     slots: Vec<Slot>,
+    /// Where most of a batch happens, so that what is cached is met again, also while it is taken away.
+    busy: [usize; BUSY_SLOTS],
+}
+
+impl Space {
+    /// A slot for an access or a change.
+    fn pick(&self, random: &mut Random) -> usize {
+        if random.random_ratio(4, 5) {
+            self.busy[random.random_range(0..BUSY_SLOTS)]
+        } else {
+            random.random_range(0..self.slots.len())
+        }
+    }
 }
 
 /// One access of a batch; its token is its place in the plan.
@@ -95,6 +110,8 @@ pub struct Live {
     /// Content of every 64-byte line that was written.
     pub lines: HashMap<u64, [u8; 64]>,
     next_frame: u64,
+    /// How long the last batch took.
+    batch_cycles: u64,
     memory_bytes: u64,
     tail: u64,
     /// Commands without a fence behind them.
@@ -118,6 +135,7 @@ impl Live {
             versions: HashMap::new(),
             lines: HashMap::new(),
             next_frame: FIRST_FRAME,
+            batch_cycles: 1000,
             tail: 0,
             waiting: 0,
             ending: HashSet::new(),
@@ -142,7 +160,11 @@ impl Live {
                 }));
                 va += count * size.bytes();
             }
-            live.spaces.push(Space { table, slots });
+            live.spaces.push(Space {
+                table,
+                slots,
+                busy: [0; BUSY_SLOTS],
+            });
             let fsc = u64::from(live.spaces[number].table.mode().code()) << layout::FSC_MODE_SHIFT
                 | live.spaces[number].table.root() / PAGE;
             let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
@@ -165,21 +187,29 @@ impl Live {
         Ok(live)
     }
 
-    /// Sends a batch and changes tables until about as many cycles have passed as it takes; checks everything.
+    /// Sends a batch, changes tables while it runs, and checks everything.
     pub fn batch(
         &mut self,
         count: usize,
         random: &mut Random,
         report: &mut Report,
     ) -> Result<Result<(), String>, CosimError> {
+        for space in &mut self.spaces {
+            let slots = space.slots.len();
+            space.busy = [(); BUSY_SLOTS].map(|()| random.random_range(0..slots));
+        }
         let mut requests = PortBatch::new();
         let plan: Vec<Access> = (0..count)
             .map(|token| self.access(token as u64, random, &mut requests))
             .collect();
         self.card.record_events(true)?;
         self.card.submit(&requests)?;
-        for _ in 0..count / 48 {
-            self.card.run(random.random_range(0..40), 0)?;
+        let begin = self.card.stats()?.cycles;
+        let changes = (count / 48).max(1) as u64;
+        for _ in 0..changes {
+            // Spread over as many cycles as the batch before has taken.
+            let gap = 2 * self.batch_cycles / changes;
+            self.card.run(random.random_range(0..=gap), 0)?;
             self.change(random)?;
             if self.waiting > MAX_WAITING || random.random_bool(0.6) {
                 if let Err(what) = self.fence()? {
@@ -191,6 +221,7 @@ impl Live {
             return Ok(Err(what));
         }
         self.card.drain(DRAIN_CYCLES)?;
+        self.batch_cycles = self.card.stats()?.cycles - begin;
         let mut answers = PortAnswers::new();
         self.card.poll(&mut answers)?;
         let events: Vec<MemEvent> = self.card.take_events()?;
@@ -211,8 +242,8 @@ impl Live {
         let port = random.random_range(0..self.ports);
         let space = port % CONTEXTS;
         let id = random.random_range(0..1u8 << self.id_bits);
-        let slots = &self.spaces[space].slots;
-        let slot = &slots[random.random_range(0..slots.len())];
+        let here = &self.spaces[space];
+        let slot = &here.slots[here.pick(random)];
         let pages: Vec<u64> = slot.hot().collect();
         let page = *pages.choose(random).unwrap_or(&slot.va);
         let write = random.random_bool(0.4);
