@@ -23,6 +23,11 @@ def test_array_sum():
     run_kernel("array_sum")
 
 
+@pytest.mark.parametrize("id_width", [1, 4, 6])
+def test_traffic(id_width):
+    run_kernel("traffic", id_width=id_width)
+
+
 def test_control_block():
     run_kernel("array_sum", "cocotb_control")
 
