@@ -31,7 +31,7 @@ async def check(kernel: Kernel, plan: Plan, policy=None, base: int = BASE, words
     before = words.copy()
     found = await kernel.launch(policy, **plan.args(base), **more)
     assert found["status"] == 0
-    offsets, writes = plan.accesses(base, before)
+    offsets, writes = plan.accesses(before)
     for bursts, wanted in (
         (kernel.memory.read_bursts, offsets[~writes]),
         (kernel.memory.write_bursts, offsets[writes]),
@@ -46,7 +46,7 @@ async def check(kernel: Kernel, plan: Plan, policy=None, base: int = BASE, words
     assert np.array_equal(words, after)
     assert found["reads"] == np.count_nonzero(~writes)
     if not writes.any():
-        assert found["checksum"] == plan.checksum(before, base)
+        assert found["checksum"] == plan.checksum(before)
     return found
 
 
@@ -83,7 +83,7 @@ async def random_plans(dut):
             draw.choice([1, 2, 16, 64]),
             draw.randrange(1 << 40),
         )
-        base = BASE + 64 * draw.randrange(65)
+        base = BASE + 4096 * draw.randrange(4)
         await check(kernel, plan, kernel.random_policy(), base, max_cycles=200_000)
 
 
@@ -134,7 +134,7 @@ async def bad_arguments_touch_nothing(dut):
     kernel = await Kernel.create(dut, "traffic")
     good = Plan(10, 64, 10, ids=1).args(BASE)
     for change in (
-        {"base": BASE + 8},
+        {"base": BASE + 64},
         {"stride": 32},
         {"positions": 0},
         {"pattern": 3},

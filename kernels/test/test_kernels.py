@@ -28,6 +28,12 @@ def test_traffic(id_width):
     run_kernel("traffic", id_width=id_width)
 
 
+@pytest.mark.parametrize("id_width", [1, 4, 6])
+def test_hashjoin(id_width):
+    """One lane, eight and 32."""
+    run_kernel("hashjoin", id_width=id_width)
+
+
 def test_control_block():
     run_kernel("array_sum", "cocotb_control")
 

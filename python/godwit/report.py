@@ -112,7 +112,7 @@ def figures_json(figures: Sequence[Figure]) -> dict[str, dict[str, Any]]:
 
 def figures_table(title: str, figures: Sequence[Figure], *, boxed: bool) -> Table:
     """The report of a run: translated beside physical addresses, with the ratio of the two."""
-    table = _table(title, boxed=boxed)
+    table = empty_table(title, boxed=boxed)
     table.add_column("")
     for heading in ("translated", "physical", "ratio"):
         table.add_column(heading, justify="right")
@@ -136,7 +136,7 @@ def rows_json(rows: Sequence[Row]) -> str:
 
 def rows_table(suite: str, rows: Sequence[Row], *, boxed: bool) -> Table:
     """All rows of a suite; a goal that was not reached says so."""
-    table = _table(f"godwit bench {suite}", boxed=boxed)
+    table = empty_table(f"godwit bench {suite}", boxed=boxed)
     for heading in ("", "config"):
         table.add_column(heading)
     for heading in ("value", "unit", "theirs", "goal"):
@@ -164,7 +164,8 @@ def verdict(reached: bool | None) -> str:
     return "[green]reached[/green]" if reached else "[bold red]NOT reached[/bold red]"
 
 
-def _table(title: str, *, boxed: bool) -> Table:
+def empty_table(title: str, *, boxed: bool) -> Table:
+    """An empty table in the style of all reports; `boxed` on a terminal."""
     from rich import box
     from rich.table import Table
 

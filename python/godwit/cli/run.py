@@ -13,6 +13,7 @@ import typer
 from godwit.cli.console import progress_bar, stdout
 
 if TYPE_CHECKING:
+    from godwit.run.tlb_stress import Sweep
     from godwit.run.workload import Outcome, Setup
 
 app = typer.Typer(
@@ -175,6 +176,66 @@ def memcopy(
     _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
 
 
+@app.command(
+    "tlb-stress",
+    epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
+)
+def tlb_stress(
+    footprints: Annotated[
+        str,
+        typer.Option(metavar="FIRST:LAST", help="Sizes, each twice the one before; or one size."),
+    ] = "4K:256M",
+    pattern: Annotated[
+        str, typer.Option(metavar="linear|random|both", help="How pages are visited.")
+    ] = "both",
+    accesses: Annotated[int, typer.Option(min=1, help="Reads measured at each footprint.")] = 1_000_000,
+    frames: Annotated[
+        str,
+        typer.Option(
+            metavar="contiguous|scattered",
+            help="Where the pages are in physical memory: in one piece, or apart.",
+        ),
+    ] = "contiguous",
+    outstanding: Annotated[
+        int, typer.Option(min=1, max=64, help="Reads in flight; 1 waits for each as a simple processor does.")
+    ] = 64,
+    seed: Seed = 1,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Write the curves as a plot.")] = None,
+    config: Config = "default",
+    overrides: Overrides = None,
+    page_size: PageSize = "4K",
+    waves: Waves = None,
+    axi_trace: AxiTrace = None,
+    as_json: Json = False,
+) -> None:
+    """Touch pages 4 KiB apart over growing footprints, in order and at random: where does each TLB level end?
+
+    Before each measurement the TLBs are emptied and warmed up with one pass over the footprint. What was read is
+    checked against memory.
+    """
+    from godwit.run import tlb_stress
+    from godwit.run.workload import Setup
+
+    with progress_bar() as progress:
+        sweep = tlb_stress.run(
+            Setup(config, tuple(overrides or ()), None, page_size, waves, axi_trace, progress=progress),
+            sizes=tlb_stress.footprints(footprints),
+            patterns=tlb_stress.PATTERNS if pattern == "both" else (pattern,),
+            accesses=accesses,
+            frames=frames,
+            outstanding=outstanding,
+            seed=seed,
+        )
+        if plot:
+            tlb_stress.plot(sweep, plot)
+    if as_json:
+        print(json.dumps(sweep.to_json(), indent=1))
+    else:
+        _print_sweep(sweep)
+    if plot and not as_json:
+        stdout().print(f"plot: {plot}", markup=False, soft_wrap=True)
+
+
 def _run(
     work: Callable[[Setup], Outcome],
     as_json: bool,
@@ -218,3 +279,16 @@ def _print(outcome: Outcome) -> None:
     console.print("[green]checked[/green]: both results equal the reference computed on the host")
     for name, path in outcome.facts.get("outputs", {}).items():
         console.print(f"{name}: {path}", markup=False, soft_wrap=True)
+
+
+def _print_sweep(sweep: Sweep) -> None:
+    from rich.markup import escape
+
+    from godwit.run.tlb_stress import points_table
+
+    console = stdout()
+    card = sweep.card
+    where = f"{card['device']} ({card['hash'][:12]}), {card['page_size']} pages, {sweep.frames} frames"
+    console.print(f"[bold]tlb-stress[/bold] on {escape(where)}", soft_wrap=True)
+    console.print(points_table(sweep, boxed=console.is_terminal))
+    console.print("[green]checked[/green]: everything read is what memory holds")

@@ -66,10 +66,10 @@ class Plan:
             "seed": self.state,
         }
 
-    def accesses(self, base: int = 0, follow: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Offset of every burst from `base`, and whether it writes.
+    def accesses(self, follow: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Offset of every burst from the base, and whether it writes.
 
-        follow: for a pointer chase, the memory from `base` on as 64-bit words.
+        follow: for a pointer chase, the memory from the base on as 64-bit words.
         """
         position, writes = np.arange(self.count, dtype=np.uint64) % np.uint64(self.positions), None
         if self.pattern == "random" or self.writes:
@@ -82,15 +82,15 @@ class Plan:
             assert follow is not None, "a chase follows what memory holds"
             offset = 0
             for number in range(self.count):
-                offsets[number] = self._inside_page(base, offset)
+                offsets[number] = self._inside_page(offset)
                 offset = int(follow[offsets[number] // 8]) & -BEAT_BYTES
         else:
-            offsets = self._inside_page(base, offsets)
+            offsets = self._inside_page(offsets)
         return offsets, writes if writes is not None else np.zeros(self.count, bool)
 
-    def checksum(self, words: np.ndarray, base: int = 0) -> int:
-        """What the kernel's `checksum` is when memory from `base` on holds `words` (64 bits each) throughout."""
-        offsets, writes = self.accesses(base, words)
+    def checksum(self, words: np.ndarray) -> int:
+        """What the kernel's `checksum` is when memory from the base on holds `words` (64 bits each) throughout."""
+        offsets, writes = self.accesses(words)
         places, visits = np.unique(offsets[~writes], return_counts=True)
         total = np.uint64(0)
         with np.errstate(over="ignore"):
@@ -104,9 +104,9 @@ class Plan:
         """The 64-bit words that a write of one burst at `offset` leaves there."""
         return np.arange(offset, offset + self.beats * BEAT_BYTES, 8, dtype=np.uint64) ^ np.uint64(self.state)
 
-    def _inside_page(self, base, offset):
+    def _inside_page(self, offset):
         """A burst that would cross a page begins earlier, so that it ends with the page."""
-        over = (base + offset) % PAGE_BYTES + self.beats * BEAT_BYTES - PAGE_BYTES
+        over = offset % PAGE_BYTES + self.beats * BEAT_BYTES - PAGE_BYTES
         return offset - np.maximum(over, 0)
 
 

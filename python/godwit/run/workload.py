@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,14 @@ class Setup:
             axi_trace=self.axi_trace,
             progress=self.progress,
         )
+
+    def with_kernel(self, name: str) -> Setup:
+        """The same with Godwit's kernel `name` on the card: in place of the configuration's when it has none."""
+        from godwit.spec import config
+
+        if name in config.load(self.config, self.overrides).card.kernels:
+            return self
+        return replace(self, overrides=(*self.overrides, f'card.kernels=["{name}"]'))
 
     def kernel_name(self, card: Card, own: str) -> str:
         """The kernel to launch: `own`, or the one brought with ``--kernel``. Its arguments must be those of
