@@ -177,6 +177,46 @@ def memcopy(
 
 
 @app.command(
+    epilog="Example: godwit run hashjoin --build planes.parquet --probe flights.parquet --on plane --page-size 64K",
+)
+def hashjoin(
+    build: Annotated[
+        Path, typer.Option(metavar="FILE.parquet", help="The table that the hash table is made of.")
+    ],
+    probe: Annotated[Path, typer.Option(metavar="FILE.parquet", help="The table whose rows are looked up.")],
+    on: Annotated[str, typer.Option(metavar="COLUMN", help="The key: int32 or int64; nulls match nothing.")],
+    probe_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Its name in the probed table, when it is another.", show_default="--on"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Write the joined table.")
+    ] = None,
+    config: Config = "default",
+    overrides: Overrides = None,
+    kernel: Kernel = None,
+    page_size: PageSize = "auto",
+    waves: Waves = None,
+    axi_trace: AxiTrace = None,
+    as_json: Json = False,
+) -> None:
+    """Join two Parquet tables on an integer column, on the card.
+
+    The kernel builds a chained hash table of one table in device memory and looks the rows of the other up in it;
+    keys may repeat on both sides. The pairs of rows are checked against pyarrow's join.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import hashjoin
+
+        return hashjoin.run(setup, build=build, probe=probe, on=on, probe_on=probe_on, output=output)
+
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+
+
+@app.command(
     "tlb-stress",
     epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
 )
