@@ -33,6 +33,9 @@ module gw_card #(
   // Handshakes of the accelerator ports before translation, to look at: {B, W, AW, R, AR}
   output logic [4:0]            acc_valid_o [NumPorts],
   output logic [4:0]            acc_ready_o [NumPorts],
+  // Events of the MMU, to look at
+  output gw_pkg::port_event_t   port_event_o [NumPorts],
+  output gw_pkg::mmu_event_t    mmu_event_o,
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumKernels:0]   irq_o
 );
@@ -99,6 +102,8 @@ module gw_card #(
     .pt_rsp_i,
     .cq_req_o,
     .cq_rsp_i,
+    .port_event_o,
+    .mmu_event_o,
     .irq_o     (irq_o[0])
   );
 

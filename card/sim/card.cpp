@@ -52,6 +52,7 @@ Card::Card(const Options& options)
     slaves_.reserve(kNumMem);
     for (unsigned port = 0; port < kNumMem; ++port) slaves_.emplace_back(shared_, port);
     masters_.reserve(kNumExt);
+    if (!options.events.empty()) event_stream_ = std::make_unique<EventStream>(*model_, options.events, options.clock_mhz);
     for (unsigned ext = 0; ext < kNumExt; ++ext) masters_.emplace_back(shared_, ext, answers_);
     reset();
 }
@@ -92,6 +93,8 @@ void Card::step() {
     axil_.sample(cycle_);
     kernel_ports_.sample(cycle_);
     timing_->tick(cycle_);
+    if (event_stream_) [[unlikely]]
+        event_stream_->sample(cycle_);
     evaluate(0);
     ++cycle_;
     if (context_.gotError() || context_.gotFinish()) [[unlikely]]
@@ -104,6 +107,11 @@ void Card::check_model() {
     if (!context_.gotError() && !context_.gotFinish()) return;
     broken_ = format("the RTL stopped in cycle %llu: ", ull(cycle_)) + take_model_output();
     throw CardError(GW_CARD_EDESIGN, broken_);
+}
+
+void Card::check_files() const {
+    shared_.trace.check();
+    if (event_stream_) event_stream_->check();
 }
 
 void Card::require_working() const {
@@ -156,7 +164,7 @@ void Card::register_access(uint64_t offset, std::optional<uint32_t> write_value)
     note_kernel(offset, write_value);
     if (!write_value)
         for (uint64_t i = 0; i < link_.register_cycles(); ++i) step();
-    shared_.trace.check();
+    check_files();
     if (resp != kRespOkay)
         throw CardError(GW_CARD_EBUS, format("%s of register 0x%08llx was answered with %s: there is no such register, or it "
                                              "does not allow this", write_value ? "write" : "read", ull(offset),
@@ -186,7 +194,7 @@ uint32_t Card::run(uint64_t max_cycles, uint32_t irq_mask) {
     for (uint64_t i = 0; i < max_cycles && !(irq() & irq_mask); ++i) step();
     for (uint32_t lines = irq() >> 1; lines != 0; lines &= lines - 1)
         kernels_[static_cast<size_t>(std::countr_zero(lines))].started = false;
-    shared_.trace.check();
+    check_files();
     return irq();
 }
 
@@ -230,7 +238,7 @@ void Card::drain(uint64_t max_cycles) {
     require_working();
     waited_irqs_ = 0;
     for (uint64_t i = 0; i < max_cycles && pending() != 0; ++i) step();
-    shared_.trace.check();
+    check_files();
 }
 
 size_t Card::poll(gw_port_done* out, size_t max, void* data, size_t data_size) {

@@ -16,6 +16,7 @@
 
 #include "axi_slave.hpp"
 #include "axil_master.hpp"
+#include "event_stream.hpp"
 #include "gw_card.h"
 #include "kernel_ports.hpp"
 #include "port_master.hpp"
@@ -62,6 +63,8 @@ class Card {
     /// Throws when an RTL assertion failed; the card stays broken from then on.
     void check_model();
     void require_working() const;
+    /// Throws when a trace or the event stream could not be written.
+    void check_files() const;
     void inspect();
     void register_access(uint64_t offset, std::optional<uint32_t> write_value);
     void note_kernel(uint64_t offset, std::optional<uint32_t> written);
@@ -83,6 +86,7 @@ class Card {
     std::vector<PortMaster> masters_;
     AxilMaster axil_;
     KernelPorts kernel_ports_;
+    std::unique_ptr<EventStream> event_stream_;
 
     uint64_t cycle_ = 0;
     Femtoseconds link_time_ = 0;

@@ -108,6 +108,10 @@ module gw_card_top #(
   output logic                   acc_w_ready_o  [NumPorts],
   output logic                   acc_b_valid_o  [NumPorts],
   output logic                   acc_b_ready_o  [NumPorts],
+  // Observation: event pulses of a port, {context, writes, reads}, five bits a channel as in gw_pkg::chan_event_t, and of the
+  // MMU; the bits are named in events.cpp
+  output logic [17:0]            port_event_o [NumPorts],
+  output logic [33:0]            mmu_event_o,
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
@@ -211,6 +215,8 @@ module gw_card_top #(
   gw_axi_pkg::pt_rsp_t pt_rsp;
   gw_axi_pkg::cq_req_t cq_req;
   gw_axi_pkg::cq_rsp_t cq_rsp;
+  gw_pkg::port_event_t port_event[NumPorts];
+  gw_pkg::mmu_event_t mmu_event;
 
   gw_card #(
     .req_t(port_req_t),
@@ -230,8 +236,31 @@ module gw_card_top #(
     .ext_rsp_o (ext_rsp),
     .acc_valid_o(acc_valid),
     .acc_ready_o(acc_ready),
+    .port_event_o(port_event),
+    .mmu_event_o(mmu_event),
     .irq_o
   );
+
+  function automatic logic [4:0] channel_bits(gw_pkg::chan_event_t e);
+    return {e.stall, e.fault, e.miss, e.hit, e.request};
+  endfunction
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_port_event
+    assign port_event_o[i] = {port_event[i].ctx, channel_bits(port_event[i].write), channel_bits(port_event[i].read)};
+  end
+  assign mmu_event_o = {
+    mmu_event.inval_ctx,
+    mmu_event.inval_scope,
+    mmu_event.walk.latency,
+    mmu_event.inval,
+    mmu_event.walk.pte_read,
+    mmu_event.walk.cache_hit,
+    mmu_event.walk.line_hit,
+    mmu_event.walk.merge,
+    mmu_event.walk.fault,
+    mmu_event.walk.done,
+    mmu_event.walk.start
+  };
 
   assign axil_req = '{
     aw_addr:  axil_aw_addr_q,

@@ -168,6 +168,7 @@ Options parse_options(const char* describe, const char* overrides) {
     top.take("watchdog_cycles", options.watchdog_cycles, 0, std::numeric_limits<uint64_t>::max());
     top.take("waves", options.waves);
     top.take("axi_trace", options.axi_trace);
+    top.take("events", options.events);
     top.refuse_others();
     return options;
 }

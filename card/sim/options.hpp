@@ -55,6 +55,7 @@ struct Options {
     StallOptions stall;
     std::string waves;
     std::string axi_trace;
+    std::string events;
 };
 
 /// Reads the built card's configuration (`describe`, gw_card_describe's JSON) and applies `overrides` (JSON, or null).

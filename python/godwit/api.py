@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from godwit.errors import ArgumentError, InputError, SetupError
+from godwit.events import EventFile
 from godwit.memory import Access, ArrayBuffer, Buffer, Context, PageSize
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def open(
     kernels: Sequence[str | Path] = (),
     waves: str | Path | None = None,
     axi_trace: str | Path | None = None,
+    events: str | Path | None = None,
     memory: Mapping[str, Any] | None = None,
     host_link: Mapping[str, Any] | None = None,
     watchdog_cycles: int | None = None,
@@ -60,6 +62,8 @@ def open(
     waves: writes an FST file of everything the RTL does (a card with waves is slower and is built
     separately).
     axi_trace: writes every AXI handshake as CSV.
+    events: writes what TLBs and walker did in every cycle, when the card is closed: Arrow IPC (``.arrow``), or a
+    trace for Perfetto (``.json``, ``.perfetto``).
     memory, host_link: fields of these configuration sections to change for this session, without a build.
     watchdog_cycles: cycles without progress after which a launch raises HangError; 0 turns that off.
     stall: ``{"seed": S, "percent": P}``, random back-pressure on every channel.
@@ -71,6 +75,7 @@ def open(
     """
     library = _library(device, overrides, kernels, waves is not None, build, progress)
     native = _native_module()
+    event_file = EventFile(Path(events)) if events else None
     options: dict[str, Any] = {
         "memory": dict(memory) if memory else None,
         "host_link": dict(host_link) if host_link else None,
@@ -78,18 +83,20 @@ def open(
         "stall": dict(stall) if stall else None,
         "waves": str(waves) if waves else None,
         "axi_trace": str(axi_trace) if axi_trace else None,
+        "events": str(event_file.raw) if event_file else None,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    return Card(native.Card.open(f"sim:{library}", json.dumps(given) if given else None), device)
+    return Card(native.Card.open(f"sim:{library}", json.dumps(given) if given else None), device, event_file)
 
 
 class Card:
     """An open device; `godwit.open` makes it. Use it as a context manager, or call `close`."""
 
-    def __init__(self, native: _native.Card, device: str) -> None:
+    def __init__(self, native: _native.Card, device: str, events: EventFile | None = None) -> None:
         self.native = native
         """The native card, for what has no face here: external ports, registers, recorded events."""
         self._default: Context | None = None
+        self._events = events
         self.device = device
         """The name it was opened with."""
         self.description: dict[str, Any] = json.loads(native.describe())
@@ -185,9 +192,14 @@ class Card:
         return self.native.run(max_cycles, irq_mask)
 
     def close(self) -> None:
-        """Closes the card; what its buffers hold stays readable for this process. Idempotent."""
+        """Closes the card and writes its events, if they were asked for; what its buffers hold stays readable for
+        this process. Idempotent.
+        """
         self._default = None
         self.native.close()
+        if self._events:
+            self._events.finish()
+            self._events = None
 
     def __enter__(self) -> Self:
         return self

@@ -146,7 +146,7 @@ def test_a_wrong_pair_is_found(tmp_path, monkeypatch):
         return result
 
     monkeypatch.setattr(api.Card, "launch", spoil)
-    options = tables(tmp_path, pa.array(range(9), pa.int64()), pa.array(range(9), pa.int64()))
+    tables(tmp_path, pa.array(range(9), pa.int64()), pa.array(range(9), pa.int64()))
     with pytest.raises(CheckError, match="wrong pair of rows"):
         hashjoin.run(
             Setup(),

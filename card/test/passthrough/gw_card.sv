@@ -30,6 +30,8 @@ module gw_card #(
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
   output logic [4:0]            acc_ready_o [NumPorts],
+  output gw_pkg::port_event_t   port_event_o [NumPorts],
+  output gw_pkg::mmu_event_t    mmu_event_o,
   output logic [NumIrq-1:0]     irq_o
 );
 
@@ -114,6 +116,18 @@ module gw_card #(
     assign acc_valid_o[i] = '0;
     assign acc_ready_o[i] = '0;
   end
+  // The scratch register's low bits are misses of reads of port 1, so that events can be made.
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_event
+    assign port_event_o[i] = '{
+      ctx: 8'd5, read: '{miss: i == 1 && scratch_q[0], default: '0}, write: '{stall: i == 1 && scratch_q[1], default: '0}
+    };
+  end
+  assign mmu_event_o = '{
+    walk:        '{done: scratch_q[2], latency: 16'd9, default: '0},
+    inval:       scratch_q[3],
+    inval_scope: gw_pkg::InvalContext,
+    inval_ctx:   8'd7
+  };
   assign irq_o = irq_q;
 
   // Registers: a write is taken when address and data are there, one answer at a time.

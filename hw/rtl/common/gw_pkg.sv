@@ -166,6 +166,13 @@ package gw_pkg;
     logic stall;    // an address was offered and not accepted in this cycle
   } chan_event_t;
 
+  // Events of one accelerator port, with the context it is bound to.
+  typedef struct packed {
+    ctx_id_t     ctx;
+    chan_event_t write;
+    chan_event_t read;
+  } port_event_t;
+
   // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included.
   typedef struct packed {
     logic        start;         // request accepted
@@ -177,5 +184,13 @@ package gw_pkg;
     logic        cache_hit;     // the walk cache skipped at least one level
     logic        pte_read;      // 64-byte line read sent to memory
   } walk_event_t;
+
+  // Events that belong to no port.
+  typedef struct packed {
+    walk_event_t walk;
+    logic        inval;         // an invalidation reaches everything that caches; `inval_scope` and `inval_ctx` are its
+    inval_scope_e inval_scope;
+    ctx_id_t     inval_ctx;
+  } mmu_event_t;
 
 endpackage

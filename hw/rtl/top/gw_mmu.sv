@@ -52,6 +52,9 @@ module gw_mmu #(
   // Command queue
   output gw_axi_pkg::cq_req_t   cq_req_o,
   input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
+  // What happens in each cycle, for whoever watches
+  output gw_pkg::port_event_t   port_event_o [NumPorts],
+  output gw_pkg::mmu_event_t    mmu_event_o,
   output logic                  irq_o
 );
 
@@ -224,5 +227,15 @@ module gw_mmu #(
     .walk_event_i (walk_event),
     .irq_o
   );
+
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_event
+    assign port_event_o[i] = '{ctx: port_cfg[i].ctx, write: chan_event[i][1], read: chan_event[i][0]};
+  end
+  assign mmu_event_o = '{
+    walk:        walk_event,
+    inval:       inval_valid,
+    inval_scope: inval.scope,
+    inval_ctx:   inval.ctx
+  };
 
 endmodule

@@ -66,6 +66,14 @@ Waves = Annotated[
 AxiTrace = Annotated[
     Path | None, typer.Option(metavar="FILE.csv", help="Write every AXI handshake.", rich_help_panel=_TRACE)
 ]
+Events = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.arrow|.json",
+        help="Write what TLBs and walker did, cycle by cycle: Arrow IPC, or a trace for Perfetto (.json, .perfetto).",
+        rich_help_panel=_TRACE,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random data.")]
 Size = Annotated[str, typer.Option("--bytes", metavar="SIZE", help="Size of the data: 4096, 64K, 1MiB, ...")]
@@ -96,6 +104,7 @@ def split(
     page_size: PageSize = "auto",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
+    events: Events = None,
     as_json: Json = False,
 ) -> None:
     """Split a Parquet table in two by a predicate on one column, on the card.
@@ -110,7 +119,7 @@ def split(
 
         return split.run(setup, path=path, column=column, where=where, output_dir=output_dir)
 
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
 
 
 @app.command(
@@ -135,6 +144,7 @@ def array_sum(
     page_size: PageSize = "auto",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
+    events: Events = None,
     as_json: Json = False,
 ) -> None:
     """Sum integers on the card: random ones, or a column of a Parquet table."""
@@ -149,7 +159,7 @@ def array_sum(
             setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column
         )
 
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
 
 
 @app.command(epilog="Example: godwit run memcopy --bytes 256K --iterations 8 --config fletcher")
@@ -163,6 +173,7 @@ def memcopy(
     page_size: PageSize = "auto",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
+    events: Events = None,
     as_json: Json = False,
 ) -> None:
     """Copy random data within device memory, on the card."""
@@ -173,7 +184,7 @@ def memcopy(
 
         return memcopy.run(setup, size_bytes=parse_size(size), iterations=iterations, seed=seed)
 
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
 
 
 @app.command(
@@ -200,6 +211,7 @@ def hashjoin(
     page_size: PageSize = "auto",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
+    events: Events = None,
     as_json: Json = False,
 ) -> None:
     """Join two Parquet tables on an integer column, on the card.
@@ -213,7 +225,7 @@ def hashjoin(
 
         return hashjoin.run(setup, build=build, probe=probe, on=on, probe_on=probe_on, output=output)
 
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace)
+    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
 
 
 @app.command(
@@ -246,6 +258,7 @@ def tlb_stress(
     page_size: PageSize = "4K",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
+    events: Events = None,
     as_json: Json = False,
 ) -> None:
     """Touch pages 4 KiB apart over growing footprints, in order and at random: where does each TLB level end?
@@ -258,7 +271,9 @@ def tlb_stress(
 
     with progress_bar() as progress:
         sweep = tlb_stress.run(
-            Setup(config, tuple(overrides or ()), None, page_size, waves, axi_trace, progress=progress),
+            Setup(
+                config, tuple(overrides or ()), None, page_size, waves, axi_trace, events, progress=progress
+            ),
             sizes=tlb_stress.footprints(footprints),
             patterns=tlb_stress.PATTERNS if pattern == "both" else (pattern,),
             accesses=accesses,
@@ -285,12 +300,15 @@ def _run(
     page_size: str,
     waves: Path | None,
     axi_trace: Path | None,
+    events: Path | None,
 ) -> None:
     from godwit.run.workload import Setup
 
     with progress_bar() as progress:
         outcome = work(
-            Setup(config, tuple(overrides or ()), kernel, page_size, waves, axi_trace, progress=progress)
+            Setup(
+                config, tuple(overrides or ()), kernel, page_size, waves, axi_trace, events, progress=progress
+            )
         )
     if as_json:
         print(json.dumps(outcome.to_json(), indent=1))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from godwit.errors import CheckError, InputError, TooLarge, nearest
+from godwit.events import check_path
 from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
 
@@ -47,6 +48,7 @@ class Setup:
     page_size: str = "auto"
     waves: Path | None = None
     axi_trace: Path | None = None
+    events: Path | None = None
     progress: Progress = _silent
 
     def __post_init__(self) -> None:
@@ -61,6 +63,8 @@ class Setup:
         """Opens the card, building it when it is missing."""
         from godwit import api
 
+        if self.events is not None:
+            check_path(self.events)
         for path in (self.waves, self.axi_trace):
             if path is not None and not path.resolve().parent.is_dir():
                 raise InputError(
@@ -72,6 +76,7 @@ class Setup:
             kernels=[self.kernel] if self.kernel else [],
             waves=self.waves,
             axi_trace=self.axi_trace,
+            events=self.events,
             progress=self.progress,
         )
 
