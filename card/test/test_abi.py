@@ -13,6 +13,7 @@ from card_abi import EBUS, EINVAL, EIO, REQUEST, Card, CardFailure, read, write
 from passthrough_card import EXT0, EXT1, EXT2, SLEEPER, WALKER
 
 from godwit import toolchain
+from godwit.events import RECORD, read_header
 
 IRQ, DELAY = 8, 12
 
@@ -25,7 +26,7 @@ IRQ, DELAY = 8, 12
         ("[]", "must be a JSON object, found []"),
         (
             '{"colour": 1}',
-            "unknown option colour; known are: memory, host_link, stall, watchdog_cycles, waves, axi_trace",
+            "unknown option colour; known are: memory, host_link, stall, watchdog_cycles, waves, axi_trace, events",
         ),
         ('{"memory": {"latency": 1}}', "unknown option memory.latency; known are: model, latency_cycles"),
         ('{"memory": 3}', "memory must be a JSON object, found 3"),
@@ -200,6 +201,44 @@ def test_trace_that_loses_lines_is_an_error(open_card):
     card = open_card(axi_trace="/dev/full")
     with pytest.raises(CardFailure, match="AXI trace /dev/full: lines were lost") as failure:
         card.play([read(EXT0, 4096 * i, beats=64) for i in range(100)])
+    assert failure.value.status == EIO
+
+
+def test_event_stream_has_every_pulse(open_card, tmp_path):
+    """The pass-through's scratch register makes pulses: a read miss and a write stall of port 1, a walk's end of
+    latency 9, an invalidation of context 7.
+    """
+    file = tmp_path / "events"
+    card = open_card(events=str(file))
+    card.write(0, 0b1111)
+    card.run(5)
+    card.write(0, 0)
+    card.run(5)
+    card.close()
+    with file.open("rb") as stream:
+        header = read_header(stream)
+        records = np.frombuffer(stream.read(), RECORD)
+    assert header.ports == ["sleeper", "ext0", "ext1", "ext2"]
+    by_cycle: dict[int, list[tuple]] = {}
+    for record in records:
+        kind = header.kinds[record["kind"]]
+        rest = tuple(int(record[name]) for name in ("port", "channel", "context", "value"))
+        by_cycle.setdefault(int(record["cycle"]), []).append((kind["level"], kind["name"], *rest))
+    assert len(by_cycle) >= 5
+    assert max(by_cycle) - min(by_cycle) + 1 == len(by_cycle)
+    for found in by_cycle.values():
+        assert found == [
+            ("l1", "miss", 1, 0, 5, 0),
+            ("l1", "stall", 1, 1, 5, 0),
+            ("walker", "end", 0xFF, 0xFF, 0xFFFF, 9),
+            ("invalidation", "begin", 0xFF, 0xFF, 7, 1),
+        ]
+
+
+def test_event_stream_that_loses_records_is_an_error(open_card):
+    card = open_card(events="/dev/full")
+    with pytest.raises(CardFailure, match="event stream /dev/full: records were lost") as failure:
+        card.run(1)
     assert failure.value.status == EIO
 
 

@@ -23,10 +23,10 @@ package gw_join_pkg;
     bucket_t     bucket;
   } entry_t;
 
-  // A match.
+  // A match; in memory the build row comes first.
   typedef struct packed {
-    row_t build;
     row_t probe;
+    row_t build;
   } pair_t;
 
   // 2^64 divided by the golden ratio (Knuth's multiplicative hashing): the upper bits of the product name the bucket.

@@ -8,7 +8,8 @@
 // Contract
 // - `count` bursts of `beats` beats. Burst i is at base + p * stride with the position p < positions: in order (pattern 0),
 //   random (1), or at the offset that the first word of the burst before holds (2, the first at offset 0, one in flight).
-//   A burst that would cross a multiple of 4 KiB begins earlier, so that it ends there.
+//   A burst that would cross a multiple of 4 KiB begins earlier, so that it ends there. base is a multiple of 4 KiB, so that
+//   nothing before it is touched.
 // - Of 256 bursts, `writes` write: the word at offset o becomes o xor seed. The others read and are added up.
 // - One burst a cycle at most; reads and writes each have up to `outstanding` in flight, with `ids` IDs in turn.
 // - status: 3 for arguments out of range; then nothing is accessed. After an error the results are unspecified.
@@ -42,7 +43,7 @@ module traffic
   assign outstanding = args[word(OutstandingOffset)];
   assign seed = args[word(SeedOffset)+:2];
 
-  assign bad_args = base[BeatShift-1:0] != '0 || stride[BeatShift-1:0] != '0 || positions == '0 ||
+  assign bad_args = base[$clog2(PageBytes)-1:0] != '0 || stride[BeatShift-1:0] != '0 || positions == '0 ||
                     pattern > 32'(Chase) || beats == '0 || beats > 32'(MaxBeats) || writes > 32'd256 ||
                     (pattern == 32'(Chase) && writes != '0) || seed == '0 ||
                     ids == '0 || ids > 32'(2 ** C_M_AXI_GMEM_ID_WIDTH) ||
