@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic plans on a simulated card, with virtual and with physical addresses: what the suites of the papers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import godwit
+from godwit.api import Card, Context, LaunchResult
+from godwit.memory import Buffer
+from godwit.run.traffic import Plan
+from godwit.spec import config
+
+KERNEL = "traffic"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same plan translated and past the translator, with the counters of the translated run."""
+
+    translated: LaunchResult
+    physical: LaunchResult
+    counters: dict
+
+    @property
+    def share(self) -> float:
+        """Throughput as a share of that with physical addresses, in percent."""
+        return 100 * self.physical.run_cycles / self.translated.run_cycles
+
+
+@contextmanager
+def traffic_card(name: str, overrides: Sequence[str] = ()) -> Iterator[Card]:
+    """Configuration `name` with the traffic generator as its only kernel."""
+    changes = [f'card.kernels=["{KERNEL}"]', "card.external_ports=0", *overrides]
+    with godwit.open(f"sim:{name}", overrides=changes) as card:
+        yield card
+
+
+def has_second_level() -> bool:
+    """Whether the schema knows a second-level TLB, so that suites run without one too."""
+    return "l2" in config.Config.model_fields
+
+
+def buffer_of(context: Context, size: int, page_size: str) -> Buffer:
+    """Memory in one physical piece, so that both modes read the same."""
+    return context.empty(size, np.uint8, page_size=page_size, access="rw", contiguous=True)
+
+
+def launch(card: Card, context: Context, buffer: Buffer, plan: Plan, mode: str = "translate") -> LaunchResult:
+    """One run; its checksum is that of the memory, or DeviceError."""
+    result = card.launch(KERNEL, context=context, mode=mode, **plan.args(buffer))
+    wanted = None if plan.writes else plan.checksum(buffer.to_numpy().view(np.uint64))
+    if result.status or (wanted is not None and result.checksum != wanted):
+        raise godwit.DeviceError(f"traffic {plan}: status {result.status}, checksum {result.checksum:#x}")
+    return result
+
+
+def both(card: Card, context: Context, buffer: Buffer, plan: Plan, *, warm_up: bool = True) -> Pair:
+    """`plan` translated, after one linear pass over all positions with `warm_up`, else from cold; then physical."""
+    card.native.invalidate()
+    if warm_up:
+        first = replace(plan, pattern="linear", count=plan.positions, beats=1)
+        card.launch(KERNEL, context=context, **first.args(buffer))
+    card.clear_counters()
+    translated = launch(card, context, buffer, plan)
+    counters = card.counters()
+    return Pair(translated, launch(card, context, buffer, plan, "bare"), counters)
