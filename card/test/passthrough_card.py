@@ -23,6 +23,7 @@ def build(waves: bool = False) -> Path:
     """Path of the library; built only when one of its inputs changed."""
     sources = [
         RTL / "gw_axi_pkg.sv",
+        RTL / "gw_pkg.sv",
         HERE / "gw_config_pkg.sv",
         HERE / "gw_card.sv",
         SIM / "gw_card_top.sv",

@@ -70,11 +70,11 @@ def run(progress: Progress) -> list[Row]:
 
 
 def _no_l2() -> tuple[str, ...]:
-    return ("l2.entries=0",) if loads.has_second_level() else ()
+    return ("l2.sets=0",) if loads.has_second_level() else ()
 
 
 def _l2() -> tuple[str, ...]:
-    return ("l2.entries=2048",)
+    return ("l2.sets=512", "l2.ways=4")
 
 
 def _row(
