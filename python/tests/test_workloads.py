@@ -27,8 +27,9 @@ def stress(call, *more: str) -> dict:
 
 
 def test_the_l1_ends_where_its_entries_do(call, seed):
-    """Linear order, entries replaced in turn: all hits up to 16 pages of 4 KiB, then none."""
-    report = stress(call, "--footprints", "4K:256K", "--pattern", "linear", "--seed", str(seed))
+    """Pages apart from each other, linear order, entries replaced in turn: all hits up to 16 pages of 4 KiB, then none."""
+    options = ["--footprints", "4K:256K", "--pattern", "linear", "--frames", "scattered"]
+    report = stress(call, *options, "--seed", str(seed))
     misses = {point["footprint_bytes"] >> 10: point["l1_misses"] for point in report["points"]}
     assert misses == {4: 0, 8: 0, 16: 0, 32: 0, 64: 0, 128: 600, 256: 600}
 
@@ -47,9 +48,12 @@ def test_larger_pages_reach_further(call, seed, tmp_path):
     assert plot.read_bytes()[:4] == b"\x89PNG"
 
 
-def test_scattered_frames_are_apart(call):
-    report = stress(call, "--footprints", "256K", "--frames", "scattered", "--pattern", "random")
-    assert report["frames"] == "scattered"
+def test_neighbours_in_a_row_share_an_entry(call):
+    """4 KiB pages whose frames lie in a row: an answer of the walker covers several, so that 64 of them need no walk."""
+    report = stress(call, "--footprints", "256K", "--pattern", "linear")
+    assert [point["walks"] for point in report["points"]] == [0]
+    report = stress(call, "--footprints", "256K", "--pattern", "linear", "--frames", "scattered")
+    assert [point["walks"] for point in report["points"]] == [600]
     assert [point["physical_cycles_per_access"] for point in report["points"]] == [None]
 
 
