@@ -37,7 +37,10 @@ spec: setup
 	@$(VENV)/bin/python -m godwit.spec generate --out build/spec
 
 bench: setup-test
-	@for suite in $$($(GODWIT) bench --list); do $(GODWIT) bench $$suite || exit 1; done
+	@$(GODWIT) bench --list | while read -r suite; do $(GODWIT) bench $$suite || exit 1; done
+
+fmax: setup-test
+	@$(VENV)/bin/python hw/synth/synth.py fmax
 
 format: setup-test
 	@cargo fmt --all
