@@ -6,13 +6,14 @@ VENV   := .venv
 GODWIT := $(VENV)/bin/godwit
 DATA   := build/data/flights.parquet
 
-.PHONY: help demo test lint spec bench setup setup-test format clean
+.PHONY: help demo test lint spec bench fmax setup setup-test format clean
 
 help:
 	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
 	@echo "make test     set up the test tools, then run every test"
 	@echo "make lint     linters of every language"
 	@echo "make bench    every benchmark suite: tables, and plots in build/bench"
+	@echo "make fmax     clock of the main blocks (nextpnr, ECP5)"
 	@echo "make spec     registers, layouts and configurations, generated into build/spec"
 	@echo "make format   rewrite Rust and Python files in their standard format"
 	@echo "make clean    remove build products (.venv and the card cache stay)"
@@ -37,7 +38,7 @@ spec: setup
 	@$(VENV)/bin/python -m godwit.spec generate --out build/spec
 
 bench: setup-test
-	@$(GODWIT) bench --list | while read -r suite; do $(GODWIT) bench $$suite || exit 1; done
+	@for suite in $$($(GODWIT) bench --list); do $(GODWIT) bench $$suite || exit 1; done
 
 fmax: setup-test
 	@$(VENV)/bin/python hw/synth/synth.py fmax
