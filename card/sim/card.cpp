@@ -21,6 +21,7 @@ constexpr uint32_t kApStart = 1, kApDone = 2, kApIdle = 4;
 unsigned long long ull(uint64_t value) { return value; }
 
 std::unique_ptr<MemoryTiming> make_timing(const MemoryOptions& options, const Clock& clock) {
+    if (options.model == MemoryOptions::Model::kLiteDram) return make_litedram(options, clock);
     if (options.model == MemoryOptions::Model::kBanked) return make_banked(options, kNumMem, clock);
     return make_fixed(options, kNumMem, kWalkerPort);
 }

@@ -38,6 +38,8 @@ class MemoryTiming {
 /// `page_table_port`: the port with the page-table latency of its own.
 std::unique_ptr<MemoryTiming> make_fixed(const MemoryOptions& options, unsigned ports, unsigned page_table_port);
 std::unique_ptr<MemoryTiming> make_banked(const MemoryOptions& options, unsigned ports, const Clock& clock);
+/// For as many ports as the card has. Throws CardError(GW_CARD_EINVAL) when the card was built without the controller.
+std::unique_ptr<MemoryTiming> make_litedram(const MemoryOptions& options, const Clock& clock);
 
 /// Anonymous file of the whole size, mapped without reservation: only pages that were touched cost anything.
 class DeviceMemory {

@@ -55,8 +55,10 @@ class Section {
             value = MemoryOptions::Model::kFixed;
         else if (*found == "banked")
             value = MemoryOptions::Model::kBanked;
+        else if (*found == "litedram-ddr4")
+            value = MemoryOptions::Model::kLiteDram;
         else
-            refuse(path(field) + " must be \"fixed\" or \"banked\", found " + found->dump());
+            refuse(path(field) + " must be \"fixed\", \"banked\" or \"litedram-ddr4\", found " + found->dump());
     }
 
     const json* find(const char* field) {
@@ -93,6 +95,7 @@ void read_memory(const json& object, MemoryOptions& memory) {
     section.take("latency_cycles", memory.latency_cycles, 0, kMaxCycles);
     section.take("page_table_latency_cycles", memory.page_table_latency_cycles, 0, kMaxCycles);
     section.take("requests_per_cycle", memory.requests_per_cycle, 1e-3, 64.0);
+    section.take("controller_mhz", memory.controller_mhz, 1.0, 1e5);
     section.take("banks", memory.banks, 1, 1024);
     section.take("row_bytes", memory.row_bytes, 64, 1 << 20);
     section.take("interleave_bytes", memory.interleave_bytes, 64, 1 << 20);

@@ -9,12 +9,14 @@ namespace gw {
 
 /// [memory]: see docs/memory-models.md for the meaning, and banked.cpp for the sources of the DDR4 timings.
 struct MemoryOptions {
-    enum class Model { kFixed, kBanked };
+    enum class Model { kFixed, kBanked, kLiteDram };
     Model model = Model::kFixed;
 
     uint64_t latency_cycles = 0;
     uint64_t page_table_latency_cycles = 0;
     double requests_per_cycle = 1.0;
+
+    double controller_mhz = 200.0;
 
     uint64_t banks = 16;
     uint64_t row_bytes = 8192;

@@ -30,7 +30,11 @@ IRQ, DELAY = 8, 12
         ),
         ('{"memory": {"latency": 1}}', "unknown option memory.latency; known are: model, latency_cycles"),
         ('{"memory": 3}', "memory must be a JSON object, found 3"),
-        ('{"memory": {"model": "litedram"}}', 'memory.model must be "fixed" or "banked", found "litedram"'),
+        (
+            '{"memory": {"model": "litedram"}}',
+            'memory.model must be "fixed", "banked" or "litedram-ddr4", found "litedram"',
+        ),
+        ('{"memory": {"model": "litedram-ddr4"}}', "this card was built without the controller"),
         (
             '{"memory": {"latency_cycles": -1}}',
             "memory.latency_cycles must be an integer from 0 to 1000000000, found -1",

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from godwit import toolchain
+from godwit.card import litedram
 from godwit.card import manifest as manifests
 from godwit.card.kernels import Kernel, error_lines, library_dirs, probe, shared_packages, wiring
 from godwit.errors import InputError, SetupError, nearest
@@ -87,7 +88,7 @@ class Plan:
     def hash_now(self) -> str:
         """The same from the sources as they are."""
         digest = hashlib.sha256()
-        for text in (self.config.resolved(), str(self.waves), *_tools()):
+        for text in (self.config.resolved(), str(self.waves), *_tools(self)):
             digest.update(text.encode() + b"\0")
         for path in sorted(_inputs(self)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -164,8 +165,10 @@ def _inputs(todo: Plan) -> set[Path]:
     return files
 
 
-def _tools() -> list[str]:
+def _tools(todo: Plan) -> list[str]:
     versions = [toolchain.version(name) for name in ("verilator", "peakrdl-regblock", "nlohmann-json")]
+    if todo.config.memory.model == "litedram-ddr4":
+        versions += litedram.versions()
     return [*versions, toolchain.cxx_version(), *VERILATOR_OPTIONS, *CXX_OPTIONS, *MAKE_OPTIONS]
 
 
@@ -193,6 +196,11 @@ def describe(todo: Plan) -> dict:
     }
 
 
+def memory_ports(config: Config) -> int:
+    """Memory ports of a card: its ports, and the walker's."""
+    return config.ports + 1
+
+
 def cpp_header(todo: Plan) -> str:
     """`gw_card_config.h`: the constants card/sim is compiled with."""
     card = todo.config.card
@@ -202,6 +210,7 @@ def cpp_header(todo: Plan) -> str:
     pieces = "\n    ".join(f'R"json({text[at : at + 8000]})json"' for at in range(0, len(text), 8000))
     constants = {"kNumKernels": len(card.kernels), "kNumExt": card.external_ports}
     constants |= {"kNumMem": todo.config.ports + 2, "kIdWidth": todo.config.axi.id_width}
+    constants |= {"kNumMem": memory_ports(todo.config), "kIdWidth": todo.config.axi.id_width}
     lines = [f"inline constexpr unsigned {name} = {value};" for name, value in constants.items()]
     return "\n".join([
         "// SPDX-License-Identifier: Apache-2.0",
@@ -314,7 +323,11 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     model = work / "model"
     report("verilate", 0, 1)
     sources = _prepare(work, todo)
-    includes = (work / "generated" / "c", root / "card" / "sim", toolchain.json_include())
+    includes = [work / "generated" / "c", root / "card" / "sim", toolchain.json_include()]
+    archives: list[Path] = []
+    if todo.config.memory.model == "litedram-ddr4":
+        archives.append(_compile_litedram(work / "litedram", todo, jobs))
+        includes.append(archives[0].parent)
     cflags = " ".join((*CXX_OPTIONS, *(f"-I{path}" for path in includes)))
     command = [
         str(toolchain.verilator()),
@@ -324,7 +337,7 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         "-CFLAGS",
         cflags,
         "-LDFLAGS",
-        "-shared",
+        " ".join(["-shared", *map(str, archives)]),
     ]
     command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
@@ -352,6 +365,50 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
             report("compile", min(done, total), total)
     report("compile", total, total)
     return model / LIBRARY
+
+
+def _compile_litedram(work: Path, todo: Plan, jobs: int) -> Path:
+    """The memory controller as an archive, with its header beside it."""
+    work.mkdir()
+    source = work / f"{litedram.TOP}.v"
+    litedram.generate(source, memory_ports(todo.config), todo.config.memory.controller_mhz)
+    prefix = f"V{litedram.TOP}"
+    options = [
+        "--cc",
+        "--prefix",
+        prefix,
+        "-Mdir",
+        str(work),
+        "-O3",
+        "--no-timing",
+        "--x-assign",
+        "fast",
+        "--x-initial",
+        "fast",
+    ]
+    command = [
+        str(toolchain.verilator()),
+        *options,
+        "-Wno-fatal",
+        "-Wno-lint",
+        "--quiet",
+        "-CFLAGS",
+        " ".join(CXX_OPTIONS),
+    ]
+    _run([*command, str(source)], "LiteDRAM's RTL does not compile")
+    archive = f"lib{prefix}.a"
+    make = [
+        str(toolchain.program("make")),
+        "-C",
+        str(work),
+        "-f",
+        f"{prefix}.mk",
+        f"-j{jobs}",
+        archive,
+        *MAKE_OPTIONS,
+    ]
+    _run([*make, "OPT_GLOBAL=-O2"], "LiteDRAM's model does not compile")
+    return work / archive
 
 
 def _objects(model: Path) -> int:

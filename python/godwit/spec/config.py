@@ -23,6 +23,10 @@ MAX_PORTS = 30
 """Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
 
 
+LITEDRAM_BYTES = 8 << 30
+"""One rank of 8 Gb devices on the 64-bit channel of `litedram-ddr4`."""
+
+
 class ConfigError(InputError):
     """A configuration cannot be used; says which field, what was found and what is legal."""
 
@@ -112,10 +116,13 @@ class Contexts(Section):
 
 
 class Memory(Section):
-    """Device memory of the simulated card. `fixed` uses the first group of fields, `banked` the second."""
+    """Device memory of the simulated card. `fixed` uses the first group of fields, `litedram-ddr4` controller_mhz, `banked`
+    the rest.
+    """
 
-    model: Literal["fixed", "banked"] = Field(
-        description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers"
+    model: Literal["fixed", "banked", "litedram-ddr4"] = Field(
+        description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers; `litedram-ddr4`: the RTL of "
+        "LiteDRAM's controller"
     )
     latency_cycles: int = Field(
         default=20,
@@ -132,6 +139,13 @@ class Memory(Section):
         le=64,
         strict=False,
         description="fixed: bursts that memory takes a cycle, all ports together; 0.25 = one every four cycles",
+    )
+    controller_mhz: float = Field(
+        default=200.0,
+        ge=167,
+        le=300,
+        strict=False,
+        description="litedram-ddr4: clock of the controller, an eighth of the DDR4's data rate; fixed when the card is built",
     )
     banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")
     row_bytes: Size = Field(
@@ -245,6 +259,16 @@ class Config(Section):
         if not 1 <= self.ports <= MAX_PORTS:
             raise ValueError(
                 f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _capacity(self) -> Config:
+        """The controller's DIMM has its size."""
+        if self.memory.model == "litedram-ddr4" and self.card.memory_bytes > LITEDRAM_BYTES:
+            raise ValueError(
+                f"card.memory_bytes: memory.model litedram-ddr4 has at most {LITEDRAM_BYTES} bytes (8 GiB), "
+                f"found {self.card.memory_bytes}"
             )
         return self
 
