@@ -19,7 +19,7 @@ from godwit.run import tlb_stress
 from godwit.run.traffic import Plan
 from godwit.run.workload import Setup
 
-SUITE = "papers-S"
+SUITE = "papers"
 ENTRIES = 1024
 LARGEST = 256 << 20
 SIZES = tuple(4096 << step for step in range(17))

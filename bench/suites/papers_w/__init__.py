@@ -17,7 +17,7 @@ from godwit.memory import Buffer
 from godwit.report import Progress, Row
 from godwit.run.traffic import Plan
 
-SUITE = "papers-W"
+SUITE = "papers"
 RANGE = 2 << 30
 PAGE = 2 << 20
 BURSTS = (1, 2, 4, 8, 16, 32)
