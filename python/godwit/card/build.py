@@ -197,8 +197,8 @@ def describe(todo: Plan) -> dict:
 
 
 def memory_ports(config: Config) -> int:
-    """Memory ports of a card: its ports, and the walker's."""
-    return config.ports + 1
+    """Memory ports of a card: its ports, the command queue's and the walker's."""
+    return config.ports + 2
 
 
 def cpp_header(todo: Plan) -> str:
@@ -209,7 +209,6 @@ def cpp_header(todo: Plan) -> str:
     # Adjacent literals: compilers limit the length of one.
     pieces = "\n    ".join(f'R"json({text[at : at + 8000]})json"' for at in range(0, len(text), 8000))
     constants = {"kNumKernels": len(card.kernels), "kNumExt": card.external_ports}
-    constants |= {"kNumMem": todo.config.ports + 2, "kIdWidth": todo.config.axi.id_width}
     constants |= {"kNumMem": memory_ports(todo.config), "kIdWidth": todo.config.axi.id_width}
     lines = [f"inline constexpr unsigned {name} = {value};" for name, value in constants.items()]
     return "\n".join([
