@@ -27,11 +27,12 @@ def stress(call, *more: str) -> dict:
 
 
 def test_the_l1_ends_where_its_entries_do(call, seed):
-    """Pages apart from each other, linear order, entries replaced in turn: all hits up to 16 pages of 4 KiB, then none."""
+    """Pages apart from each other, linear order: all hits up to 16 pages of 4 KiB, then hardly any."""
     options = ["--footprints", "4K:256K", "--pattern", "linear", "--frames", "scattered"]
     report = stress(call, *options, "--seed", str(seed))
     misses = {point["footprint_bytes"] >> 10: point["l1_misses"] for point in report["points"]}
-    assert misses == {4: 0, 8: 0, 16: 0, 32: 0, 64: 0, 128: 600, 256: 600}
+    assert {size: count for size, count in misses.items() if size <= 64} == {4: 0, 8: 0, 16: 0, 32: 0, 64: 0}
+    assert 300 < misses[128] <= misses[256] == 600
 
 
 def test_larger_pages_reach_further(call, seed, tmp_path):
