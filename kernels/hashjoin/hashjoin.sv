@@ -89,7 +89,7 @@ module hashjoin
       Begin: if (work) phase_d = Clear;
       Clear: if (zeros_q == '0 && !addr_valid_q && !write_busy) phase_d = Build;
       Build: if (!keys_busy && !lanes_busy) phase_d = Probe;
-      Probe: if (!keys_busy && !lanes_busy && !pair_valid) phase_d = Flush;
+      Probe: if (!keys_busy && !lanes_busy) phase_d = Flush;
       Flush: if (stream_valid && stream_ready && stream.last) phase_d = Finish;
       Finish: if (!work) phase_d = Begin;
       default: phase_d = Begin;
