@@ -36,8 +36,7 @@ def launch(card: godwit.Card, buffer: godwit.Buffer, plan: Plan, mode: str = "ba
 
 @pytest.fixture(scope="module")
 def buffer(dram):
-    space = dram.context()
-    memory = space.empty(SPAN, contiguous=True)
+    memory = dram.default_context.empty(SPAN, contiguous=True)
     memory.to_numpy().view(np.uint64)[:] = np.random.default_rng(3).integers(0, 1 << 64, SPAN // 8, np.uint64)
     return memory
 
