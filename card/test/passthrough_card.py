@@ -15,8 +15,8 @@ RTL = ROOT / "hw" / "rtl" / "common"
 SIM = ROOT / "card" / "sim"
 HERE = Path(__file__).parent / "passthrough"
 
-# Ports of the pass-through card: the kernel's, the external ones, the walker's.
-SLEEPER, EXT0, EXT1, EXT2, WALKER = range(5)
+# Ports of the pass-through card: the kernel's, the external ones, the command queue's, the walker's.
+SLEEPER, EXT0, EXT1, EXT2, QUEUE, WALKER = range(6)
 
 
 def build(waves: bool = False) -> Path:

@@ -270,7 +270,7 @@ def test_events_are_the_address_handshakes_while_recording(open_card):
     ("change", "message"),
     [
         ({"port": SLEEPER}, "port 0 is no external port: those of this card are 1 to 3"),
-        ({"port": WALKER}, "port 4 is no external port"),
+        ({"port": WALKER}, "port 5 is no external port"),
         ({"port": 1 << 31}, "is no external port"),
         ({"size": 7}, "size is log2 of the bytes a beat, 0 to 6, found 7"),
         ({"id": 16}, "IDs of this card have 4 bits, found 16"),
