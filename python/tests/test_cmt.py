@@ -163,3 +163,17 @@ def test_a_wrong_configuration_is_said_and_the_program_runs_all_the_same(preload
     done = subprocess.run(["ls", "/"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "etc" in done.stdout
+
+
+def test_the_benchmark_of_the_paper_runs_and_its_exact_goals_are_reached(godwit, tmp_path):
+    done = godwit("bench", "papers", "--paper", "C", "--quick", "--json", "--plot", tmp_path / "c.png")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    exact = [
+        row for row in rows if row["row"].startswith(("Table 2", "fragmentation", "requests that failed"))
+    ]
+    assert len(exact) == 14 + 16 + 1
+    assert [row["row"] for row in exact if not row["reached"]] == []
+    assert all(row["value"] for row in rows if row["row"].startswith("stress"))
+    assert {row["row"].split(":")[0] for row in rows} >= {"Fig. 6", "Fig. 7", "Fig. 8", "growing"}
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")

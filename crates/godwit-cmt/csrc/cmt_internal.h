@@ -124,7 +124,7 @@ struct cmt_open {
 extern struct cmt_pool cmt_pool;
 extern __thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-exec")));
 
-/* api.c and state.c: the calls of cmt.h. Libraries export them under the header's names. */
+/* api.c, block.c, reason.c and state.c: the calls of cmt.h. Libraries export them under the header's names. */
 int gw_cmt_init(const char *config);
 void *gw_cmt_malloc(size_t size);
 /* As malloc, but what cannot be had ends in cmt_new_failed(). */
@@ -216,6 +216,17 @@ static inline uint64_t cmt_pa(uint64_t offset)
 static inline void cmt_count(uint64_t *counter)
 {
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+}
+
+/* The second word of a freed block. */
+static inline uint64_t cmt_freed_mark(const void *block)
+{
+	return cmt_pool.key ^ (uint64_t)(uintptr_t)block;
+}
+
+static inline uint64_t *cmt_mark_of(void *block)
+{
+	return (uint64_t *)block + 1;
 }
 
 #endif /* CMT_INTERNAL_H_ */
