@@ -37,11 +37,14 @@ class Bursts:
         return self.span / len(self.accepted)
 
 
-def open_card(page_table_latency: int) -> Card:
-    """The default translation path with one driven port in place of the kernels, and ideal data memory."""
+def open_card(page_table_latency: int, overrides: Sequence[str] = ()) -> Card:
+    """The default translation path with one driven port in place of the kernels, and ideal data memory.
+
+    overrides: further ones, as ``--set`` has them.
+    """
     return godwit.open(
         "sim:default",
-        overrides=["card.kernels=[]", "card.external_ports=1"],
+        overrides=["card.kernels=[]", "card.external_ports=1", *overrides],
         memory={
             "model": "fixed",
             "latency_cycles": 0,

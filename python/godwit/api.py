@@ -172,8 +172,8 @@ class Card:
         return self.native.stats()
 
     def counters(self) -> dict[str, Any]:
-        """The RTL's counters: ``ports[k]["read"|"write"]`` and ``walker``; cycles where the name says latency
-        or stalls.
+        """The RTL's counters: ``ports[k]["read"|"write"]``, ``l2`` and ``walker``; cycles where the name says
+        latency or stalls.
         """
         return self.native.counters()
 

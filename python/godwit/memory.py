@@ -145,6 +145,15 @@ class Buffer:
         """The device-physical ranges behind it, as the native module gives them."""
         return self.native.physical()
 
+    def add_range_entry(self) -> bool:
+        """Gives it an entry of the range TLB, so that kernels reach all of it without page-table walks.
+
+        False when the card had no entry free. An invalidation of any of its pages, or of everything, ends the entry, so
+        it is best done when other buffers are freed and contexts made. Raises ArgumentError unless its memory is contiguous
+        (`contiguous=True`).
+        """
+        return self.native.add_range_entry()
+
     def to_numpy(self) -> np.ndarray:
         """A writable view of the memory itself, of this buffer's shape and dtype."""
         count = self.nbytes // self.dtype.itemsize if self.dtype.itemsize else 0

@@ -263,6 +263,18 @@ def test_counters_count_what_ran_and_can_be_cleared(card):
     assert card.counters()["walker"]["walks"] == 0
 
 
+def test_a_range_entry_spares_all_walks(card):
+    count = 65_536
+    buffer = card.empty(count, dtype="int64", page_size="4K", contiguous=True)
+    buffer.to_numpy()[:] = 1
+    assert buffer.add_range_entry()
+    card.clear_counters()
+    assert card.launch("array_sum", values=buffer, count=count, dtype=1).sum == count
+    counters = card.counters()
+    assert counters["walker"]["walks"] == counters["l2"]["misses"] == 0
+    assert counters["l2"]["range_hits"] > 0
+
+
 def test_session_options_change_the_card_without_a_build(library):
     cycles = []
     for latency in (1, 500):

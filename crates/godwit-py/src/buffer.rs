@@ -81,6 +81,13 @@ impl Buffer {
             .collect())
     }
 
+    /// Gives it an entry of the range TLB; false if the card had none free. Refused if it lies in several pieces.
+    fn add_range_entry(&self, py: Python<'_>) -> PyResult<bool> {
+        let buffer = self.get()?;
+        py.detach(|| buffer.add_range_entry())
+            .map_err(|error| raise(py, error))
+    }
+
     /// Copies bytes (anything contiguous with the buffer protocol) to `offset`, over the host link.
     #[pyo3(signature = (data, offset=0))]
     fn upload(&self, py: Python<'_>, data: &Bound<'_, PyAny>, offset: u64) -> PyResult<()> {

@@ -124,6 +124,15 @@ impl Card {
             dict.set_item("write", channel(&port.write)?)?;
             ports.append(dict)?;
         }
+        let l2 = PyDict::new(py);
+        l2.set_item("hits", counters.l2.hits)?;
+        l2.set_item("range_hits", counters.l2.range_hits)?;
+        l2.set_item("misses", counters.l2.misses)?;
+        l2.set_item("fills", counters.l2.fills)?;
+        l2.set_item("merges", counters.l2.merges)?;
+        l2.set_item("evictions", counters.l2.evictions)?;
+        l2.set_item("drops", counters.l2.drops)?;
+        l2.set_item("invalidated", counters.l2.invalidated)?;
         let walker = PyDict::new(py);
         walker.set_item("walks", counters.walker.walks)?;
         walker.set_item("latency_sum", counters.walker.latency_sum)?;
@@ -135,6 +144,7 @@ impl Card {
         walker.set_item("pte_reads", counters.walker.pte_reads)?;
         let dict = PyDict::new(py);
         dict.set_item("ports", ports)?;
+        dict.set_item("l2", l2)?;
         dict.set_item("walker", walker)?;
         dict.set_item("faults_lost", counters.faults_lost)?;
         Ok(dict)

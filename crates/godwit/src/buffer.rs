@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::frames::Extent;
 use crate::state::BufferState;
 use crate::window::{Placement, Window};
-use crate::{Access, Error};
+use crate::{Access, Error, mmu};
 
 /// Device memory, mapped into a context and into this process at the same address. Freed when dropped: a kernel that
 /// still uses it is stopped first, and its memory is zeroed before anyone else gets it.
@@ -128,6 +128,28 @@ impl Buffer {
     /// Whether that is one piece.
     pub fn is_contiguous(&self) -> bool {
         self.plan.extents.len() == 1
+    }
+
+    /// Gives it an entry of the range TLB: kernels then reach all of it without page-table walks, whatever its pages. Says
+    /// whether the card had one free. It is best done after other buffers were freed and contexts made: an invalidation of
+    /// any of its pages, or of everything, ends the entry. It must be physically contiguous.
+    pub fn add_range_entry(&self) -> Result<bool, Error> {
+        let [extent] = self.plan.extents[..] else {
+            return Err(Error::Argument(format!(
+                "a range entry is for one piece of memory; this buffer lies in {}: allocate it contiguously",
+                self.plan.extents.len()
+            )));
+        };
+        self.context.card().shared.with(|state| {
+            let range = mmu::Range {
+                context: self.context.check(self.context.card(), state)? as u32,
+                va: self.address(),
+                pa: extent.pa,
+                len: extent.len,
+                writable: self.access == Access::ReadWrite,
+            };
+            Ok(mmu::add_range(state.device.as_mut(), range)?)
+        })
     }
 
     /// Copies bytes out of it, in no simulated time.

@@ -46,11 +46,34 @@ pub struct WalkerCounters {
     pub pte_reads: u64,
 }
 
+/// Counters of the second level of translation: L2 TLB and range TLB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct L2Counters {
+    /// Lookups answered by the L2 TLB.
+    pub hits: u64,
+    /// ... by the range TLB.
+    pub range_hits: u64,
+    /// ... by neither, and sent on to the walker. A card without both counts none of the three.
+    pub misses: u64,
+    /// Entries of the L2 TLB written for answers of the walker.
+    pub fills: u64,
+    /// Answers whose pages joined an entry that was there.
+    pub merges: u64,
+    /// Valid entries that gave way to others.
+    pub evictions: u64,
+    /// Cycles in which an answer was not kept: the queue was full, or an invalidation came first.
+    pub drops: u64,
+    /// Entries cleared by invalidations.
+    pub invalidated: u64,
+}
+
 /// All counters of a card as of one cycle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// By port number.
     pub ports: Vec<PortCounters>,
+    /// Those of the second level.
+    pub l2: L2Counters,
     /// The walker's.
     pub walker: WalkerCounters,
     /// Faults that found the fault record occupied.

@@ -53,7 +53,7 @@ pub use alloc::{Access, AllocOptions, Contiguity, PagePolicy};
 pub use buffer::Buffer;
 pub use card::{Binding, Card, Frames};
 pub use context::Context;
-pub use counters::{ChannelCounters, Counters, PortCounters, WalkerCounters};
+pub use counters::{ChannelCounters, Counters, L2Counters, PortCounters, WalkerCounters};
 pub use error::{Error, ErrorKind};
 pub use fault::{Fault, NearBuffer};
 pub use frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};

@@ -4,7 +4,7 @@
 use godwit_card::{CardError, Device};
 use godwit_core::{Mode, layout};
 
-use crate::counters::{ChannelCounters, Counters, PortCounters, WalkerCounters};
+use crate::counters::{ChannelCounters, Counters, L2Counters, PortCounters, WalkerCounters};
 use crate::{Error, regs};
 
 /// `id.magic`.
@@ -29,6 +29,12 @@ fn read64(device: &mut dyn Device, register: u64) -> Result<u64, CardError> {
     let low = read(device, register)?;
     let high = read(device, register + 4)?;
     Ok(u64::from(high) << 32 | u64::from(low))
+}
+
+/// Both halves of a 64-bit register, the lower first.
+fn write64(device: &mut dyn Device, register: u64, value: u64) -> Result<(), CardError> {
+    write(device, register, value as u32)?;
+    write(device, register + 4, (value >> 32) as u32)
 }
 
 /// Checks that the hardware is the one this program was generated for, and lets faults raise the interrupt line.
@@ -177,6 +183,16 @@ fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardEr
         .collect::<Result<_, CardError>>()?;
     Ok(Counters {
         ports,
+        l2: L2Counters {
+            hits: read64(device, regs::L2_COUNTERS_HITS)?,
+            range_hits: read64(device, regs::L2_COUNTERS_RANGE_HITS)?,
+            misses: read64(device, regs::L2_COUNTERS_MISSES)?,
+            fills: read64(device, regs::L2_COUNTERS_FILLS)?,
+            merges: read64(device, regs::L2_COUNTERS_MERGES)?,
+            evictions: read64(device, regs::L2_COUNTERS_EVICTIONS)?,
+            drops: read64(device, regs::L2_COUNTERS_DROPS)?,
+            invalidated: read64(device, regs::L2_COUNTERS_INVALIDATED)?,
+        },
         walker: WalkerCounters {
             walks: read64(device, regs::WALKER_COUNTERS_WALKS)?,
             latency_sum: read64(device, regs::WALKER_COUNTERS_LATENCY_SUM)?,
@@ -194,4 +210,46 @@ fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardEr
 /// Sets every counter to zero.
 pub(crate) fn clear_counters(device: &mut dyn Device) -> Result<(), CardError> {
     write(device, regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)
+}
+
+/// Pages of a context whose frames lie in a row, for an entry of the range TLB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub context: u32,
+    pub va: u64,
+    pub pa: u64,
+    /// Bytes, whole pages.
+    pub len: u64,
+    pub writable: bool,
+}
+
+const PAGE_SHIFT: u32 = 12;
+
+/// Writes a free entry of the range TLB; false if there is none. An invalidation of any of its pages ends it.
+pub(crate) fn add_range(device: &mut dyn Device, range: Range) -> Result<bool, CardError> {
+    let capabilities = read(device, regs::CAPABILITIES)?;
+    let entries = (capabilities & regs::CAPABILITIES_RANGES_MASK) >> regs::CAPABILITIES_RANGES_SHIFT;
+    for entry in 0..u64::from(entries) {
+        let at = entry * regs::RANGES_ENTRY_STRIDE;
+        let control = read(device, at + regs::RANGES_ENTRY_CONTROL)?;
+        if control & regs::RANGES_ENTRY_CONTROL_VALID_MASK != 0 {
+            continue;
+        }
+        let base = range.va >> PAGE_SHIFT;
+        let limit = (range.va + range.len - 1) >> PAGE_SHIFT;
+        // Modulo 2^44: the register has no more bits.
+        let offset = (range.pa >> PAGE_SHIFT).wrapping_sub(base);
+        write64(device, at + regs::RANGES_ENTRY_BASE, base)?;
+        write64(device, at + regs::RANGES_ENTRY_LIMIT, limit)?;
+        write64(device, at + regs::RANGES_ENTRY_OFFSET, offset)?;
+        let mut control = regs::RANGES_ENTRY_CONTROL_VALID_MASK
+            | regs::RANGES_ENTRY_CONTROL_READ_MASK
+            | range.context << regs::RANGES_ENTRY_CONTROL_CONTEXT_ID_SHIFT;
+        if range.writable {
+            control |= regs::RANGES_ENTRY_CONTROL_WRITE_MASK;
+        }
+        write(device, at + regs::RANGES_ENTRY_CONTROL, control)?;
+        return Ok(true);
+    }
+    Ok(false)
 }

@@ -130,6 +130,56 @@ package gw_pkg;
     logic [63:0] addr;
   } fence_t;
 
+  // Second-level TLB: sizes of its entries, each with an index of its own. L2Cluster holds the pages of one cluster that lie
+  // equally far from their frames; all of them are a 64 KiB page.
+  typedef enum logic [1:0] {
+    L2Single  = 2'd0,  // 4 KiB
+    L2Cluster = 2'd1,  // 16 times 4 KiB
+    L2Mega    = 2'd2,  // 2 MiB
+    L2Giga    = 2'd3   // 1 GiB
+  } l2_size_e;
+  localparam int unsigned L2Sizes = 4;
+
+  // log2 of an entry's size in 4 KiB pages, by l2_size_e.
+  localparam int unsigned L2Order[L2Sizes] = '{0, ClusterShift, 9, 18};
+
+  // How the set of an entry is found: gw_l2_index.
+  typedef enum logic [1:0] {
+    L2Partition = 2'd0,
+    L2Rehash    = 2'd1,
+    L2Hashed    = 2'd2
+  } l2_policy_e;
+
+  typedef logic [VpnWidth-ClusterShift-1:0] cluster_vpn_t;
+
+  // What a lookup compares of an entry; its frame is stored beside.
+  typedef struct packed {
+    logic         valid;
+    l2_size_e     size;
+    logic         is_global;
+    perm_t        perm;
+    ctx_id_t      ctx;
+    cluster_vpn_t vpn;    // of the entry's first page: zero inside larger pages
+    cluster_t     pages;  // L2Single, L2Cluster: pages of the cluster it translates
+  } l2_tag_t;
+
+  // An answer on its way into the L2 TLB. `base`: frame of the first page of its cluster or large page, modulo 2**44.
+  typedef struct packed {
+    l2_tag_t                 tag;
+    ppn_t                    base;
+    logic [ClusterShift-1:0] page;  // the page asked for, in its cluster
+  } l2_item_t;
+
+  // One entry of the range TLB: pages `base` to `limit`, both included, lie `offset` before their frames (modulo 2**44).
+  typedef struct packed {
+    logic    valid;
+    perm_t   perm;
+    ctx_id_t ctx;
+    vpn_t    base;
+    vpn_t    limit;
+    ppn_t    offset;
+  } range_t;
+
   // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
   typedef struct packed {
     logic [3:0] mode;
@@ -184,6 +234,18 @@ package gw_pkg;
     logic        cache_hit;     // the walk cache skipped at least one level
     logic        pte_read;      // 64-byte line read sent to memory
   } walk_event_t;
+
+  // Event pulses of the second level.
+  typedef struct packed {
+    logic       hit;          // lookup answered by the L2 TLB
+    logic       range_hit;    // ... by the range TLB
+    logic       miss;         // ... by neither: sent on to the walker
+    logic       fill;         // entry written for an answer of the walker
+    logic       merge;        // pages of an answer joined an entry that was there
+    logic       evict;        // a valid entry gave way to another
+    logic       drop;         // an answer was not kept: queue full, or an invalidation came first
+    logic [4:0] invalidated;  // entries cleared by invalidations
+  } l2_event_t;
 
   // Events that belong to no port.
   typedef struct packed {

@@ -20,7 +20,12 @@ module gw_csr #(
   /// Contexts; must be what gw_csr_regs was generated for.
   parameter int unsigned NumContexts = 16,
   /// Levels of the page tables, shown in `capabilities`.
-  parameter int unsigned Levels = 4
+  parameter int unsigned Levels = 4,
+  /// Entries of the range TLB, 0 to 16.
+  parameter int unsigned RangeEntries = 8,
+  /// Derived.
+  localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
+  localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
@@ -40,6 +45,12 @@ module gw_csr #(
   input  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault_i,
   input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
   input  gw_pkg::walk_event_t                     walk_event_i,
+  input  gw_pkg::l2_event_t                       l2_event_i,
+  // Range TLB
+  output logic                                    range_we_o,
+  output logic [RangeWidth-1:0]                   range_idx_o,
+  output gw_pkg::range_t                          range_o,
+  input  gw_pkg::range_t [NumRanges-1:0]          ranges_i,
   output logic                                    irq_o
 );
 
@@ -83,6 +94,7 @@ module gw_csr #(
   assign hwif_in.capabilities.levels.next = 3'(Levels);
   assign hwif_in.capabilities.ports.next = 6'(NumPorts);
   assign hwif_in.capabilities.contexts.next = 9'(NumContexts);
+  assign hwif_in.capabilities.ranges.next = 5'(RangeEntries);
 
   // Ports: a mode that does not exist is off.
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port
@@ -155,6 +167,35 @@ module gw_csr #(
   assign hwif_in.port_counters.wr_ack = hwif_out.port_counters.req && hwif_out.port_counters.req_is_wr;
   assign hwif_in.port_counters.rd_data = (hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr) ? port_rdata : '0;
 
+  // Second level.
+  logic [31:0] l2_rdata, range_rdata;
+  gw_csr_l2 #(
+    .NumRanges(NumRanges)
+  ) u_l2 (
+    .clk_i,
+    .rst_ni,
+    .inhibit_i    (hwif_out.count_control.inhibit.value),
+    .clear_i      (count_clear),
+    .event_i      (l2_event_i),
+    .count_addr_i (hwif_out.l2_counters.addr),
+    .count_rdata_o(l2_rdata),
+    .req_i        (hwif_out.ranges.req),
+    .write_i      (hwif_out.ranges.req_is_wr),
+    .addr_i       (hwif_out.ranges.addr),
+    .wdata_i      (hwif_out.ranges.wr_data),
+    .rdata_o      (range_rdata),
+    .range_we_o,
+    .range_idx_o,
+    .range_o,
+    .ranges_i
+  );
+  assign hwif_in.l2_counters.rd_ack = hwif_out.l2_counters.req && !hwif_out.l2_counters.req_is_wr;
+  assign hwif_in.l2_counters.wr_ack = hwif_out.l2_counters.req && hwif_out.l2_counters.req_is_wr;
+  assign hwif_in.l2_counters.rd_data = (hwif_out.l2_counters.req && !hwif_out.l2_counters.req_is_wr) ? l2_rdata : '0;
+  assign hwif_in.ranges.rd_ack = hwif_out.ranges.req && !hwif_out.ranges.req_is_wr;
+  assign hwif_in.ranges.wr_ack = hwif_out.ranges.req && hwif_out.ranges.req_is_wr;
+  assign hwif_in.ranges.rd_data = (hwif_out.ranges.req && !hwif_out.ranges.req_is_wr) ? range_rdata : '0;
+
   // Fault record.
   logic                        capture;
   gw_pkg::fault_t              fault;
@@ -223,7 +264,10 @@ module gw_csr #(
     hwif_out.walker_counters.wr_data,
     hwif_out.walker_counters.wr_biten,
     hwif_out.port_counters.wr_data,
-    hwif_out.port_counters.wr_biten
+    hwif_out.port_counters.wr_biten,
+    hwif_out.l2_counters.wr_data,
+    hwif_out.l2_counters.wr_biten,
+    hwif_out.ranges.wr_biten
   };
 
   `GW_ASSERT(BusyAtOnce_A, inval_start_o || ctx_write_o |-> inval_busy_i)

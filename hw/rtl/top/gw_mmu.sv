@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The MMU: a translator for every accelerator port, one walker, invalidation, and their registers. Wiring only.
+// The MMU: a translator for every accelerator port, a shared second level, one walker, invalidation, and their registers.
+// Wiring only.
 //
 // Contract
 // - Each port's AR and AW addresses leave on the memory side translated as gw_translator states; W, R and B pass. A port
 //   that is bound bare bypasses its translator (gw_bare_switch); a port that is off answers everything with an error.
 // - The walker reads page tables through `pt_req_o`/`pt_rsp_i`, the command queue its commands through `cq_req_o`/`cq_rsp_i`.
-// - An invalidation reaches all translators and the walker in the same cycle and is busy until all of them are done.
+// - An invalidation reaches all translators, the second level and the walker in the same cycle and is busy until all of
+//   them are done.
 // - Nothing but the registers says which context a port has and what a context's tables are; the memory ports do not reach
 //   the registers. A write of a context takes effect together with an invalidation of everything: an access taken after it
 //   is translated by what was written, and fails if that is nothing, whatever was cached.
-// - Translators and walker meet only in xlate_req_t/xlate_rsp_t: a shared second-level TLB stands between gw_xlate_mux and
-//   gw_walker without a change to either.
 module gw_mmu #(
   /// Accelerator ports, 1 to 2**(gw_pkg::SrcWidth-1).
   parameter int unsigned NumPorts = 4,
@@ -23,6 +23,16 @@ module gw_mmu #(
   parameter int unsigned MissEntries = 64,
   /// Bursts of a channel in flight.
   parameter int unsigned Outstanding = 64,
+  /// Sets of the L2 TLB (0: there is none), ways, index policy; whether entries cover clusters; answers that wait to be kept;
+  /// misses that wait for the walker.
+  parameter int unsigned L2Sets = 256,
+  parameter int unsigned L2Ways = 4,
+  parameter gw_pkg::l2_policy_e L2Policy = gw_pkg::L2Hashed,
+  parameter bit L2Clusters = 1'b1,
+  parameter int unsigned L2FillEntries = 64,
+  parameter int unsigned L2MissEntries = 32,
+  /// Entries of the range TLB, 0 to 16.
+  parameter int unsigned RangeEntries = 8,
   /// Levels of the page tables: 3, 4 or 5.
   parameter int unsigned Levels = 4,
   /// Walks in flight.
@@ -79,6 +89,9 @@ module gw_mmu #(
   logic [NumSrc-1:0]               src_req_valid, src_req_ready, src_rsp_valid;
   gw_pkg::xlate_req_t [NumSrc-1:0] src_req;
   gw_pkg::xlate_rsp_t              src_rsp;
+  logic                            l2_req_valid, l2_req_ready, l2_rsp_valid;
+  gw_pkg::xlate_req_t              l2_req;
+  gw_pkg::xlate_rsp_t              l2_rsp;
   logic                            walk_req_valid, walk_req_ready, walk_rsp_valid;
   gw_pkg::xlate_req_t              walk_req;
   gw_pkg::xlate_rsp_t              walk_rsp;
@@ -156,11 +169,50 @@ module gw_mmu #(
     .src_req_i      (src_req),
     .src_rsp_valid_o(src_rsp_valid),
     .src_rsp_o      (src_rsp),
-    .req_valid_o    (walk_req_valid),
-    .req_ready_i    (walk_req_ready),
-    .req_o          (walk_req),
-    .rsp_valid_i    (walk_rsp_valid),
-    .rsp_i          (walk_rsp)
+    .req_valid_o    (l2_req_valid),
+    .req_ready_i    (l2_req_ready),
+    .req_o          (l2_req),
+    .rsp_valid_i    (l2_rsp_valid),
+    .rsp_i          (l2_rsp)
+  );
+
+  localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1;
+  localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1;
+  logic                            range_we, l2_busy;
+  logic           [RangeWidth-1:0] range_idx;
+  gw_pkg::range_t                  range_wdata;
+  gw_pkg::range_t [NumRanges-1:0]  ranges;
+  gw_pkg::l2_event_t               l2_event;
+
+  gw_second_level #(
+    .Sets        (L2Sets),
+    .Ways        (L2Ways),
+    .Policy      (L2Policy),
+    .Clusters    (L2Clusters),
+    .FillDepth   (L2FillEntries),
+    .MissDepth   (L2MissEntries),
+    .RangeEntries(RangeEntries)
+  ) u_second_level (
+    .clk_i,
+    .rst_ni,
+    .req_valid_i     (l2_req_valid),
+    .req_ready_o     (l2_req_ready),
+    .req_i           (l2_req),
+    .rsp_valid_o     (l2_rsp_valid),
+    .rsp_o           (l2_rsp),
+    .walk_req_valid_o(walk_req_valid),
+    .walk_req_ready_i(walk_req_ready),
+    .walk_req_o      (walk_req),
+    .walk_rsp_valid_i(walk_rsp_valid),
+    .walk_rsp_i      (walk_rsp),
+    .range_we_i      (range_we),
+    .range_idx_i     (range_idx),
+    .range_i         (range_wdata),
+    .ranges_o        (ranges),
+    .inval_valid_i   (inval_valid),
+    .inval_i         (inval),
+    .inval_busy_o    (l2_busy),
+    .event_o         (l2_event)
   );
 
   gw_walker #(
@@ -201,13 +253,14 @@ module gw_mmu #(
     .m_rsp_i      (cq_rsp_i),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
-    .inval_busy_i (walker_busy || port_busy != '0)
+    .inval_busy_i (walker_busy || l2_busy || port_busy != '0)
   );
 
   gw_csr #(
     .NumPorts   (NumPorts),
     .NumContexts(NumContexts),
-    .Levels     (Levels)
+    .Levels     (Levels),
+    .RangeEntries(RangeEntries)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -225,6 +278,11 @@ module gw_mmu #(
     .fault_i      (fault),
     .chan_event_i (chan_event),
     .walk_event_i (walk_event),
+    .l2_event_i   (l2_event),
+    .range_we_o   (range_we),
+    .range_idx_o  (range_idx),
+    .range_o      (range_wdata),
+    .ranges_i     (ranges),
     .irq_o
   );
 

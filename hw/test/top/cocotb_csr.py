@@ -17,7 +17,8 @@ CONTEXTS = int(os.environ["BENCH_CONTEXTS"])
 LEVELS = int(os.environ["BENCH_LEVELS"])
 CHANNELS = 2 * PORTS
 INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
-          "chan_event_i", "walk_event_i", "walk_done_i", "walk_latency_i", "cq_status_i")  # fmt: skip
+          "chan_event_i", "walk_event_i", "walk_done_i", "walk_latency_i", "cq_status_i",
+          "l2_event_i", "range_drop_i")  # fmt: skip
 CHANNEL_COUNTERS = ("requests", "hits", "misses", "faults", "stalls")
 
 
@@ -64,7 +65,12 @@ async def identifies_itself(dut):
     regs = await start(dut, new_rng())
     assert await regs.fields("id") == {"magic": 0x4757, "major": 1, "minor": 1}
     assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
-    assert await regs.fields("capabilities") == {"levels": LEVELS, "ports": PORTS, "contexts": CONTEXTS}
+    assert await regs.fields("capabilities") == {
+        "levels": LEVELS,
+        "ports": PORTS,
+        "contexts": CONTEXTS,
+        "ranges": 2,
+    }
 
 
 @cocotb.test()
@@ -86,11 +92,11 @@ async def only_registers_answer(dut):
     for register in regs.all.values():
         places = [register.offset]
         for array, stride in register.strides:
-            count = CONTEXTS if array == "contexts_fsc" else PORTS
+            count = {"contexts_fsc": CONTEXTS, "ranges_entry": 16}.get(array, PORTS)
             places = [place + i * stride for place in places for i in range(count)]
         words |= {place + 4 * half for place in places for half in range(register.width // 32)}
-    # Inside the three external blocks the gaps between registers belong to the block: they read zero.
-    blocks = [(0x1000, 0x40), (0x2000, 256 * PORTS), (0x4000, 8 * CONTEXTS)]
+    # Inside the external blocks the gaps between registers belong to the block: they read zero.
+    blocks = [(0x1000, 0x40), (0x1100, 0x40), (0x1200, 0x200), (0x2000, 256 * PORTS), (0x4000, 8 * CONTEXTS)]
     beside = (
         {word + 4 for word in words} | {word - 4 for word in words if word} | {0x200, 0x3FC, 0x7F00, 0x7FFC}
     )
@@ -436,3 +442,51 @@ async def counters_count_events(dut):
     assert (await regs.raw_write(regs.offset("walker_counters_walks"), 0xFFFF_FFFF)).resp == OKAY
     assert (await regs.raw_write(regs.offset("port_counters_port_ar_hits", 0), 0xFFFF_FFFF)).resp == OKAY
     await compare()
+
+
+@cocotb.test()
+async def events_of_the_second_level_are_counted(dut):
+    rng = new_rng()
+    regs = await start(dut, rng)
+    names = ["hits", "range_hits", "misses", "fills", "merges", "evictions", "drops"]
+    want = dict.fromkeys([*names, "invalidated"], 0)
+    for _ in range(200):
+        events = rng.randrange(1 << 12)
+        dut.l2_event_i.value = events
+        await cycles(dut, 1)
+        want["invalidated"] += events & 31
+        for i, name in enumerate(names):
+            want[name] += events >> (11 - i) & 1
+    dut.l2_event_i.value = 0
+    assert {name: await regs.read(f"l2_counters_{name}") for name in want} == want
+    await regs.write("count_control", regs.pack("count_control", clear=1))
+    assert await regs.read("l2_counters_invalidated") == 0
+
+
+@cocotb.test()
+async def a_range_takes_effect_as_a_whole(dut):
+    rng = new_rng()
+    regs = await start(dut, rng)
+    entries = [(rng.randrange(1 << 45), rng.randrange(1 << 45), rng.randrange(1 << 44)) for _ in range(2)]
+    for index, (base, limit, offset) in enumerate(entries):
+        before = int(dut.ranges_o.value)
+        await regs.write("ranges_entry_base", base, index)
+        await regs.write("ranges_entry_limit", limit, index)
+        await regs.write("ranges_entry_offset", offset, index)
+        assert int(dut.ranges_o.value) == before
+        control = regs.pack("ranges_entry_control", valid=1, read=1, write=index, context_id=77)
+        await regs.write("ranges_entry_control", control, index)
+        await cycles(dut, 1)
+        entry = int(dut.ranges_o.value) >> 145 * index & ((1 << 145) - 1)
+        assert entry == ((0b110 | index) << 8 | 77) << 134 | base << 89 | limit << 44 | offset
+        for name, value in (("base", base), ("limit", limit), ("offset", offset), ("control", control)):
+            assert await regs.read(f"ranges_entry_{name}", index) == value
+    dut.range_drop_i.value = 1
+    await cycles(dut, 1)
+    dut.range_drop_i.value = 0
+    assert [(await regs.fields("ranges_entry_control", i))["valid"] for i in (0, 1)] == [0, 1]
+    # An entry that the configuration does not have takes nothing.
+    before = int(dut.ranges_o.value)
+    await regs.write("ranges_entry_control", 1, 2)
+    assert await regs.read("ranges_entry_control", 2) == 0
+    assert int(dut.ranges_o.value) == before

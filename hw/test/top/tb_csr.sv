@@ -4,7 +4,8 @@
 module tb_csr #(
   parameter int unsigned NumPorts = 2,
   parameter int unsigned NumContexts = 16,
-  parameter int unsigned Levels = 4
+  parameter int unsigned Levels = 4,
+  localparam int unsigned NumRanges = 2
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -48,6 +49,10 @@ module tb_csr #(
   // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
   output logic [114:0]                 cq_cfg_o,
   input  logic [37:0]                  cq_status_i,
+  // gw_pkg::l2_event_t
+  input  logic [11:0]                  l2_event_i,
+  input  logic [NumRanges-1:0]         range_drop_i,
+  output logic [145*NumRanges-1:0]     ranges_o,
   output logic                         irq_o
 );
 
@@ -115,10 +120,15 @@ module tb_csr #(
     .inval_busy_i
   );
 
+  logic range_we, range_idx;
+  gw_pkg::range_t range_wdata;
+  gw_pkg::range_t [NumRanges-1:0] ranges_q;
+
   gw_csr #(
     .NumPorts   (NumPorts),
     .NumContexts(NumContexts),
-    .Levels     (Levels)
+    .Levels     (Levels),
+    .RangeEntries(NumRanges)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -145,7 +155,22 @@ module tb_csr #(
       cache_hit: walk_event_i[1],
       pte_read:  walk_event_i[0]
     }),
+    .l2_event_i,
+    .range_we_o   (range_we),
+    .range_idx_o  (range_idx),
+    .range_o      (range_wdata),
+    .ranges_i     (ranges_q),
     .irq_o
   );
+
+  // Entries as gw_range_tlb keeps them; those that the bench drops are no longer valid.
+  assign ranges_o = ranges_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ranges_q <= '0;
+    else begin
+      for (int unsigned i = 0; i < NumRanges; i++) if (range_drop_i[i]) ranges_q[i].valid <= 1'b0;
+      if (range_we) ranges_q[range_idx] <= range_wdata;
+    end
+  end
 
 endmodule

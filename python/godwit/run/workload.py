@@ -225,7 +225,7 @@ def cost_figures(
     ) -> Figure:
         return Figure(name, label, unit, kind, of(translated), of(physical), show)
 
-    walker = translated.counters["walker"]
+    walker, l2 = translated.counters["walker"], translated.counters["l2"]
     hits, misses = translated.channel("hits"), translated.channel("misses")
     mean = walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
     return [
@@ -239,6 +239,9 @@ def cost_figures(
         ),
         whole("l1_hits", "L1 TLB hits", "accesses", hits),
         whole("l1_misses", "L1 TLB misses", "accesses", misses),
+        whole("l2_hits", "L2 TLB hits", "accesses", l2["hits"]),
+        whole("range_hits", "range TLB hits", "accesses", l2["range_hits"]),
+        whole("l2_misses", "L2 and range TLB misses", "accesses", l2["misses"]),
         whole("walks", "page-table walks", "walks", walker["walks"]),
         whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean),
         whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", walker["latency_max"]),

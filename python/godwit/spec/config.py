@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from godwit.errors import InputError, nearest
@@ -42,6 +51,25 @@ def _size(value: Any) -> Any:
 
 
 Size = Annotated[int, BeforeValidator(_size)]
+
+
+@dataclass(frozen=True)
+class Legal:
+    """Legal values of a field in words, where its bounds do not say all."""
+
+    text: str
+
+
+def _power_of_two(value: int) -> int:
+    if value < 0 or value & (value - 1):
+        raise ValueError("must be a power of two")
+    return value
+
+
+def _sets(value: int) -> int:
+    if value == 1:
+        raise ValueError("must be 0 (no L2 TLB) or a power of two from 2 on")
+    return _power_of_two(value)
 
 
 class Section(BaseModel):
@@ -96,6 +124,41 @@ class Translator(Section):
         ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
     )
     outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
+
+
+L2_POLICIES = ("partition", "rehash", "hashed")
+"""In the order of gw_pkg::l2_policy_e."""
+
+
+class L2(Section):
+    """The second-level TLB (gw_l2_tlb), shared by all ports: pages of all sizes in one array. Absent: none."""
+
+    sets: Annotated[int, AfterValidator(_sets), Legal("0, or a power of two from 2 to 65536")] = Field(
+        default=0, ge=0, le=65536, description="sets; 0 = no L2 TLB"
+    )
+    ways: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
+        default=4, ge=1, le=16, description="entries of a set"
+    )
+    policy: Literal["partition", "rehash", "hashed"] = Field(
+        default="hashed",
+        description="how a page finds its set: `partition`: low four bits of the page number ignored, as Svnapot pages need; "
+        "`rehash`: low bits in units of each page size; `hashed`: all bits of that, folded",
+    )
+    clusters: bool = Field(
+        default=True, description="an entry covers up to 16 neighbouring pages whose frames lie in a row"
+    )
+    fill_entries: int = Field(
+        default=64, ge=1, le=1024, description="answers of the walker that wait to be kept; more are not kept"
+    )
+    miss_entries: int = Field(
+        default=32, ge=4, le=256, description="misses that wait for the walker while hits pass them"
+    )
+
+
+class Range(Section):
+    """The range TLB (gw_range_tlb), beside the L2 TLB: whole buffers of any length. Absent: none."""
+
+    entries: int = Field(default=0, ge=0, le=16, description="buffers it can hold; 0 = no range TLB")
 
 
 class Walker(Section):
@@ -245,6 +308,8 @@ class Config(Section):
     card: Card
     axi: Axi
     translator: Translator
+    l2: L2 = L2()
+    range: Range = Range()
     walker: Walker
     contexts: Contexts
     memory: Memory

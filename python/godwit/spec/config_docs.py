@@ -35,6 +35,9 @@ def legal(field: FieldInfo) -> str:
         return "true or false"
     if get_origin(field.annotation) is Literal:
         return " or ".join(f"{value}" for value in get_args(field.annotation))
+    for constraint in field.metadata:
+        if isinstance(constraint, config.Legal):
+            return constraint.text
     bounds = {}
     for constraint in field.metadata:
         for name in ("ge", "gt", "le", "multiple_of", "pattern"):

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from godwit.spec import layout, registers
-from godwit.spec.config import Config
+from godwit.spec.config import L2_POLICIES, Config
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -35,6 +35,13 @@ def config_package(config: Config) -> str:
         "L1Entries": (config.translator.l1_entries, "translations kept by the L1 TLB of a port"),
         "MissEntries": (config.translator.miss_entries, "addresses waiting for a translation, a channel"),
         "Outstanding": (config.translator.outstanding, "bursts in flight, a channel"),
+        "L2Sets": (config.l2.sets, "sets of the L2 TLB, 0 = none"),
+        "L2Ways": (config.l2.ways, "entries of a set"),
+        "L2Policy": (L2_POLICIES.index(config.l2.policy), f"gw_pkg::l2_policy_e: {config.l2.policy}"),
+        "L2Clusters": (int(config.l2.clusters), "entries cover clusters of pages"),
+        "L2FillEntries": (config.l2.fill_entries, "answers that wait to be kept"),
+        "L2MissEntries": (config.l2.miss_entries, "misses that wait for the walker"),
+        "RangeEntries": (config.range.entries, "entries of the range TLB"),
         "Levels": (config.walker.levels, "levels of the page tables at most"),
         "WalkRequests": (config.walker.requests, "walks in flight"),
         "WalkLines": (config.walker.lines, "page-table lines fetched or kept"),

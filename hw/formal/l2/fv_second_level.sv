@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_second_level around its L2 TLB (which a stand-in replaces: a request with an odd context hits): no request
+// is lost, doubled or answered for another; a hit never asks the walker, a miss asks it once, unchanged; hits take 3 cycles
+// while the walker is silent; an answer given after an invalidation to a request taken before it is not cacheable.
+// Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 12 cycles.
+module fv_second_level #(
+  parameter bit Responsive = 1'b0
+) (
+  input logic               clk_i,
+  input logic               rst_ni,
+  input logic               req_valid_i,
+  input gw_pkg::xlate_req_t req_i,
+  input logic               walk_ready_i,
+  input logic               walk_rsp_valid_i,
+  input gw_pkg::xlate_rsp_t walk_rsp_i,
+  input logic               inval_valid_i,
+  input gw_pkg::inval_t     inval_i
+);
+
+  import gw_pkg::*;
+
+  localparam int unsigned MaxWait = 12;
+
+  logic       req_ready, rsp_valid, walk_valid, busy;
+  xlate_rsp_t rsp;
+  xlate_req_t walk_req;
+  l2_event_t  happened;
+  range_t     ranges;
+
+  gw_second_level #(
+    .Sets        (2),
+    .Ways        (1),
+    .MissDepth   (4),
+    .RangeEntries(0)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .req_valid_i,
+    .req_ready_o     (req_ready),
+    .req_i,
+    .rsp_valid_o     (rsp_valid),
+    .rsp_o           (rsp),
+    .walk_req_valid_o(walk_valid),
+    .walk_req_ready_i(walk_ready_i),
+    .walk_req_o      (walk_req),
+    .walk_rsp_valid_i,
+    .walk_rsp_i,
+    .range_we_i      (1'b0),
+    .range_idx_i     (1'b0),
+    .range_i         ('0),
+    .ranges_o        (ranges),
+    .inval_valid_i,
+    .inval_i,
+    .inval_busy_o    (busy),
+    .event_o         (happened)
+  );
+
+  logic past_valid_q = 1'b0;
+  always_ff @(posedge clk_i) past_valid_q <= 1'b1;
+  always_comb assume (rst_ni == past_valid_q);
+
+  // One request, whichever: a register that keeps what it was.
+  xlate_req_t mine_q;
+  always_ff @(posedge clk_i) mine_q <= mine_q;
+
+  function automatic logic is_mine(src_t src, tag_t tag);
+    return {src, tag} == {mine_q.src, mine_q.tag};
+  endfunction
+
+  logic take, asked, answered, walk_answered;
+  assign take = req_valid_i && req_ready && is_mine(req_i.src, req_i.tag);
+  assign asked = walk_valid && walk_ready_i && is_mine(walk_req.src, walk_req.tag);
+  assign answered = rsp_valid && is_mine(rsp.src, rsp.tag);
+  assign walk_answered = walk_rsp_valid_i && is_mine(walk_rsp_i.src, walk_rsp_i.tag);
+
+  // flying: taken, not answered. walking: the walker has it. late: a pulse came since.
+  logic flying_q, walking_q, late_q, waits_q, quiet_q;
+  xlate_req_t req_q;
+  logic [3:0] age_q;
+  always_ff @(posedge clk_i) begin
+    flying_q <= rst_ni && (take || (flying_q && !answered));
+    walking_q <= rst_ni && (asked || (walking_q && !walk_answered));
+    late_q <= !take && (late_q || inval_valid_i);
+    age_q <= take ? 4'd1 : (age_q == '1) ? age_q : age_q + 1'b1;
+    // No answer of the walker since the request, and none before that hits could wait for.
+    quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hit_usage == '0);
+    waits_q <= rst_ni && req_valid_i && !req_ready;
+    req_q <= req_i;
+  end
+
+  always_comb begin
+    if (waits_q) assume (req_valid_i && req_i == req_q);
+    // A translator waits for the answer before it uses a tag again; what `mine` asks for is fixed.
+    if (req_valid_i && is_mine(req_i.src, req_i.tag)) assume (req_i == mine_q && !flying_q);
+    if (walk_answered) assume (walking_q && walk_rsp_i.ctx == mine_q.ctx && walk_rsp_i.vpn == mine_q.vpn);
+    // The walker's word for requests taken before a pulse; the second level changes nothing in it.
+    if (Responsive) begin
+      assume (walk_ready_i);
+      if (walking_q) assume (walk_answered);
+      // At most every other cycle for others: answers go before hits.
+      if (!walk_answered) assume (!walk_rsp_valid_i || !walking_q);
+    end
+  end
+
+  // Other answers of the walker come at most every other cycle when it is to be responsive.
+  logic other_q;
+  always_ff @(posedge clk_i) other_q <= walk_rsp_valid_i;
+  always_comb begin
+    if (Responsive && other_q && !walk_answered) assume (!walk_rsp_valid_i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (answered) begin
+        AnswerWasAsked_A : assert (flying_q);
+        AnswerIsItsOwn_A : assert (rsp.ctx == mine_q.ctx && rsp.vpn == mine_q.vpn);
+        // The walker's own answer if it was a miss, the L2's if it was a hit.
+        RightAnswer_A : assert (mine_q.ctx[0] ? !walk_answered && rsp.ppn == ppn_t'(mine_q.vpn) && !rsp.fault
+                                              : walk_answered && rsp == walk_rsp_i);
+        if (mine_q.ctx[0]) HitNotStale_A : assert (rsp.cacheable == !(late_q || inval_valid_i));
+      end
+      if (asked) MissAsksOnce_A : assert (flying_q && !walking_q && !mine_q.ctx[0] && walk_req == mine_q);
+      if (flying_q && age_q == 4'd2 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
+        HitTakesThree_A : assert (answered);
+      end
+      if (flying_q && !mine_q.ctx[0] && !walking_q) begin
+        MissIsOffered_A : assert (walk_valid);
+      end
+      if (Responsive) NobodyWaits_A : assert (!flying_q || age_q <= 4'(MaxWait));
+      HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 4'd4);
+      StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 4'd4);
+      Miss_C : cover (answered && !mine_q.ctx[0]);
+    end
+  end
+
+endmodule

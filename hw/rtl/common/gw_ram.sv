@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Memory with one write port and one read port that infers block RAM.
+//
+// Contract
+// - A read (`re_i`) in cycle t has its word at the output from t+1 until the next read; a write of the same cycle to the same
+//   address is not seen yet.
+// - Nothing is reset: what was never written is unknown.
+module gw_ram #(
+  /// Bits of a word.
+  parameter int unsigned Width = 64,
+  /// Words, >= 2.
+  parameter int unsigned Depth = 256,
+  /// Derived.
+  localparam int unsigned AddrWidth = $clog2(Depth)
+) (
+  input  logic                 clk_i,
+  input  logic                 we_i,
+  input  logic [AddrWidth-1:0] waddr_i,
+  input  logic [Width-1:0]     wdata_i,
+  input  logic                 re_i,
+  input  logic [AddrWidth-1:0] raddr_i,
+  output logic [Width-1:0]     rdata_o
+);
+
+  if (Depth < 2) begin : gen_bad_depth
+    $fatal(1, "gw_ram: Depth must be at least 2");
+  end
+
+  logic [Width-1:0] mem[Depth];
+  logic [Width-1:0] rdata_q;
+
+  always_ff @(posedge clk_i) begin
+    if (we_i) mem[waddr_i] <= wdata_i;
+    if (re_i) rdata_q <= mem[raddr_i];
+  end
+
+  assign rdata_o = rdata_q;
+
+endmodule

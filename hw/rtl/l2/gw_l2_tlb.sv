@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Second-level TLB: set-associative, in block RAM, pages of all sizes in one array.
+//
+//   t      lookup_i: one set of each size is read
+//   t + 1  tags compared, `hit_o`; the frame of the entry that matches is read
+//   t + 2  the translation is at the output
+//
+// Contract
+// - A lookup a cycle, for any mixture of page sizes, also while entries are filled and invalidations sweep. Never waits.
+// - A lookup that an entry does not allow (write to a page that may only be read) is a miss.
+// - If several sizes translate a page (only while the host changes a mapping and has not invalidated yet), the smallest wins.
+// - Answers of the walker are kept as gw_l2_fill says, which may drop any of them.
+// - Invalidation pulse in cycle t: no lookup with its `lookup_vpn_i` in t or later uses what it drops; `busy_o` from t+1
+//   until that is cleared from the memories as well (2 cycles a set at most, 1 without fills). Other lookups hit meanwhile.
+// - After reset everything misses until the first sweep is over, which `inval_busy_o` does not show.
+`include "gw_assert.svh"
+
+module gw_l2_tlb #(
+  /// Sets, a power of two, 2 to 65536.
+  parameter int unsigned Sets = 256,
+  /// Ways, a power of two, 1 to 16.
+  parameter int unsigned Ways = 4,
+  parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
+  /// Entries hold the pages of a cluster that the walker found in a row; 0: single pages and whole clusters only.
+  parameter bit Clusters = 1'b1,
+  /// Answers that wait to be kept, 1 to 1024.
+  parameter int unsigned FillDepth = 64
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  // Lookup, first cycle
+  input  logic                lookup_i,
+  input  gw_pkg::vpn_t        lookup_vpn_i,
+  // Second cycle
+  input  logic                req_valid_i,
+  input  gw_pkg::vpn_t        vpn_i,
+  input  gw_pkg::ctx_id_t     ctx_i,
+  input  logic                write_i,
+  output logic                hit_o,
+  // Third cycle; {src, tag, ctx, vpn, cacheable} are not this module's.
+  output gw_pkg::ppn_t        ppn_o,
+  output gw_pkg::page_order_t order_o,
+  output gw_pkg::cluster_t    cluster_o,
+  output gw_pkg::perm_t       perm_o,
+  output logic                is_global_o,
+  // Answers of the walker
+  input  logic                rsp_valid_i,
+  input  gw_pkg::xlate_rsp_t  rsp_i,
+  // Invalidation
+  input  logic                inval_valid_i,
+  input  gw_pkg::inval_t      inval_i,
+  output logic                inval_busy_o,
+  /// All but miss and range_hit.
+  output gw_pkg::l2_event_t   event_o
+);
+
+  import gw_pkg::*;
+
+  if (Sets < 2 || Sets > 65536 || 2 ** $clog2(Sets) != Sets) begin : gen_bad_sets
+    $fatal(1, "gw_l2_tlb: Sets must be a power of two, 2 to 65536");
+  end
+  if (Ways < 1 || Ways > 16 || 2 ** $clog2(Ways) != Ways) begin : gen_bad_ways
+    $fatal(1, "gw_l2_tlb: Ways must be a power of two, 1 to 16");
+  end
+  if (FillDepth < 1 || FillDepth > 1024) begin : gen_bad_fill_depth
+    $fatal(1, "gw_l2_tlb: FillDepth must be 1 to 1024");
+  end
+  if (Policy > L2Hashed) begin : gen_bad_policy
+    $fatal(1, "gw_l2_tlb: Policy must be L2Partition, L2Rehash or L2Hashed");
+  end
+
+  localparam int unsigned SetWidth = $clog2(Sets);
+  localparam int unsigned WayWidth = (Ways > 1) ? $clog2(Ways) : 1;
+  typedef logic [SetWidth-1:0] set_t;
+  typedef logic [WayWidth-1:0] way_t;
+
+  // First cycle.
+  set_t [L2Sizes-1:0] set, set_q;
+  gw_l2_index #(
+    .Sets  (Sets),
+    .Policy(Policy)
+  ) u_index (
+    .vpn_i(lookup_vpn_i),
+    .set_o(set)
+  );
+  always_ff @(posedge clk_i) set_q <= set;
+
+  // Second cycle.
+  l2_tag_t [L2Sizes-1:0][Ways-1:0] tags;
+  logic [L2Sizes-1:0][Ways-1:0] match;
+  logic [L2Sizes-1:0] blocked;
+  logic blocked_global;
+  for (genvar s = 0; s < L2Sizes; s++) begin : gen_match
+    gw_l2_match #(
+      .Ways(Ways),
+      .Size(l2_size_e'(s))
+    ) u_match (
+      .clk_i,
+      .rst_ni,
+      .valid_i         (req_valid_i),
+      .vpn_i           (vpn_i),
+      .ctx_i           (ctx_i),
+      .write_i         (write_i),
+      .tags_i          (tags[s]),
+      .blocked_i       (blocked[s]),
+      .blocked_global_i(blocked_global),
+      .match_o         (match[s])
+    );
+  end
+
+  l2_tag_t hit_tag;
+  set_t    hit_set;
+  way_t    hit_way;
+  always_comb begin
+    hit_tag = '0;
+    hit_set = set_q[0];
+    hit_way = '0;
+    for (int s = L2Sizes - 1; s >= 0; s--) begin
+      if (match[s] != '0) begin
+        hit_tag = '0;
+        hit_set = set_q[s];
+        hit_way = '0;
+        for (int unsigned w = 0; w < Ways; w++) begin
+          if (match[s][w]) begin
+            hit_tag |= tags[s][w];
+            hit_way |= way_t'(w);
+          end
+        end
+      end
+    end
+  end
+  assign hit_o = match != '0;
+
+  // Third cycle.
+  logic    touch_q;
+  set_t    touch_set_q;
+  way_t    touch_way_q;
+  l2_tag_t tag_q;
+  vpn_t    vpn_q;
+  ppn_t    base;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) touch_q <= 1'b0;
+    else touch_q <= hit_o;
+  end
+  always_ff @(posedge clk_i) begin
+    touch_set_q <= hit_set;
+    touch_way_q <= hit_way;
+    tag_q <= hit_tag;
+    vpn_q <= vpn_i;
+  end
+
+  gw_l2_answer u_answer (
+    .tag_i      (tag_q),
+    .base_i     (base),
+    .vpn_i      (vpn_q),
+    .ppn_o,
+    .order_o,
+    .cluster_o,
+    .perm_o,
+    .is_global_o
+  );
+
+  // Maintenance.
+  logic sweep_valid, sweep_take, first_sweep, fill_touch, m_re, ppn_we;
+  logic [Ways-1:0] sweep_drop, we;
+  set_t sweep_set, m_set, wset;
+  way_t m_ppn_way, ppn_wway, fill_way, victim;
+  l2_tag_t [Ways-1:0] m_tags, wtags;
+  ppn_t m_ppn, ppn_wdata;
+  l2_event_t fill_event;
+
+  gw_l2_store #(
+    .Sets(Sets),
+    .Ways(Ways)
+  ) u_store (
+    .clk_i,
+    .rst_ni,
+    .re_i       (lookup_i),
+    .set_i      (set),
+    .tags_o     (tags),
+    .ppn_re_i   (hit_o),
+    .ppn_set_i  (hit_set),
+    .ppn_way_i  (hit_way),
+    .ppn_o      (base),
+    .m_re_i     (m_re),
+    .m_set_i    (m_set),
+    .m_tags_o   (m_tags),
+    .m_ppn_set_i(wset),
+    .m_ppn_way_i(m_ppn_way),
+    .m_ppn_o    (m_ppn),
+    .we_i       (we),
+    .wset_i     (wset),
+    .wtags_i    (wtags),
+    .ppn_we_i   (ppn_we),
+    .ppn_wway_i (ppn_wway),
+    .ppn_wdata_i(ppn_wdata)
+  );
+
+  gw_l2_inval #(
+    .Sets(Sets),
+    .Ways(Ways)
+  ) u_inval (
+    .clk_i,
+    .rst_ni,
+    .inval_valid_i,
+    .inval_i,
+    .busy_o          (inval_busy_o),
+    .vpn_i           (vpn_i),
+    .ctx_i           (ctx_i),
+    .blocked_o       (blocked),
+    .blocked_global_o(blocked_global),
+    .sweep_valid_o   (sweep_valid),
+    .sweep_take_i    (sweep_take),
+    .sweep_set_o     (sweep_set),
+    .tags_i          (m_tags),
+    .drop_o          (sweep_drop),
+    .first_o         (first_sweep)
+  );
+
+  gw_l2_fill #(
+    .Sets    (Sets),
+    .Ways    (Ways),
+    .Policy  (Policy),
+    .Clusters(Clusters),
+    .Depth   (FillDepth)
+  ) u_fill (
+    .clk_i,
+    .rst_ni,
+    .rsp_valid_i,
+    .rsp_i,
+    .inval_valid_i,
+    .sweep_valid_i(sweep_valid),
+    .sweep_take_o (sweep_take),
+    .sweep_set_i  (sweep_set),
+    .sweep_drop_i (sweep_drop),
+    .re_o         (m_re),
+    .set_o        (m_set),
+    .tags_i       (m_tags),
+    .ppn_way_o    (m_ppn_way),
+    .ppn_i        (m_ppn),
+    .we_o         (we),
+    .wset_o       (wset),
+    .wtags_o      (wtags),
+    .ppn_we_o     (ppn_we),
+    .ppn_wway_o   (ppn_wway),
+    .ppn_wdata_o  (ppn_wdata),
+    .victim_i     (victim),
+    .touch_o      (fill_touch),
+    .touch_way_o  (fill_way),
+    .event_o      (fill_event)
+  );
+
+  // A use in the cycle of a fill is not marked: the entry filled would be the next to go otherwise.
+  gw_l2_plru #(
+    .Sets(Sets),
+    .Ways(Ways)
+  ) u_plru (
+    .clk_i,
+    .touch_i    (fill_touch || touch_q),
+    .touch_set_i(fill_touch ? wset : touch_set_q),
+    .touch_way_i(fill_touch ? fill_way : touch_way_q),
+    .set_i      (wset),
+    .victim_o   (victim)
+  );
+
+  always_comb begin
+    event_o = fill_event;
+    event_o.hit = hit_o;
+    if (first_sweep) event_o.invalidated = '0;
+  end
+
+  `GW_COVER(HitWhileSweeping_C, hit_o && inval_busy_o)
+
+endmodule

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Second level of translation, between the translators and the walker: L2 TLB and range TLB side by side, looked up together.
+//
+//   t      request taken, sets read
+//   t + 1  compared; miss: offered to the walker
+//   t + 2  hit: answered
+//
+// Contract
+// - Every request gets exactly one answer, its own or the walker's; answers are never held up by the receiver.
+// - Latency of a hit: 3 cycles, both ends included, if the walker does not answer in that cycle; a miss reaches the walker
+//   in the second cycle, if no earlier miss waits.
+// - Throughput: one request a cycle. Answers of the walker go first; hits that give way wait in a queue of HitDepth.
+//   Requests are taken as long as MissDepth covers the misses that wait for the walker; hits pass them.
+// - The range TLB's answer is used when both have one. A hit needs no walk; it never makes an access fail: what an entry
+//   does not allow is a miss.
+// - Invalidation pulse in t: requests taken in t or later use nothing that it drops. Those taken before may, and are then
+//   answered as not cacheable. Misses that wait are looked up by the walker after the pulse.
+// - Sets = 0: no L2 TLB; RangeEntries = 0: no range TLB; both 0: wires.
+`include "gw_assert.svh"
+
+module gw_second_level #(
+  /// Sets of the L2 TLB: 0, or a power of two, 2 to 65536.
+  parameter int unsigned Sets = 256,
+  /// Ways, a power of two, 1 to 16.
+  parameter int unsigned Ways = 4,
+  parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
+  parameter bit Clusters = 1'b1,
+  /// Answers of the walker that wait to be kept, 1 to 1024.
+  parameter int unsigned FillDepth = 64,
+  /// Misses that wait for the walker, 4 to 256.
+  parameter int unsigned MissDepth = 32,
+  /// Entries of the range TLB, 0 to 16.
+  parameter int unsigned RangeEntries = 8,
+  /// Derived.
+  localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
+  localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  // Translators
+  input  logic                            req_valid_i,
+  output logic                            req_ready_o,
+  input  gw_pkg::xlate_req_t              req_i,
+  output logic                            rsp_valid_o,
+  output gw_pkg::xlate_rsp_t              rsp_o,
+  // Walker
+  output logic                            walk_req_valid_o,
+  input  logic                            walk_req_ready_i,
+  output gw_pkg::xlate_req_t              walk_req_o,
+  input  logic                            walk_rsp_valid_i,
+  input  gw_pkg::xlate_rsp_t              walk_rsp_i,
+  // Host: range TLB
+  input  logic                            range_we_i,
+  input  logic           [RangeWidth-1:0] range_idx_i,
+  input  gw_pkg::range_t                  range_i,
+  output gw_pkg::range_t [NumRanges-1:0]  ranges_o,
+  // Invalidation
+  input  logic                            inval_valid_i,
+  input  gw_pkg::inval_t                  inval_i,
+  output logic                            inval_busy_o,
+  output gw_pkg::l2_event_t               event_o
+);
+
+  import gw_pkg::*;
+
+  if (MissDepth < 4 || MissDepth > 256) begin : gen_bad_miss_depth
+    $fatal(1, "gw_second_level: MissDepth must be 4 to 256");
+  end
+  if (RangeEntries > 16) begin : gen_bad_range_entries
+    $fatal(1, "gw_second_level: RangeEntries must be 0 to 16");
+  end
+
+  if (Sets == 0 && RangeEntries == 0) begin : gen_wires
+    assign walk_req_valid_o = req_valid_i;
+    assign req_ready_o = walk_req_ready_i;
+    assign walk_req_o = req_i;
+    assign rsp_valid_o = walk_rsp_valid_i;
+    assign rsp_o = walk_rsp_i;
+    assign ranges_o = '0;
+    assign inval_busy_o = 1'b0;
+    assign event_o = '0;
+    logic unused;
+    assign unused = ^{clk_i, rst_ni, range_we_i, range_idx_i, range_i, inval_valid_i, inval_i};
+  end else begin : gen_lookup
+    localparam int unsigned HitDepth = 4;
+    localparam int unsigned HitWidth = $clog2(HitDepth + 1);
+    localparam int unsigned MissWidth = $clog2(MissDepth + 1);
+
+    // First and second cycle.
+    logic accept, valid_q, hit, l2_hit, range_hit;
+    xlate_req_t req_q;
+    assign accept = req_valid_i && req_ready_o;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid_q <= 1'b0;
+      else valid_q <= accept;
+    end
+    always_ff @(posedge clk_i) req_q <= req_i;
+    assign hit = l2_hit || range_hit;
+
+    // Third cycle.
+    logic hit_q, from_range_q, fresh_q;
+    xlate_req_t done_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        hit_q <= 1'b0;
+      end else begin
+        hit_q <= hit;
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      done_q <= req_q;
+      from_range_q <= range_hit;
+      fresh_q <= !inval_valid_i;
+    end
+
+    ppn_t l2_ppn, range_ppn;
+    page_order_t l2_order, range_order;
+    cluster_t l2_cluster;
+    perm_t l2_perm, range_perm;
+    logic l2_global;
+    xlate_rsp_t found;
+    assign found = '{
+        src: done_q.src,
+        tag: done_q.tag,
+        ctx: done_q.ctx,
+        vpn: done_q.vpn,
+        ppn: from_range_q ? range_ppn : l2_ppn,
+        order: from_range_q ? range_order : l2_order,
+        cluster: from_range_q ? cluster_t'(1) << done_q.vpn[ClusterShift-1:0] : l2_cluster,
+        perm: from_range_q ? range_perm : l2_perm,
+        is_global: !from_range_q && l2_global,
+        cacheable: fresh_q && !inval_valid_i,
+        fault: 1'b0,
+        cause: '0
+    };
+
+    // Answers: the walker's go first.
+    xlate_rsp_t answer;
+    logic answer_valid, hit_room;
+    logic [HitWidth-1:0] hit_usage, stale_q;
+    gw_fifo #(
+      .T          (xlate_rsp_t),
+      .Depth      (HitDepth),
+      .PassThrough(1'b1)
+    ) u_hits (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i (hit_q),
+      .in_ready_o (hit_room),
+      .in_data_i  (found),
+      .out_valid_o(answer_valid),
+      .out_ready_i(!walk_rsp_valid_i),
+      .out_data_o (answer),
+      .usage_o    (hit_usage)
+    );
+
+    // Hits that waited when an invalidation came, at the head of the queue.
+    logic leaves;
+    assign leaves = hit_usage != '0 && !walk_rsp_valid_i;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) stale_q <= '0;
+      else if (inval_valid_i) stale_q <= hit_usage - HitWidth'(leaves);
+      else if (leaves && stale_q != '0) stale_q <= stale_q - 1'b1;
+    end
+
+    assign rsp_valid_o = walk_rsp_valid_i || answer_valid;
+    always_comb begin
+      rsp_o = walk_rsp_i;
+      if (!walk_rsp_valid_i) begin
+        rsp_o = answer;
+        rsp_o.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
+      end
+    end
+
+    // Misses. Only `valid` comes late in the cycle: the request itself is registered.
+    logic miss, miss_room;
+    assign miss = valid_q && !hit;
+    logic [MissWidth-1:0] miss_usage;
+    gw_fifo #(
+      .T          (xlate_req_t),
+      .Depth      (MissDepth),
+      .PassThrough(1'b1)
+    ) u_misses (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i (miss),
+      .in_ready_o (miss_room),
+      .in_data_i  (req_q),
+      .out_valid_o(walk_req_valid_o),
+      .out_ready_i(walk_req_ready_i),
+      .out_data_o (walk_req_o),
+      .usage_o    (miss_usage)
+    );
+
+    // What is under way may all become hits, or all misses.
+    logic [1:0] hits_coming;
+    assign hits_coming = 2'(valid_q) + 2'(hit_q);
+    assign req_ready_o = 32'(hit_usage) + 32'(hits_coming) < HitDepth && 32'(miss_usage) + 32'(valid_q) < MissDepth;
+
+    logic l2_busy;
+    assign inval_busy_o = l2_busy || stale_q != '0 || (hit_q && !fresh_q);
+
+    l2_event_t l2_event;
+    if (Sets != 0) begin : gen_l2
+      gw_l2_tlb #(
+        .Sets     (Sets),
+        .Ways     (Ways),
+        .Policy   (Policy),
+        .Clusters (Clusters),
+        .FillDepth(FillDepth)
+      ) u_l2_tlb (
+        .clk_i,
+        .rst_ni,
+        .lookup_i    (req_valid_i),
+        .lookup_vpn_i(req_i.vpn),
+        .req_valid_i (valid_q),
+        .vpn_i       (req_q.vpn),
+        .ctx_i       (req_q.ctx),
+        .write_i     (req_q.write),
+        .hit_o       (l2_hit),
+        .ppn_o       (l2_ppn),
+        .order_o     (l2_order),
+        .cluster_o   (l2_cluster),
+        .perm_o      (l2_perm),
+        .is_global_o (l2_global),
+        .rsp_valid_i (walk_rsp_valid_i),
+        .rsp_i       (walk_rsp_i),
+        .inval_valid_i,
+        .inval_i,
+        .inval_busy_o(l2_busy),
+        .event_o     (l2_event)
+      );
+    end else begin : gen_no_l2
+      assign l2_hit = 1'b0;
+      assign {l2_ppn, l2_order, l2_cluster, l2_perm, l2_global} = '0;
+      assign l2_busy = 1'b0;
+      assign l2_event = '0;
+    end
+
+    if (RangeEntries != 0) begin : gen_range
+      gw_range_tlb #(
+        .Entries(RangeEntries)
+      ) u_range_tlb (
+        .clk_i,
+        .rst_ni,
+        .req_valid_i(valid_q),
+        .vpn_i      (req_q.vpn),
+        .ctx_i      (req_q.ctx),
+        .write_i    (req_q.write),
+        .hit_o      (range_hit),
+        .ppn_o      (range_ppn),
+        .order_o    (range_order),
+        .perm_o     (range_perm),
+        .we_i       (range_we_i),
+        .widx_i     (range_idx_i),
+        .wdata_i    (range_i),
+        .entries_o  (ranges_o),
+        .inval_valid_i,
+        .inval_i
+      );
+    end else begin : gen_no_range
+      assign range_hit = 1'b0;
+      assign {range_ppn, range_order, range_perm} = '0;
+      assign ranges_o = '0;
+      logic unused;
+      assign unused = ^{range_we_i, range_idx_i, range_i};
+    end
+
+    always_comb begin
+      event_o = l2_event;
+      event_o.hit = l2_hit && !range_hit;
+      event_o.range_hit = range_hit;
+      event_o.miss = miss;
+    end
+
+    logic unused;
+    assign unused = done_q.write;
+
+    `GW_INVARIANT(HitRoom_A, hit_room || !hit_q)
+    `GW_INVARIANT(MissRoom_A, miss_room || !miss)
+    `GW_ASSERT(MissStable_A, walk_req_valid_o && !walk_req_ready_i |=> walk_req_valid_o && $stable(walk_req_o))
+    `GW_COVER(HitGivesWay_C, hit_q && walk_rsp_valid_i)
+    `GW_COVER(HitPassesMisses_C, hit_q && 32'(miss_usage) > 1)
+    `GW_COVER(StaleHit_C, stale_q != '0)
+  end
+
+  `GW_ASSERT(RequestStable_A, req_valid_i && !req_ready_o |=> req_valid_i && $stable(req_i))
+
+endmodule
