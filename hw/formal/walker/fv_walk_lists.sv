@@ -16,6 +16,9 @@ module fv_walk_lists #(
   input logic append_alloc_i,
   input logic [ListWidth-1:0] append_list_i,
   input logic [IdWidth-1:0] append_id_i,
+  // A line is fetched that nobody waits for.
+  input logic prefetch_i,
+  input logic [SlotWidth-1:0] prefetch_slot_i,
   input logic ret_i,
   input logic [SlotWidth-1:0] ret_slot_i
 );
@@ -49,7 +52,7 @@ module fv_walk_lists #(
   logic past_valid_q = 1'b0;
   logic [Requests-1:0] listed_q, sel_mask, append_mask;
   logic [Requests-1:0][ListWidth-1:0] list_q;
-  logic [Lines-1:0] fetching_q, ret_mask, alloc_mask;
+  logic [Lines-1:0] fetching_q, ret_mask, alloc_mask, prefetch_mask;
   // A line is there from the cycle in which it comes.
   logic [Requests-1:0] due;
   // Lists with a due waiter that was already due a cycle ago; a fresh one may need a cycle to be seen.
@@ -75,13 +78,14 @@ module fv_walk_lists #(
   for (genvar s = 0; s < Lines; s++) begin : gen_slot
     assign ret_mask[s] = ret_i && ret_slot_i == SlotWidth'(s);
     assign alloc_mask[s] = append_i && append_alloc_i && append_list_i == ListWidth'(s);
+    assign prefetch_mask[s] = prefetch_i && prefetch_slot_i == SlotWidth'(s);
     // Only an idle slot is given to another line.
-    always_comb if (alloc_mask[s]) assume (!fetching_q[s] && !pending[s]);
+    always_comb if (alloc_mask[s] || prefetch_mask[s]) assume (!fetching_q[s] && !pending[s]);
   end
 
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
-    fetching_q <= rst_ni ? (fetching_q & ~ret_mask) | alloc_mask : '0;
+    fetching_q <= rst_ni ? (fetching_q & ~ret_mask) | alloc_mask | prefetch_mask : '0;
     any_due_q <= rst_ni && (due & ~sel_mask) != '0;
   end
 
@@ -90,6 +94,7 @@ module fv_walk_lists #(
     assume (append_list_i <= NoLine && 32'(append_id_i) < Requests);
     if (append_i) assume ((listed_q & append_mask) == '0);
     if (append_alloc_i) assume (append_list_i != NoLine);
+    if (prefetch_i) assume (!append_i && 32'(prefetch_slot_i) < Lines);
     if (ret_i) assume ((fetching_q & ret_mask) != '0);
   end
 
@@ -97,7 +102,8 @@ module fv_walk_lists #(
     if (rst_ni) begin
       SelectedIsKnown_A : assert (!sel_valid || sel_mask != '0);
       NoPause_A : assert (!any_due_q || sel_valid);
-      SelectedAtOnce_A : assert (!ret_i || sel_valid);
+      SelectedAtOnce_A : assert (!ret_i || sel_valid || (pending & ret_mask) == '0);
+      NobodyWaited_C : cover (ret_i && (pending & ret_mask) == '0);
     end
   end
 

@@ -233,6 +233,9 @@ package gw_pkg;
     logic        line_hit;      // a step was served by a line kept from an earlier fetch
     logic        cache_hit;     // the walk cache skipped at least one level
     logic        pte_read;      // 64-byte line read sent to memory
+    logic        prefetch;      // a read begun that no walk asked for
+    logic        prefetch_used;     // ... its line used for the first time
+    logic        prefetch_useless;  // ... its line replaced before that
   } walk_event_t;
 
   // Event pulses of the second level.

@@ -4,9 +4,11 @@
 // being fetched or kept; the data is gw_walk_decode's.
 //
 // Contract
-// - Lookup: combinational. `hit_o`: a slot has this line, kept or (`hit_fetching_o`) on its way.
+// - Lookup: combinational; without `lookup_i` nothing hits. `hit_o`: a slot has this line, kept or (`hit_fetching_o`) on its way.
 // - `alloc_i` gives the offered slot (`victim_o`, when `victim_valid_o`) to the line looked up and begins its fetch; after it
 //   another slot is on offer in the next cycle, if there was one.
+// - `alloc_prefetch_i` says that nobody waits for the line. It may come only while `spare_o` is high: then there is another
+//   slot on offer in the next cycle, unless a waiter comes for that slot's line in this one.
 // - A slot is never replaced while its line is on its way or waiters want it (`pending_i`).
 // - `ret_i`: the line has come; one with an error is not kept. `drop_i`: the line is not kept any longer; `alloc_i` of the
 //   same slot in the same cycle wins.
@@ -26,15 +28,20 @@ module gw_line_table #(
   input logic clk_i,
   input logic rst_ni,
   input logic inval_i,
+  input logic lookup_i,
   input logic [LineWidth-1:0] line_i,
   output logic hit_o,
   output logic hit_fetching_o,
   output logic [SlotWidth-1:0] hit_slot_o,
+  /// ... prefetched, and not used since.
+  output logic hit_prefetched_o,
   /// The lookup is used by a waiter: it counts for the replacement.
   input logic used_i,
   output logic victim_valid_o,
   output logic [SlotWidth-1:0] victim_o,
+  output logic spare_o,
   input logic alloc_i,
+  input logic alloc_prefetch_i,
   /// Slots that waiters want.
   input logic [Lines-1:0] pending_i,
   input logic ret_i,
@@ -43,18 +50,21 @@ module gw_line_table #(
   input logic drop_i,
   input logic [SlotWidth-1:0] drop_slot_i,
   /// Slots whose last read failed.
-  output logic [Lines-1:0] error_o
+  output logic [Lines-1:0] error_o,
+  /// A prefetched line is replaced before it was used.
+  output logic useless_o
 );
 
   // valid: found by lookups. fetching: a read is queued or in flight, whether still wanted or not.
-  logic [Lines-1:0] valid_q, fetching_q, error_q;
+  // prefetched: nobody has used it yet.
+  logic [Lines-1:0] valid_q, fetching_q, prefetched_q, error_q;
   logic [LineWidth-1:0] line_q[Lines];
   logic [Lines-1:0] match, ok, alloc_mask, ret_mask, drop_mask;
 
   always_comb begin
     match = '0;
     hit_slot_o = '0;
-    if (used_i) begin
+    if (lookup_i) begin
       for (int unsigned i = 0; i < Lines; i++) begin
         match[i] = valid_q[i] && line_q[i] == line_i;
         if (match[i]) hit_slot_o |= SlotWidth'(i);
@@ -63,6 +73,8 @@ module gw_line_table #(
   end
   assign hit_o = match != '0;
   assign hit_fetching_o = (match & fetching_q) != '0;
+  assign hit_prefetched_o = (match & prefetched_q) != '0;
+  assign useless_o = (alloc_mask & prefetched_q) != '0;
   assign ok = ~fetching_q & ~pending_i;
 
   // The slot on offer is chosen a cycle ahead. It is withdrawn when waiters came for its line in the meantime.
@@ -88,6 +100,7 @@ module gw_line_table #(
   assign offer_next = alloc_i || !offer_still_ok;
   assign victim_valid_o = offer_still_ok;
   assign victim_o = offer_q;
+  assign spare_o = next_valid;
 
   always_comb begin
     alloc_mask = offer_mask_q & {Lines{alloc_i}};
@@ -102,6 +115,7 @@ module gw_line_table #(
     if (!rst_ni) begin
       valid_q <= '0;
       fetching_q <= '0;
+      prefetched_q <= '0;
       error_q <= '0;
       offer_valid_q <= 1'b0;
       offer_mask_q <= '0;
@@ -109,6 +123,9 @@ module gw_line_table #(
     end else begin
       valid_q <= (valid_q & ~drop_mask & ~(ret_mask & {Lines{ret_error_i}}) & {Lines{!inval_i}}) | alloc_mask;
       fetching_q <= (fetching_q & ~ret_mask) | alloc_mask;
+      // No line that is dropped for another reason counts as useless.
+      prefetched_q <= (prefetched_q & ~alloc_mask & ~(match & {Lines{used_i}}) & ~drop_mask &
+          ~(ret_mask & {Lines{ret_error_i}}) & {Lines{!inval_i}}) | (alloc_mask & {Lines{alloc_prefetch_i}});
       error_q <= ((error_q | (ret_mask & {Lines{ret_error_i}})) & ~alloc_mask);
       if (offer_next) begin
         offer_valid_q <= next_valid;
@@ -127,7 +144,8 @@ module gw_line_table #(
   `GW_INVARIANT(OneSlotALine_A, $onehot0(match))
   `GW_INVARIANT(AllocOnMissOnly_A, !alloc_i || (victim_valid_o && !hit_o))
   `GW_INVARIANT(ReturnWasAwaited_A, !ret_i || (ret_mask & fetching_q) != '0)
-  `GW_INVARIANT(FetchHasWaiters_A, (fetching_q & ~pending_i) == '0)
+  `GW_INVARIANT(PrefetchSpares_A, !alloc_prefetch_i || (alloc_i && spare_o && !inval_i))
+  `GW_INVARIANT(PrefetchedIsFound_A, (prefetched_q & ~valid_q) == '0)
   `GW_COVER(AllFetching_C, &fetching_q)
   `GW_COVER(OfferWithdrawn_C, offer_valid_q && !offer_still_ok)
 

@@ -181,8 +181,7 @@ module gw_walk_decode #(
   xlate_rsp_t rsp_d, rsp_q;
   logic rsp_valid_q, overlap;
   logic [SeenWidth-1:0] seen_q;
-  ctx_id_t ctx_q;
-  vpn_t vpn_q, open;
+  vpn_t open;
   logic [15:0] latency_q;
 
   assign release_o = valid_q && (final_fault || (good && leaf));
@@ -208,8 +207,6 @@ module gw_walk_decode #(
   always_ff @(posedge clk_i) begin
     rsp_q <= rsp_d;
     seen_q <= seen_i;
-    ctx_q <= req_i.ctx;
-    vpn_q <= req_i.vpn;
     latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
   end
 
@@ -222,8 +219,8 @@ module gw_walk_decode #(
     .inval_valid_i,
     .inval_i,
     .seen_i(seen_q),
-    .ctx_i(ctx_q),
-    .vpn_i(vpn_q),
+    .ctx_i(rsp_q.ctx),
+    .vpn_i(rsp_q.vpn),
     .open_i(open),
     .overlap_o(overlap)
   );

@@ -6,7 +6,7 @@
 // Contract
 // - `append_i` puts a waiter at the end of a list. `append_fetching_i` says that the list's line is on its way and nothing
 //   is to be selected before `ret_i`; otherwise the list is due at once.
-// - `ret_i`: the line has come, its waiters are due. Always taken.
+// - `ret_i`: the line has come, its waiters, if any, are due. Always taken.
 // - Selection: one waiter a cycle, without gaps while any is due; the first of a line that comes while nothing else is due is
 //   selected in that same cycle (combinational from `ret_i`), one of an appended list in the next cycle at the earliest.
 // - Lists that are due take turns between those whose line came and those that were appended to a line already here.
@@ -48,14 +48,17 @@ module gw_walk_lists #(
   id_t tail_q[Lists];
   id_t next_q[Requests];
 
-  logic detach, detach_same, append_first, append_due;
+  logic detach, detach_same, append_first, append_due, ret_due, ret_same;
   list_t detach_list;
   logic [Lists-1:0] append_mask, detach_mask, replay_mask;
 
   assign detach_same = detach && detach_list == append_list_i;
   assign append_first = !filled_q[append_list_i] || detach_same;
-  // A waiter that joins in the very cycle in which the returned list is detached is not in it: its line is here already.
-  assign append_due = append_i && append_first && (!append_fetching_i || detach_same);
+  // A waiter that joins in the very cycle in which the returned list is detached, or in which a line comes that nobody waited
+  // for, is not in it: its line is here already.
+  assign ret_due = ret_i && filled_q[list_t'(ret_slot_i)];
+  assign ret_same = ret_i && list_t'(ret_slot_i) == append_list_i;
+  assign append_due = append_i && append_first && (!append_fetching_i || detach_same || ret_same);
 
   always_comb begin
     append_mask = '0;
@@ -89,7 +92,7 @@ module gw_walk_lists #(
   ) u_returned (
     .clk_i,
     .rst_ni,
-    .in_valid_i(ret_i),
+    .in_valid_i(ret_due),
     .in_ready_o(in_ready[0]),
     .in_data_i(list_t'(ret_slot_i)),
     .out_valid_o(due_valid[0]),
@@ -160,9 +163,9 @@ module gw_walk_lists #(
   end
   assign pending_o = Lines'(filled_q | replay_mask);
 
-  `GW_INVARIANT(QueuesTakeAll_A, (!ret_i || in_ready[0]) && (!append_due || in_ready[1]))
+  `GW_INVARIANT(QueuesTakeAll_A, (!ret_due || in_ready[0]) && (!append_due || in_ready[1]))
   `GW_INVARIANT(DueHasWaiters_A, !detach || filled_q[detach_list])
-  `GW_INVARIANT(ReturnHasWaiters_A, !ret_i || filled_q[list_t'(ret_slot_i)])
   `GW_COVER(JoinWhileDetached_C, append_i && append_fetching_i && detach_same)
+  `GW_COVER(JoinPrefetchedAsItComes_C, append_due && append_fetching_i && ret_same)
 
 endmodule

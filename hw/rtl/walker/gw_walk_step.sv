@@ -7,6 +7,8 @@
 // - A step taken in cycle t is in its list from t+1 on, and a read it begins is offered to memory in t+1.
 // - Steps wait only while no slot can be replaced; slots come free as lines return and their waiters are replayed, which never
 //   waits for a step. Reads are queued for every slot, so memory's back-pressure holds up no step.
+// - A prefetch begins only in a cycle without a step, with no read queued, and if a slot is left for the next step; so it holds
+//   up no step, and at most one read, by as long as memory takes to accept its own.
 // - What a waiter's last step was stays readable at `rd_*` until its next one.
 `include "gw_assert.svh"
 
@@ -15,6 +17,8 @@ module gw_walk_step #(
   parameter int unsigned Requests = 64,
   /// Line slots.
   parameter int unsigned Lines = 32,
+  /// Lines are prefetched.
+  parameter bit Prefetch = 1'b1,
   /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
   parameter type step_t = logic,
   /// Derived.
@@ -52,7 +56,10 @@ module gw_walk_step #(
   /// The waiter began the fetch of that step itself.
   output logic rd_own_o,
   output logic event_merge_o,
-  output logic event_line_hit_o
+  output logic event_line_hit_o,
+  output logic event_prefetch_o,
+  output logic event_prefetch_used_o,
+  output logic event_prefetch_useless_o
 );
 
   typedef struct packed {
@@ -87,7 +94,9 @@ module gw_walk_step #(
   assign step = again_valid ? again : new_i;
   assign new_ready_o = step_ready && !again_valid;
 
-  logic hit, hit_fetching, victim_valid, needs_line, alloc;
+  logic hit, hit_fetching, hit_prefetched, victim_valid, spare, needs_line, alloc, useless;
+  logic prefetch_want, prefetch, prefetch_done, touch;
+  logic [LineWidth-1:0] prefetch_line, line;
   logic [SlotWidth-1:0] hit_slot, victim;
 
   gw_line_table #(
@@ -96,22 +105,53 @@ module gw_walk_step #(
     .clk_i,
     .rst_ni,
     .inval_i,
-    .line_i(step.line),
+    .lookup_i(step_valid ? needs_line : prefetch_want),
+    .line_i(line),
     .hit_o(hit),
     .hit_fetching_o(hit_fetching),
     .hit_slot_o(hit_slot),
+    .hit_prefetched_o(hit_prefetched),
     .used_i(step_valid && needs_line),
     .victim_valid_o(victim_valid),
     .victim_o(victim),
-    .alloc_i(alloc),
+    .spare_o(spare),
+    .alloc_i(alloc || prefetch),
+    .alloc_prefetch_i(prefetch),
     .pending_i,
     .ret_i,
     .ret_slot_i,
     .ret_error_i,
     .drop_i,
     .drop_slot_i,
-    .error_o
+    .error_o,
+    .useless_o(useless)
   );
+
+  // Prefetches look their line up in cycles that no step needs.
+  assign line = step_valid ? step.line : prefetch_line;
+  assign prefetch = prefetch_want && !step_valid && !hit && victim_valid && spare && !ar_valid_o && !inval_i;
+  assign prefetch_done = prefetch || (prefetch_want && !step_valid && hit);
+  assign touch = append_o && needs_line && !step.retry && (!hit || hit_prefetched);
+
+  if (Prefetch) begin : gen_prefetch
+    gw_walk_prefetch u_prefetch (
+      .clk_i,
+      .rst_ni,
+      .inval_i,
+      .touch_i(touch),
+      .touch_line_i(step.line),
+      .used_i(event_prefetch_used_o),
+      .useless_i(useless),
+      .want_o(prefetch_want),
+      .line_o(prefetch_line),
+      .done_i(prefetch_done)
+    );
+  end else begin : gen_no_prefetch
+    logic unused;
+    assign unused = ^{touch, prefetch_done};
+    assign prefetch_want = 1'b0;
+    assign prefetch_line = '0;
+  end
 
   assign needs_line = !step.fault;
   assign alloc = step_valid && needs_line && !hit && victim_valid;
@@ -123,6 +163,9 @@ module gw_walk_step #(
   assign append_list_o = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
   assign event_merge_o = append_o && needs_line && hit && hit_fetching;
   assign event_line_hit_o = append_o && needs_line && hit && !hit_fetching;
+  assign event_prefetch_o = prefetch;
+  assign event_prefetch_used_o = append_o && needs_line && hit_prefetched;
+  assign event_prefetch_useless_o = useless;
 
   ar_t ar;
   logic ar_in_ready;
@@ -132,9 +175,9 @@ module gw_walk_step #(
   ) u_reads (
     .clk_i,
     .rst_ni,
-    .in_valid_i(alloc),
+    .in_valid_i(alloc || prefetch),
     .in_ready_o(ar_in_ready),
-    .in_data_i('{slot: victim, line: step.line}),
+    .in_data_i('{slot: victim, line: line}),
     .out_valid_o(ar_valid_o),
     .out_ready_i(ar_ready_i),
     .out_data_o(ar),
@@ -152,9 +195,12 @@ module gw_walk_step #(
   assign rd_step_o = rd.step;
   assign rd_own_o = rd.own;
 
-  `GW_INVARIANT(QueuesTakeAll_A, (!again_valid_i || again_in_ready) && (!alloc || ar_in_ready))
+  `GW_INVARIANT(QueuesTakeAll_A, (!again_valid_i || again_in_ready) && (!(alloc || prefetch) || ar_in_ready))
+  // Never in the way of a step: not in its cycle, nor in front of its read.
+  `GW_INVARIANT(PrefetchYields_A, !prefetch || (!step_valid && !ar_valid_o))
   `GW_COVER(NoSlot_C, step_valid && !step_ready)
   `GW_COVER(Merge_C, event_merge_o)
   `GW_COVER(LineHit_C, event_line_hit_o)
+  `GW_COVER(PrefetchUsedInFlight_C, event_prefetch_used_o && hit_fetching)
 
 endmodule

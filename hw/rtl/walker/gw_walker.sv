@@ -15,6 +15,8 @@
 //   (6 + L and 4 + L cycles).
 // - A 64-byte line is never read while it is on its way or kept: requests to one page, to neighbouring pages and to shared
 //   upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
+// - Prefetch: see gw_walk_prefetch; it never holds up a step of a walk, has at most one read before one of theirs on the
+//   memory port, and is dropped by an invalidation.
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
 //   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
 // - Invalidation: a pulse of `inval_valid_i`, in any cycle. Requests accepted in that cycle or later use only reads sent
@@ -34,6 +36,8 @@ module gw_walker #(
   parameter int unsigned Lines = 32,
   /// Lines of eight pointers kept for each upper level, 1 or more.
   parameter int unsigned CacheEntries = 16,
+  /// The line after one that followed its predecessor is fetched before it is asked for.
+  parameter bit Prefetch = 1'b1,
   /// Contexts, 1 to 256.
   parameter int unsigned NumContexts = 16
 ) (
@@ -190,6 +194,7 @@ module gw_walker #(
   gw_walk_step #(
     .Requests(Requests),
     .Lines(Lines),
+    .Prefetch(Prefetch),
     .step_t(step_t)
   ) u_step (
     .clk_i,
@@ -219,7 +224,10 @@ module gw_walker #(
     .rd_step_o(rd_step),
     .rd_own_o(rd_own),
     .event_merge_o(event_o.merge),
-    .event_line_hit_o(event_o.line_hit)
+    .event_line_hit_o(event_o.line_hit),
+    .event_prefetch_o(event_o.prefetch),
+    .event_prefetch_used_o(event_o.prefetch_used),
+    .event_prefetch_useless_o(event_o.prefetch_useless)
   );
 
   // Cycles 3 and 4 + L: memory.

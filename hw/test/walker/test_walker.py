@@ -5,9 +5,13 @@ import pytest
 from runner import run
 
 
-def walker(module, **parameters):
-    env = {"BENCH_LEVELS": str(parameters["Levels"]), "BENCH_REQUESTS": str(parameters["Requests"])}
-    run("walker_tb", module, here=__file__, parameters=parameters, env=env)
+def walker(module, testcase=None, **parameters):
+    env = {
+        "BENCH_LEVELS": str(parameters["Levels"]),
+        "BENCH_REQUESTS": str(parameters["Requests"]),
+        "BENCH_LINES": str(parameters["Lines"]),
+    }
+    run("walker_tb", module, here=__file__, parameters=parameters, env=env, testcase=testcase)
 
 
 SMALL = [
@@ -22,11 +26,19 @@ def name(parameters):
 
 
 def test_cycles():
-    walker("cocotb_walker_cycles", **SIZES[-1])
+    walker("cocotb_walker_cycles", **SIZES[-1], Prefetch=0)
+
+
+def test_throughput_with_prefetch():
+    walker("cocotb_walker_cycles", "throughput_from_cold_and_warm", **SIZES[-1])
 
 
 def test_scope():
     walker("cocotb_walker_scope", **SIZES[-1])
+
+
+def test_prefetch():
+    walker("cocotb_walker_prefetch", **SIZES[-1])
 
 
 @pytest.mark.parametrize("parameters", SIZES, ids=name)

@@ -73,6 +73,9 @@ class Events:
     line_hit: int = 0
     cache_hit: int = 0
     pte_read: int = 0
+    prefetch: int = 0
+    prefetch_used: int = 0
+    prefetch_useless: int = 0
 
 
 @dataclass
@@ -182,6 +185,9 @@ class Bench:
         addr, slot = int(dut.ar_addr_o.value), int(dut.ar_id_o.value)
         assert int(dut.ar_shape_o.value) == LINE_SHAPE and addr % 64 == 0 and addr >> 56 == 0
         assert all(read.id != slot for read in self.pending), "the slot's read is still out"
+        assert self.pulses or all(read.addr != addr for read in self.pending), (
+            "the line is on its way already"
+        )
         failed = self.error_at(addr)
         # The oldest data that a read may bring: that of the cycle in which it was accepted.
         data = self.rng.getrandbits(512) if failed else self.memory.line(addr)
@@ -210,6 +216,10 @@ class Bench:
             for i, name in enumerate(("cache_hit", "line_hit", "merge", "fault", "done", "start")):
                 if bits >> i & 1:
                     setattr(self.events, name, getattr(self.events, name) + 1)
+        bits = int(self.dut.event_prefetch_o.value)
+        self.events.prefetch += bits >> 2
+        self.events.prefetch_used += bits >> 1 & 1
+        self.events.prefetch_useless += bits & 1
         self.events.pte_read += int(self.dut.event_pte_read_o.value)
 
     async def run(self, requests: list[Request] = (), limit: int = 20000) -> list[Request]:

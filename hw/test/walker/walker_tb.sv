@@ -6,7 +6,8 @@ module walker_tb #(
   parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
   parameter int unsigned CacheEntries = 16,
-  parameter int unsigned NumContexts = 16
+  parameter int unsigned NumContexts = 16,
+  parameter bit Prefetch = 1'b1
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -46,6 +47,7 @@ module walker_tb #(
   output logic inval_busy_o,
   output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
   output logic event_pte_read_o,
+  output logic [2:0] event_prefetch_o,  // {prefetch, used, useless}
   output logic [15:0] latency_o
 );
 
@@ -90,6 +92,7 @@ module walker_tb #(
   end
   assign events_o = {ev.start, ev.done, ev.fault, ev.merge, ev.line_hit, ev.cache_hit};
   assign event_pte_read_o = ev.pte_read;
+  assign event_prefetch_o = {ev.prefetch, ev.prefetch_used, ev.prefetch_useless};
   assign latency_o = ev.latency;
 
   gw_walker #(
@@ -97,7 +100,8 @@ module walker_tb #(
     .Requests(Requests),
     .Lines(Lines),
     .CacheEntries(CacheEntries),
-    .NumContexts(NumContexts)
+    .NumContexts(NumContexts),
+    .Prefetch(Prefetch)
   ) u_dut (
     .clk_i,
     .rst_ni,
