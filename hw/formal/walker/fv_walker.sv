@@ -4,7 +4,8 @@
 // answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once; no answer
 // is cacheable that covers a page which an invalidation named since the request was accepted; an invalidation is acknowledged
 // only when all that were here before are answered; the memory port never has two reads with one ID; and no deadlock
-// (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits.
+// (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits. Contexts are
+// without hardware updates of A and D here (fv_walk_update).
 module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,
@@ -52,7 +53,7 @@ module fv_walker #(
     m_rsp = '0;
     m_rsp.ar_ready = ar_ready_i;
     m_rsp.r_valid = r_valid_i;
-    m_rsp.r.id = r_id_i;
+    m_rsp.r.id = 7'(r_id_i);
     m_rsp.r.last = 1'b1;
     m_rsp.r.resp = {r_error_i, 1'b0};
     for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = 64'({frame_i[i], 2'd0, flags_i[i]});
@@ -127,7 +128,7 @@ module fv_walker #(
   assign accept_id = accept && tag_i == id_q;
   assign answer_id = rsp_valid && rsp.src == '0 && rsp.tag == tag_t'(id_q);
   for (genvar i = 0; i < Lines; i++) begin : gen_slot
-    assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 6'(i);
+    assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 7'(i);
     assign r_mask[i] = r_valid_i && r_id_i == 6'(i);
     always_ff @(posedge clk_i) begin
       if (!rst_ni || !out_q[i] || r_mask[i]) age_q[i] <= '0;

@@ -69,6 +69,17 @@ package gw_pkg;
     cause_t      cause;
   } xlate_rsp_t;
 
+  // What a walk found in a line of an upper table, for the walk cache: which entries are pointers, which map globally (by
+  // themselves or from above), and where they point.
+  typedef struct packed {
+    logic [2:0] level;  // of the table the line is from, 1 or more
+    ctx_id_t    ctx;
+    vpn_t       vpn;    // a page on the way to which the line is
+    logic [7:0] pointer;
+    logic [7:0] is_global;
+    ppn_t [7:0] ppn;
+  } walk_fill_t;
+
   // What an invalidation drops. A range is naturally aligned: 2**order pages, vpn's low `order` bits zero; it drops every
   // mapping that overlaps it. Global mappings go only with InvalAll, as in the RISC-V IOMMU specification.
   typedef enum logic [1:0] {
@@ -180,9 +191,11 @@ package gw_pkg;
     ppn_t    offset;
   } range_t;
 
-  // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57.
+  // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57. `sade`: hardware
+  // sets A and D (Svadu; the name is the RISC-V IOMMU's); otherwise entries without them fault (Svade).
   typedef struct packed {
     logic [3:0] mode;
+    logic       sade;
     ppn_t       root;
   } ctx_t;
 
@@ -236,6 +249,7 @@ package gw_pkg;
     logic        prefetch;      // a read begun that no walk asked for
     logic        prefetch_used;     // ... its line used for the first time
     logic        prefetch_useless;  // ... its line replaced before that
+    logic        update;        // A, or A and D, set in an entry
   } walk_event_t;
 
   // Event pulses of the second level.

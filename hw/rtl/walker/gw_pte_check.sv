@@ -5,7 +5,8 @@
 // Contract
 // - Combinational.
 // - `pointer_o`: go on in the table `ppn_o`. `leaf_o`: the access is allowed; `ppn_o` is the frame of the 4 KiB page asked
-//   for, `order_o` the size of the mapping around it, `perm_o` what it allows. Neither: page fault.
+//   for, `order_o` the size of the mapping around it, `perm_o` what it allows. `update_o`: it would be with A, or A and D, set.
+//   None: page fault.
 // - A leaf above 1 GiB is answered as the 1 GiB of it that holds the page (gw_pkg::MaxPageOrder).
 module gw_pte_check #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
@@ -19,6 +20,7 @@ module gw_pte_check #(
   input logic write_i,
   output logic pointer_o,
   output logic leaf_o,
+  output logic update_o,
   output gw_pkg::ppn_t ppn_o,
   output gw_pkg::page_order_t order_o,
   output gw_pkg::perm_t perm_o
@@ -28,7 +30,7 @@ module gw_pte_check #(
   import gw_spec_pkg::*;
 
   ppn_t pte_ppn, page_mask;
-  logic kind_pointer, kind_leaf, napot, aligned;
+  logic kind_pointer, kind_leaf, napot, aligned, allowed, up_to_date;
   logic [Levels-1:0] at_level;
 
   gw_pte_kind u_kind (
@@ -56,8 +58,10 @@ module gw_pte_check #(
   assign perm_o = '{r: pte_i[PteR], w: pte_i[PteW] && pte_i[PteD]};
 
   assign pointer_o = kind_pointer && !at_level[0];
-  assign leaf_o = kind_leaf && aligned && (!napot || at_level[0]) && pte_i[PteU] && pte_i[PteA] &&
-      (write_i ? perm_o.w : perm_o.r);
+  assign allowed = kind_leaf && aligned && (!napot || at_level[0]) && pte_i[PteU] && (write_i ? pte_i[PteW] : pte_i[PteR]);
+  assign up_to_date = pte_i[PteA] && (!write_i || pte_i[PteD]);
+  assign leaf_o = allowed && up_to_date;
+  assign update_o = allowed && !up_to_date;
   assign ppn_o = pointer_o ? pte_ppn : (pte_ppn & ~page_mask) | (vpn_i & page_mask);
 
   always_comb begin

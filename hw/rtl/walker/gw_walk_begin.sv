@@ -15,7 +15,7 @@ module gw_walk_begin #(
   parameter int unsigned NumContexts = 16,
   /// Width of a waiter's number.
   parameter int unsigned IdWidth = 6,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic
 ) (
   input logic clk_i,
@@ -33,18 +33,13 @@ module gw_walk_begin #(
   /// The walk cache saves at least one level.
   output logic cache_hit_o,
   input logic fill_i,
-  input logic [2:0] fill_level_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
-  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+  input gw_pkg::walk_fill_t fill_data_i
 );
 
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
-  logic fault, hit, cache_global;
+  logic fault, hit, cache_global, update;
   logic [2:0] root_level, cache_level;
   ppn_t root, cache_ppn, base;
   cause_t cause;
@@ -60,6 +55,7 @@ module gw_walk_begin #(
     .write_i(req_i.write),
     .level_o(root_level),
     .root_o(root),
+    .update_o(update),
     .fault_o(fault),
     .cause_o(cause)
   );
@@ -80,12 +76,7 @@ module gw_walk_begin #(
     .global_o(cache_global),
     .ppn_o(cache_ppn),
     .fill_i,
-    .fill_level_i,
-    .fill_ctx_i,
-    .fill_vpn_i,
-    .fill_pointer_i,
-    .fill_global_i,
-    .fill_ppn_i
+    .fill_data_i
   );
 
   assign cache_hit_o = hit && !fault;
@@ -96,6 +87,7 @@ module gw_walk_begin #(
     step_o.waiter = id_i;
     step_o.fault = fault;
     step_o.cause = cause;
+    step_o.update = update;
     step_o.is_global = hit && cache_global;
     step_o.level = hit ? cache_level : root_level;
     index = '0;

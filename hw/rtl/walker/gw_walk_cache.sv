@@ -20,8 +20,6 @@ module gw_walk_cache #(
   input gw_pkg::inval_t inval_i,
   input gw_pkg::ctx_id_t ctx_i,
   input gw_pkg::vpn_t vpn_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
   input logic used_i,
   output logic hit_o,
   output logic [2:0] level_o,
@@ -29,11 +27,7 @@ module gw_walk_cache #(
   output logic global_o,
   output gw_pkg::ppn_t ppn_o,
   input logic fill_i,
-  /// Level of the table the line is from, 1 or more.
-  input logic [2:0] fill_level_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
-  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+  input gw_pkg::walk_fill_t fill_data_i
 );
 
   logic [Levels-1:1] hit, is_global;
@@ -55,12 +49,8 @@ module gw_walk_cache #(
       .hit_o(hit[l]),
       .global_o(is_global[l]),
       .ppn_o(ppn[l]),
-      .fill_i(fill_i && fill_level_i == 3'(l)),
-      .fill_ctx_i,
-      .fill_vpn_i,
-      .fill_pointer_i,
-      .fill_global_i,
-      .fill_ppn_i
+      .fill_i(fill_i && fill_data_i.level == 3'(l)),
+      .fill_data_i
     );
   end
 

@@ -28,18 +28,13 @@ module gw_walk_cache_level #(
   // verilator lint_off UNUSEDSIGNAL
   input gw_pkg::ctx_id_t ctx_i,
   input gw_pkg::vpn_t vpn_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
+  input gw_pkg::walk_fill_t fill_data_i,
   // verilator lint_on UNUSEDSIGNAL
   input logic used_i,
   output logic hit_o,
   output logic global_o,
   output gw_pkg::ppn_t ppn_o,
-  input logic fill_i,
-  /// Which of the line's entries are pointers, which map globally (by themselves or from above), and where they point.
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
-  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+  input logic fill_i
 );
 
   import gw_pkg::*;
@@ -65,7 +60,7 @@ module gw_walk_cache_level #(
   tag_t tag, fill_tag;
   logic [$clog2(PtLineEntries)-1:0] sel;
   assign tag = '{ctx: ctx_i, vpn: vpn_i[TagMsb:TagLsb]};
-  assign fill_tag = '{ctx: fill_ctx_i, vpn: fill_vpn_i[TagMsb:TagLsb]};
+  assign fill_tag = '{ctx: fill_data_i.ctx, vpn: fill_data_i.vpn[TagMsb:TagLsb]};
   assign sel = vpn_i[TagLsb-1:SelLsb];
 
   logic [Entries-1:0] valid_q, match, fill_match, victim, dropped;
@@ -140,7 +135,7 @@ module gw_walk_cache_level #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (fill_i) line_q[fill_idx] <= '{pointer: fill_pointer_i, is_global: fill_global_i, ppn: fill_ppn_i};
+    if (fill_i) line_q[fill_idx] <= '{pointer: fill_data_i.pointer, is_global: fill_data_i.is_global, ppn: fill_data_i.ppn};
   end
 
   `GW_INVARIANT(OneMatch_A, $onehot0(match) && $onehot0(fill_match))

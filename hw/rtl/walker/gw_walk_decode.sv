@@ -5,7 +5,8 @@
 // Contract
 // - One waiter a cycle: selected in t, decided in t+1, a step or the walk cache's fill in t+1, an answer in t+2. Never waits.
 // - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
-//   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again.
+//   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again. An entry that only lacks A
+//   or D is sent to gw_walk_update (`update_o`) on the same condition, if the step says so, instead of a fault.
 // - An answer is not cacheable if an invalidation that its waiter saw, up to the answer's own cycle, names any of the pages it
 //   covers. A waiter that saw any invalidation fills no cache: a line of pointers covers more than the waiter's page.
 // - A 4 KiB page's answer covers the neighbours that its line shows to be mapped alike (gw_pte_cluster).
@@ -15,7 +16,7 @@ module gw_walk_decode #(
   parameter int unsigned Levels = 4,
   parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic,
   /// Invalidations remembered to tell whether they concern an answer.
   parameter int unsigned InvalDepth = 4,
@@ -47,15 +48,12 @@ module gw_walk_decode #(
   input logic [Lines-1:0] error_i,
   output logic again_valid_o,
   output step_t again_o,
+  output logic update_valid_o,
+  output logic [63:0] update_pte_o,
   output logic drop_o,
   output logic [SlotWidth-1:0] drop_slot_o,
   output logic fill_o,
-  output logic [2:0] fill_level_o,
-  output gw_pkg::ctx_id_t fill_ctx_o,
-  output gw_pkg::vpn_t fill_vpn_o,
-  output logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_o,
-  output logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_o,
-  output gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_o,
+  output gw_pkg::walk_fill_t fill_data_o,
   /// The waiter is done; its answer is on the bus in the next cycle.
   output logic release_o,
   output logic rsp_valid_o,
@@ -92,7 +90,7 @@ module gw_walk_decode #(
   assign line = data_q[slot_q];
   assign read_error = error_i[slot_q];
 
-  logic pointer, leaf;
+  logic pointer, leaf, lacks_bits;
   ppn_t ppn;
   page_order_t order;
   perm_t perm;
@@ -105,6 +103,7 @@ module gw_walk_decode #(
     .write_i(req_i.write),
     .pointer_o(pointer),
     .leaf_o(leaf),
+    .update_o(lacks_bits),
     .ppn_o(ppn),
     .order_o(order),
     .perm_o(perm)
@@ -114,16 +113,18 @@ module gw_walk_decode #(
   logic is_global;
   assign is_global = step_i.is_global || line[step_i.index][PteG];
 
-  logic good, next_level, look_again, final_fault;
+  logic good, next_level, look_again, final_fault, to_update, update;
   cause_t cause;
   assign good = !step_i.fault && !read_error && (pointer || leaf);
   assign next_level = good && pointer;
   assign look_again = !step_i.fault && !good && !own_i && !step_i.retry;
-  assign final_fault = !good && !look_again;
+  assign to_update = !step_i.fault && !read_error && lacks_bits && step_i.update;
+  assign update = to_update && !look_again && !step_i.denied;
+  assign final_fault = !good && !look_again && !update;
 
   always_comb begin
     if (step_i.fault) cause = step_i.cause;
-    else if (read_error) cause = req_i.write ? CauseStoreAccessFault : CauseLoadAccessFault;
+    else if (read_error || (to_update && step_i.denied)) cause = req_i.write ? CauseStoreAccessFault : CauseLoadAccessFault;
     else cause = req_i.write ? CauseStorePageFault : CauseLoadPageFault;
   end
 
@@ -148,22 +149,26 @@ module gw_walk_decode #(
     end
   end
 
-  assign drop_o = valid_q && look_again;
+  assign update_valid_o = valid_q && update;
+  assign update_pte_o = line[step_i.index];
+
+  // What is read next is the entry after the update.
+  assign drop_o = valid_q && (look_again || update);
   assign drop_slot_o = slot_q;
 
   assign fill_o = valid_q && next_level && seen_i == '0;
-  assign fill_level_o = step_i.level;
-  assign fill_ctx_o = req_i.ctx;
-  assign fill_vpn_o = req_i.vpn;
+  assign fill_data_o.level = step_i.level;
+  assign fill_data_o.ctx = req_i.ctx;
+  assign fill_data_o.vpn = req_i.vpn;
   logic [PtLineEntries-1:0] line_leaf;
   for (genvar i = 0; i < PtLineEntries; i++) begin : gen_fill
     gw_pte_kind u_kind (
       .pte_i(line[i]),
-      .pointer_o(fill_pointer_o[i]),
+      .pointer_o(fill_data_o.pointer[i]),
       .leaf_o(line_leaf[i])
     );
-    assign fill_global_o[i] = step_i.is_global || line[i][PteG];
-    assign fill_ppn_o[i] = line[i][PtePpnLsb +: PtePpnWidth];
+    assign fill_data_o.is_global[i] = step_i.is_global || line[i][PteG];
+    assign fill_data_o.ppn[i] = line[i][PtePpnLsb +: PtePpnWidth];
   end
 
   page_order_t cluster_order;
@@ -233,8 +238,9 @@ module gw_walk_decode #(
   assign rsp_latency_o = latency_q;
   assign rsp_stale_o = rsp_valid_q && seen_q != '0;
 
-  `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, release_o}))
-  // Every further step is a lower level, or the one second look at this one: no walk goes on for ever.
+  `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, update, release_o}))
+  // Every further step is a lower level, or the one second look at this one, until somebody changes the entry: no walk goes on
+  // for ever by itself.
   `GW_INVARIANT(WalkComesToAnEnd_A, !again_valid_o || again_o.level < step_i.level ||
       (again_o.level == step_i.level && again_o.retry && !step_i.retry))
   `GW_INVARIANT(FaultNeverCacheable_A, !(rsp_valid_o && rsp_o.fault && rsp_o.cacheable))

@@ -17,6 +17,8 @@ module gw_walk_start #(
   /// Level of the root table.
   output logic [2:0] level_o,
   output gw_pkg::ppn_t root_o,
+  /// Hardware sets A and D in this context.
+  output logic update_o,
   output logic fault_o,
   output gw_pkg::cause_t cause_o
 );
@@ -30,8 +32,9 @@ module gw_walk_start #(
   logic supported, canonical;
 
   // An id that does not exist is a context that is off.
-  assign ctx = (32'(ctx_id_i) < NumContexts) ? ctx_i[CtxIdxWidth'(ctx_id_i)] : ctx_t'{mode: ModeOff, root: '0};
+  assign ctx = (32'(ctx_id_i) < NumContexts) ? ctx_i[CtxIdxWidth'(ctx_id_i)] : ctx_t'{mode: ModeOff, sade: 1'b0, root: '0};
   assign root_o = ctx.root;
+  assign update_o = ctx.sade;
 
   vpn_t top_bits;
   always_comb begin

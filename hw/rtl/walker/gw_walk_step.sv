@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// One step of a walk: finds the line of page-table entries that a waiter needs next, joins its fetch, or begins one.
+// One step of a walk: finds the line of page-table entries that a waiter needs next, joins its fetch, or begins one; and selects
+// waiters whose lines are there, one a cycle (gw_walk_lists).
 //
 // Contract
-// - One step a cycle. Steps of walks under way (`again_*`, always taken) go before those of new requests (`new_*`).
+// - One step a cycle. Steps of walks under way (`again_*`, always taken) go before the first ones of new requests (`first_*`,
+//   registered here).
 // - A step taken in cycle t is in its list from t+1 on, and a read it begins is offered to memory in t+1.
 // - Steps wait only while no slot can be replaced; slots come free as lines return and their waiters are replayed, which never
 //   waits for a step. Reads are queued for every slot, so memory's back-pressure holds up no step.
@@ -19,7 +21,7 @@ module gw_walk_step #(
   parameter int unsigned Lines = 32,
   /// Lines are prefetched.
   parameter bit Prefetch = 1'b1,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
@@ -30,17 +32,15 @@ module gw_walk_step #(
   input logic clk_i,
   input logic rst_ni,
   input logic inval_i,
-  input logic new_valid_i,
-  output logic new_ready_o,
-  input step_t new_i,
+  input logic first_valid_i,
+  output logic first_ready_o,
+  input step_t first_i,
   input logic again_valid_i,
   input step_t again_i,
-  /// The waiter and the list it is put in; list `Lines` is for steps that need no line.
-  output logic append_o,
-  output logic append_fetching_o,
-  output logic [ListWidth-1:0] append_list_o,
-  output logic [IdWidth-1:0] append_id_o,
-  input logic [Lines-1:0] pending_i,
+  /// Steps after an update; wait for a cycle without one of `again_*`.
+  input logic updated_valid_i,
+  output logic updated_ready_o,
+  input step_t updated_i,
   output logic ar_valid_o,
   input logic ar_ready_i,
   output logic [SlotWidth-1:0] ar_slot_o,
@@ -48,6 +48,10 @@ module gw_walk_step #(
   input logic ret_i,
   input logic [SlotWidth-1:0] ret_slot_i,
   input logic ret_error_i,
+  /// A waiter whose line is there, or that needs none.
+  output logic sel_valid_o,
+  output logic [SlotWidth-1:0] sel_slot_o,
+  output logic [IdWidth-1:0] sel_id_o,
   input logic drop_i,
   input logic [SlotWidth-1:0] drop_slot_i,
   output logic [Lines-1:0] error_o,
@@ -71,8 +75,21 @@ module gw_walk_step #(
     logic own;
   } stored_t;
 
-  step_t again, step;
-  logic again_valid, again_in_ready, step_valid, step_ready;
+  step_t first, again, step;
+  logic first_valid, first_ready, again_valid, again_in_ready, step_valid, step_ready;
+
+  gw_slice #(
+    .T(step_t)
+  ) u_first (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(first_valid_i),
+    .in_ready_o(first_ready_o),
+    .in_data_i(first_i),
+    .out_valid_o(first_valid),
+    .out_ready_i(first_ready),
+    .out_data_o(first)
+  );
 
   // Never full: a waiter has one step at a time.
   gw_fifo #(
@@ -81,23 +98,27 @@ module gw_walk_step #(
   ) u_again (
     .clk_i,
     .rst_ni,
-    .in_valid_i(again_valid_i),
+    .in_valid_i(again_valid_i || updated_valid_i),
     .in_ready_o(again_in_ready),
-    .in_data_i(again_i),
+    .in_data_i(again_valid_i ? again_i : updated_i),
     .out_valid_o(again_valid),
     .out_ready_i(step_ready),
     .out_data_o(again),
     .usage_o()
   );
 
-  assign step_valid = again_valid || new_valid_i;
-  assign step = again_valid ? again : new_i;
-  assign new_ready_o = step_ready && !again_valid;
+  assign updated_ready_o = !again_valid_i;
+  assign step_valid = again_valid || first_valid;
+  assign step = again_valid ? again : first;
+  assign first_ready = step_ready && !again_valid;
 
   logic hit, hit_fetching, hit_prefetched, victim_valid, spare, needs_line, alloc, useless;
   logic prefetch_want, prefetch, prefetch_done, touch;
   logic [LineWidth-1:0] prefetch_line, line;
   logic [SlotWidth-1:0] hit_slot, victim;
+  logic append, append_fetching;
+  logic [ListWidth-1:0] append_list;
+  logic [Lines-1:0] pending;
 
   gw_line_table #(
     .Lines(Lines)
@@ -117,7 +138,7 @@ module gw_walk_step #(
     .spare_o(spare),
     .alloc_i(alloc || prefetch),
     .alloc_prefetch_i(prefetch),
-    .pending_i,
+    .pending_i(pending),
     .ret_i,
     .ret_slot_i,
     .ret_error_i,
@@ -131,7 +152,7 @@ module gw_walk_step #(
   assign line = step_valid ? step.line : prefetch_line;
   assign prefetch = prefetch_want && !step_valid && !hit && victim_valid && spare && !ar_valid_o && !inval_i;
   assign prefetch_done = prefetch || (prefetch_want && !step_valid && hit);
-  assign touch = append_o && needs_line && !step.retry && (!hit || hit_prefetched);
+  assign touch = append && needs_line && !step.retry && (!hit || hit_prefetched);
 
   if (Prefetch) begin : gen_prefetch
     gw_walk_prefetch u_prefetch (
@@ -157,15 +178,33 @@ module gw_walk_step #(
   assign alloc = step_valid && needs_line && !hit && victim_valid;
   assign step_ready = !needs_line || hit || victim_valid;
 
-  assign append_o = step_valid && step_ready;
-  assign append_fetching_o = needs_line && (!hit || hit_fetching);
-  assign append_id_o = step.waiter;
-  assign append_list_o = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
-  assign event_merge_o = append_o && needs_line && hit && hit_fetching;
-  assign event_line_hit_o = append_o && needs_line && hit && !hit_fetching;
+  assign append = step_valid && step_ready;
+  assign append_fetching = needs_line && (!hit || hit_fetching);
+  assign append_list = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
+  assign event_merge_o = append && needs_line && hit && hit_fetching;
+  assign event_line_hit_o = append && needs_line && hit && !hit_fetching;
   assign event_prefetch_o = prefetch;
-  assign event_prefetch_used_o = append_o && needs_line && hit_prefetched;
+  assign event_prefetch_used_o = append && needs_line && hit_prefetched;
   assign event_prefetch_useless_o = useless;
+
+  // A list more than there are slots is for steps that need no line.
+  gw_walk_lists #(
+    .Requests(Requests),
+    .Lines(Lines)
+  ) u_lists (
+    .clk_i,
+    .rst_ni,
+    .append_i(append),
+    .append_fetching_i(append_fetching),
+    .append_list_i(append_list),
+    .append_id_i(step.waiter),
+    .ret_i,
+    .ret_slot_i,
+    .sel_valid_o,
+    .sel_slot_o,
+    .sel_id_o,
+    .pending_o(pending)
+  );
 
   ar_t ar;
   logic ar_in_ready;
@@ -189,13 +228,13 @@ module gw_walk_step #(
   stored_t stored_q[Requests];
   stored_t rd;
   always_ff @(posedge clk_i) begin
-    if (append_o) stored_q[step.waiter] <= '{step: step, own: alloc};
+    if (append) stored_q[step.waiter] <= '{step: step, own: alloc};
   end
   assign rd = stored_q[rd_id_i];
   assign rd_step_o = rd.step;
   assign rd_own_o = rd.own;
 
-  `GW_INVARIANT(QueuesTakeAll_A, (!again_valid_i || again_in_ready) && (!(alloc || prefetch) || ar_in_ready))
+  `GW_INVARIANT(QueuesTakeAll_A, (!(again_valid_i || updated_valid_i) || again_in_ready) && (!(alloc || prefetch) || ar_in_ready))
   // Never in the way of a step: not in its cycle, nor in front of its read.
   `GW_INVARIANT(PrefetchYields_A, !prefetch || (!step_valid && !ar_valid_o))
   `GW_COVER(NoSlot_C, step_valid && !step_ready)

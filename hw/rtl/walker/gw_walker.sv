@@ -50,10 +50,7 @@ module gw_walker #(
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
   output gw_axi_pkg::pt_req_t m_req_o,
-  // The write half of the bundle has nothing to say.
-  // verilator lint_off UNUSEDSIGNAL
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
-  // verilator lint_on UNUSEDSIGNAL
   input logic inval_valid_i,
   input gw_pkg::inval_t inval_i,
   output logic inval_busy_o,
@@ -82,7 +79,6 @@ module gw_walker #(
 
   localparam int unsigned IdWidth = $clog2(Requests);
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1;
-  localparam int unsigned ListWidth = $clog2(Lines + 1);
   localparam int unsigned LineWidth = PaWidth - $clog2(PtLineBytes);
   // Invalidations that a walk under way may see without its answer becoming uncacheable whatever they name.
   localparam int unsigned InvalDepth = 4;
@@ -94,24 +90,22 @@ module gw_walker #(
     cause_t cause;
     logic retry;  // second look at the same entry
     logic is_global;  // by a table above
+    logic update;  // the context has A and D set by hardware
+    logic denied;  // ... and memory does not do it
     logic [2:0] level;
     logic [LineWidth-1:0] line;
     logic [EntryIdxWidth-1:0] index;
   } step_t;
 
   // Cycle 1: accept, find where to begin.
-  logic accept, free_valid, slice_ready, cache_hit;
+  logic accept, free_valid, first_ready, cache_hit;
   logic [IdWidth-1:0] free_id;
   step_t first;
 
   logic fill;
-  logic [2:0] fill_level;
-  ctx_id_t fill_ctx;
-  vpn_t fill_vpn;
-  logic [PtLineEntries-1:0] fill_pointer, fill_global;
-  ppn_t [PtLineEntries-1:0] fill_ppn;
+  walk_fill_t fill_data;
 
-  assign req_ready_o = free_valid && slice_ready;
+  assign req_ready_o = free_valid && first_ready;
   assign accept = req_valid_i && req_ready_o;
 
   gw_walk_begin #(
@@ -132,27 +126,7 @@ module gw_walker #(
     .step_o(first),
     .cache_hit_o(cache_hit),
     .fill_i(fill),
-    .fill_level_i(fill_level),
-    .fill_ctx_i(fill_ctx),
-    .fill_vpn_i(fill_vpn),
-    .fill_pointer_i(fill_pointer),
-    .fill_global_i(fill_global),
-    .fill_ppn_i(fill_ppn)
-  );
-
-  step_t new_step, again, rd_step;
-  logic new_valid, new_ready, again_valid, rd_own;
-  gw_slice #(
-    .T(step_t)
-  ) u_slice (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(accept),
-    .in_ready_o(slice_ready),
-    .in_data_i(first),
-    .out_valid_o(new_valid),
-    .out_ready_i(new_ready),
-    .out_data_o(new_step)
+    .fill_data_i(fill_data)
   );
 
   // Waiters.
@@ -181,15 +155,16 @@ module gw_walker #(
   );
   assign inval_busy_o = stale_busy || rsp_stale;
 
-  // Cycle 2: find or fetch the line.
-  logic append, append_fetching, ar_valid, ret, ret_error, drop;
-  logic [ListWidth-1:0] append_list;
-  logic [IdWidth-1:0] append_id, sel_id;
+  // Cycle 2: find or fetch the line. Cycle 4 + L: select who waits for it.
+  logic ar_valid, ar_ready, ret, ret_error, sel_valid, drop;
   logic [SlotWidth-1:0] ar_slot, ret_slot, sel_slot, drop_slot;
+  logic [IdWidth-1:0] sel_id;
   logic [LineWidth-1:0] ar_line;
-  logic [Lines-1:0] pending;
   logic [Lines-1:0] read_error;
-  logic sel_valid;
+  step_t again, updated, rd_step;
+  logic again_valid, updated_valid, updated_ready, rd_own;
+  logic [63:0] update_pte;
+  logic update;
 
   gw_walk_step #(
     .Requests(Requests),
@@ -200,23 +175,24 @@ module gw_walker #(
     .clk_i,
     .rst_ni,
     .inval_i(inval_valid_i),
-    .new_valid_i(new_valid),
-    .new_ready_o(new_ready),
-    .new_i(new_step),
+    .first_valid_i(accept),
+    .first_ready_o(first_ready),
+    .first_i(first),
     .again_valid_i(again_valid),
     .again_i(again),
-    .append_o(append),
-    .append_fetching_o(append_fetching),
-    .append_list_o(append_list),
-    .append_id_o(append_id),
-    .pending_i(pending),
+    .updated_valid_i(updated_valid),
+    .updated_ready_o(updated_ready),
+    .updated_i(updated),
     .ar_valid_o(ar_valid),
-    .ar_ready_i(m_rsp_i.ar_ready),
+    .ar_ready_i(ar_ready),
     .ar_slot_o(ar_slot),
     .ar_line_o(ar_line),
     .ret_i(ret),
     .ret_slot_i(ret_slot),
     .ret_error_i(ret_error),
+    .sel_valid_o(sel_valid),
+    .sel_slot_o(sel_slot),
+    .sel_id_o(sel_id),
     .drop_i(drop),
     .drop_slot_i(drop_slot),
     .error_o(read_error),
@@ -231,38 +207,30 @@ module gw_walker #(
   );
 
   // Cycles 3 and 4 + L: memory.
-  always_comb begin
-    m_req_o = '0;
-    m_req_o.ar_valid = ar_valid;
-    m_req_o.ar.id = 6'(ar_slot);
-    m_req_o.ar.addr = 64'({ar_line, {$clog2(PtLineBytes){1'b0}}});
-    m_req_o.ar.size = 3'($clog2(PtLineBytes));
-    m_req_o.ar.burst = BurstIncr;
-    m_req_o.ar.cache = 4'b0011;  // normal memory, bufferable: the host's writes are visible there
-    m_req_o.ar.prot = 3'b001;  // privileged data
-    m_req_o.r_ready = 1'b1;
-    m_req_o.b_ready = 1'b1;
-  end
-  assign ret = m_rsp_i.r_valid;
-  assign ret_slot = SlotWidth'(m_rsp_i.r.id);
-  assign ret_error = m_rsp_i.r.resp[1];
-
-  gw_walk_lists #(
+  gw_walk_memory #(
     .Requests(Requests),
-    .Lines(Lines)
-  ) u_lists (
+    .Lines(Lines),
+    .step_t(step_t)
+  ) u_memory (
     .clk_i,
     .rst_ni,
-    .append_i(append),
-    .append_fetching_i(append_fetching),
-    .append_list_i(append_list),
-    .append_id_i(append_id),
-    .ret_i(ret),
-    .ret_slot_i(ret_slot),
-    .sel_valid_o(sel_valid),
-    .sel_slot_o(sel_slot),
-    .sel_id_o(sel_id),
-    .pending_o(pending)
+    .m_req_o,
+    .m_rsp_i,
+    .line_valid_i(ar_valid),
+    .line_ready_o(ar_ready),
+    .line_slot_i(ar_slot),
+    .line_i(ar_line),
+    .ret_o(ret),
+    .ret_slot_o(ret_slot),
+    .ret_error_o(ret_error),
+    .update_valid_i(update),
+    .update_step_i(rd_step),
+    .update_pte_i(update_pte),
+    .update_dirty_i(id_req.write),
+    .updated_valid_o(updated_valid),
+    .updated_ready_i(updated_ready),
+    .updated_o(updated),
+    .event_update_o(event_o.update)
   );
 
   // Cycles 5 + L and 6 + L: decide, answer.
@@ -292,15 +260,12 @@ module gw_walker #(
     .error_i(read_error),
     .again_valid_o(again_valid),
     .again_o(again),
+    .update_valid_o(update),
+    .update_pte_o(update_pte),
     .drop_o(drop),
     .drop_slot_o(drop_slot),
     .fill_o(fill),
-    .fill_level_o(fill_level),
-    .fill_ctx_o(fill_ctx),
-    .fill_vpn_o(fill_vpn),
-    .fill_pointer_o(fill_pointer),
-    .fill_global_o(fill_global),
-    .fill_ppn_o(fill_ppn),
+    .fill_data_o(fill_data),
     .release_o(release_id),
     .rsp_valid_o,
     .rsp_o,
@@ -312,10 +277,10 @@ module gw_walker #(
   assign event_o.done = rsp_valid_o;
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
   assign event_o.cache_hit = accept && cache_hit;
-  assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready;
+  assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready && !m_req_o.ar.lock;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
   `GW_ASSERT(RequestStable_A, req_valid_i && !req_ready_o |=> req_valid_i && $stable(req_i))
-  `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && 32'(m_rsp_i.r.id) < Lines)
+  `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && (m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines))
 
 endmodule

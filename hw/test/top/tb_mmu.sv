@@ -38,7 +38,7 @@ module tb_mmu (
   // Page tables: IDs in order, so the memory sees ID 0 and the answers get theirs from a queue.
   gw_axi_pkg::axi_req_t tables_req;
   gw_axi_pkg::axi_rsp_t tables_rsp;
-  logic [5:0] table_id;
+  logic [$bits(pt_req.ar.id)-1:0] table_id;
   logic id_ready, id_valid;
   logic [5:0] id_usage;
 
@@ -49,7 +49,7 @@ module tb_mmu (
   );
 
   gw_fifo #(
-    .T    (logic [5:0]),
+    .T    (logic [$bits(pt_req.ar.id)-1:0]),
     .Depth(32)
   ) u_ids (
     .clk_i,

@@ -3,6 +3,7 @@
 
 import os
 import random
+from dataclasses import replace
 
 import cocotb
 from page_tables import (
@@ -29,6 +30,7 @@ from walker_bench import EVERYTHING, Bench, Inval, Request
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
 MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
 CYCLES = 2500
+TO_UPDATE = -1  # cause of an answer that is to come when A or D is set
 REMEMBERED = 4  # invalidations that an answer on its way may see and still be kept
 
 
@@ -51,7 +53,9 @@ class Space:
     `history[ctx, vpn]` is the list of (cycle, answer to a read, answer to a write) from which on each held.
     """
 
-    def __init__(self, rng, contexts):
+    def __init__(self, rng, contexts, updates):
+        # Contexts in which hardware sets A and D.
+        self.sade = {ctx: updates and rng.random() < 0.7 for ctx in range(contexts)}
         self.rng = rng
         self.memory = Memory(pointer_flags=lambda: V | G if rng.random() < 0.1 else V)
         self.mode = {ctx: rng.choice(MODES) for ctx in range(contexts)}
@@ -106,6 +110,9 @@ class Space:
             self.memory.write(table, vpn >> 9 * level & 511, some_entry(rng, level))
 
     def _leaf(self, ctx, vpn):
+        if self.sade[ctx] and self.rng.random() < 0.5:
+            flags = self.rng.choice([LEAF & ~A, LEAF & ~D, LEAF & ~A & ~D, LEAF & ~W & ~A & ~D])
+            return pte(vpn + self.distance[ctx] & (1 << 44) - 1, flags)
         if self.rng.random() < 0.6:
             return pte(
                 vpn + self.distance[ctx] & (1 << 44) - 1, self.rng.choice([LEAF] * 8 + [LEAF & ~D, LEAF | G])
@@ -113,7 +120,12 @@ class Space:
         return some_entry(self.rng, 0)
 
     def _now(self, ctx, vpn, write):
-        return self.memory.walk(self.mode[ctx], self.root[ctx], MAX_LEVELS, vpn, write)
+        where = self.mode[ctx], self.root[ctx], MAX_LEVELS, vpn, write
+        answer = self.memory.walk(*where)
+        if answer.cause is None or not self.sade[ctx]:
+            return answer
+        updated = self.memory.walk(*where, sade=True)
+        return answer if updated.cause is not None else replace(updated, cause=TO_UPDATE)
 
     def note(self, cycle, changed):
         """Records what changed in `cycle` in a context: it holds for reads accepted from that cycle on."""
@@ -179,12 +191,21 @@ class Space:
         return self.rng.choice([EVERYTHING, Inval(ctx), page, page, page])
 
     def allowed(self, request, vpn, since, fresh):
-        """Answers for a page that some state of [since, answered] gives, faults only from [fresh, answered]."""
+        """Answers for a page that some state of [since, answered] gives, faults only from [fresh, answered].
+
+        Where A or D was to be set, the answer after that counts only if the entry was taken away meanwhile: then the bits
+        are in a table that is not linked any more.
+        """
         states = self.history[request.ctx, vpn]
         which = 2 if request.write else 1
         ends = [s[0] for s in states[1:]] + [1 << 60]
         begun = [(s[which], end) for s, end in zip(states, ends, strict=True) if s[0] <= request.answered]
-        return {a for a, end in begun if end > (since if a.cause is None else fresh)}
+        late = {
+            replace(a, cause=None)
+            for a, end in begun
+            if a.cause == TO_UPDATE and since < end <= request.answered
+        }
+        return late | {a for a, end in begun if end > (since if a.cause is None else fresh)}
 
 
 def last_named(b, r, vpn):
@@ -210,9 +231,9 @@ def check_cover(space, b, r, *, exact):
         assert neighbour(r.answer, r.vpn, page) in seen, f"{r}: {space.history[r.ctx, page]}"
 
 
-async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
+async def campaign(dut, seed, *, changes, invalidations, errors=0.0, updates=False):
     rng = random.Random(seed)
-    space = Space(rng, min(len(dut.ctx_i), 4))
+    space = Space(rng, min(len(dut.ctx_i), 4), updates)
     p_offer, p_ar, p_r = (rng.choice([0.05, 0.3, 0.7, 1.0]) for _ in range(3))
     b = Bench(dut, space.memory, latency=rng.choice([0, 1, 3, 20]), rng=rng, in_order=rng.random() < 0.3)
     b.offer = lambda: rng.random() < p_offer
@@ -236,7 +257,18 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
             waiting_for_ack = True
 
     b.on_cycle = on_cycle
-    await b.start({ctx: (space.mode[ctx], space.root[ctx]) for ctx in space.mode})
+    await b.start({ctx: (space.mode[ctx], space.root[ctx], space.sade[ctx]) for ctx in space.mode})
+    p_w, lost = rng.choice([0.1, 0.5, 1.0]), rng.choice([0, 0.3])
+    b.updates.ready = lambda: rng.random() < p_w
+    b.updates.delay = lambda: rng.choice([0, 0, 1, 10])
+    b.updates.fails = lambda: rng.random() < lost
+    b.updates.error = lambda: rng.random() < errors
+
+    def noted(address, entry):
+        for ctx in space.mode:
+            space.note(b.cycle, ctx)
+
+    b.updates.on_update = noted
     requests = []
     while b.cycle < CYCLES:
         if not b.queue:
@@ -258,7 +290,7 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
             continue
         assert r.answer in space.allowed(r, r.vpn, since, r.accepted), f"{r}: {space.history[r.ctx, r.vpn]}"
         if r.answer.cause is None:
-            check_cover(space, b, r, exact=not changes)
+            check_cover(space, b, r, exact=not changes and not updates)
             widened += r.cluster.bit_count() > 1
         if r.answer.cause is not None:
             assert not r.cacheable, r
@@ -273,18 +305,22 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0):
     assert e.start == e.done == len(requests)
     assert e.fault == sum(r.answer.cause is not None for r in requests)
     assert e.pte_read == len(b.reads)
+    assert e.update == len(b.updates.done)
     return b, requests, widened, spared
 
 
 async def campaigns(dut, count, **what):
     seed = int(os.environ["GODWIT_SEED"])
+    done = 0
     merges = hits = faults = good = wide = kept = 0
     for i in range(count):
         b, requests, widened, spared = await campaign(dut, seed + i, **what)
         merges, hits, faults = merges + b.events.merge, hits + b.events.line_hit, faults + b.events.fault
         good += sum(r.answer.cause is None for r in requests)
+        done += b.events.update
         wide, kept = wide + widened, kept + spared
     assert kept or not what["invalidations"]
+    assert done or not what.get("updates")
     assert merges and hits and faults and good and wide, "the stimulus must reach every way to be answered"
 
 
@@ -306,3 +342,14 @@ async def invalidations_during_traffic(dut):
 @cocotb.test()
 async def memory_errors_during_traffic(dut):
     await campaigns(dut, 4, changes=True, invalidations=True, errors=0.1)
+
+
+@cocotb.test()
+async def accessed_and_dirty_bits_during_traffic(dut):
+    await campaigns(dut, 4, changes=False, invalidations=False, updates=True)
+
+
+@cocotb.test()
+async def accessed_and_dirty_bits_while_everything_changes(dut):
+    await campaigns(dut, 4, changes=True, invalidations=True, updates=True)
+    await campaigns(dut, 2, changes=True, invalidations=True, updates=True, errors=0.05)

@@ -50,6 +50,7 @@ class Memory:
 
     words: dict[int, int] = field(default_factory=dict)
     next_frame: int = 0x1000
+    on_write: Callable[[int], None] = lambda address: None
     pointer_flags: Callable[[], int] = lambda: V
 
     def frame(self) -> int:
@@ -62,6 +63,7 @@ class Memory:
 
     def write(self, ppn: int, index: int, value: int) -> None:
         self.words[ppn << 12 | index << 3] = value
+        self.on_write(ppn << 12 | index << 3)
 
     def line(self, addr: int) -> int:
         """The 64 bytes at `addr` as one number."""
@@ -82,8 +84,13 @@ class Memory:
     def map(self, root: int, levels: int, vpn: int, entry: int, level: int = 0) -> None:
         self.write(self.table(root, levels, vpn, level), vpn_index(vpn, level), entry)
 
-    def walk(self, mode: int, root: int, max_levels: int, vpn: int, write: bool) -> Answer:
-        """The walk of the privileged specification, section "Virtual Address Translation Process"."""
+    def walk(
+        self, mode: int, root: int, max_levels: int, vpn: int, write: bool, sade: bool = False
+    ) -> Answer:
+        """The walk of the privileged specification, section "Virtual Address Translation Process".
+
+        With `sade` A and D are set on the way (Svadu): the answer is the one after that.
+        """
         if mode == OFF:
             return Answer(CONTEXT_OFF)
         levels = LEVELS.get(mode, 99)
@@ -100,6 +107,8 @@ class Memory:
             ppn = entry >> 10 & (1 << 44) - 1
             is_global |= bool(entry & G)
             if entry & (R | X):
+                if sade:
+                    entry |= A | (D if write and entry & W else 0)
                 return self._leaf(entry, ppn, level, vpn, write, is_global) or fault
             if entry & (N | D | A | U):
                 return fault

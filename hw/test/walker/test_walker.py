@@ -41,6 +41,11 @@ def test_prefetch():
     walker("cocotb_walker_prefetch", **SIZES[-1])
 
 
+@pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)
+def test_updates(parameters):
+    walker("cocotb_walker_updates", **parameters)
+
+
 @pytest.mark.parametrize("parameters", SIZES, ids=name)
 def test_rules(parameters):
     walker("cocotb_walker_rules", **parameters)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from page_tables import Answer, Memory
+from walker_updates import ENTRY_SHAPE, UPDATE_ID, Updates
 
 MAX_RUN_ORDER = 3  # the eight entries of a line
 LINE_SHAPE = 0 << 5 | 6 << 2 | 1  # one beat of 64 bytes, INCR
@@ -76,6 +77,7 @@ class Events:
     prefetch: int = 0
     prefetch_used: int = 0
     prefetch_useless: int = 0
+    update: int = 0
 
 
 @dataclass
@@ -104,14 +106,15 @@ class Bench:
     offering: bool = False
     ids: deque[int] = field(default_factory=lambda: deque(range(1 << 14)))
 
-    async def start(self, contexts: dict[int, tuple[int, int]]) -> None:
-        """Resets; `contexts` gives mode and root of each context that is not off."""
+    async def start(self, contexts: dict[int, tuple]) -> None:
+        """Resets; `contexts` gives mode, root and perhaps SADE of each context that is not off."""
         dut = self.dut
         inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write ar_ready r_valid r_id r_data r_resp inval"
         for name in inputs.split():
             getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
             self.set_context(i, *contexts.get(i, (0, 0)))
+        self.updates = Updates(dut, self.memory, self.rng)
         await self.clock()
         for _ in range(4):
             await RisingEdge(dut.clk_i)
@@ -125,8 +128,8 @@ class Bench:
         cocotb.start_soon(Clock(self.dut.clk_i, 2).start())
         await RisingEdge(self.dut.clk_i)
 
-    def set_context(self, index: int, mode: int, root: int) -> None:
-        self.dut.ctx_i[index].value = mode << 44 | root
+    def set_context(self, index: int, mode: int, root: int, sade: bool = False) -> None:
+        self.dut.ctx_i[index].value = mode << 45 | sade << 44 | root
 
     def submit(self, *requests: Request) -> None:
         self.queue.extend(requests)
@@ -144,6 +147,7 @@ class Bench:
         dut.req_valid_i.value = int(self.offering)
         ar_ready = self.ar_ready()
         dut.ar_ready_i.value = int(ar_ready)
+        self.updates.drive(self.cycle)
         data = self._data_now()
         dut.r_valid_i.value = int(data is not None)
         if data is not None:
@@ -166,9 +170,10 @@ class Bench:
             self.offering = False
         if ar_ready and dut.ar_valid_o.value:
             self._take_read()
+        self.updates.sample(self.cycle)
         self.busy = bool(dut.inval_busy_o.value)
         self._count()
-        assert dut.r_ready_o.value == 1 and dut.writes_o.value == 0
+        assert dut.r_ready_o.value == 1
         self.cycle += 1
         await RisingEdge(dut.clk_i)
 
@@ -183,17 +188,20 @@ class Bench:
     def _take_read(self) -> None:
         dut = self.dut
         addr, slot = int(dut.ar_addr_o.value), int(dut.ar_id_o.value)
-        assert int(dut.ar_shape_o.value) == LINE_SHAPE and addr % 64 == 0 and addr >> 56 == 0
+        update = slot == UPDATE_ID
+        assert int(dut.ar_shape_o.value) == (ENTRY_SHAPE if update else LINE_SHAPE)
+        assert dut.ar_lock_o.value == update and addr % (8 if update else 64) == 0 and addr >> 56 == 0
         assert all(read.id != slot for read in self.pending), "the slot's read is still out"
-        assert self.pulses or all(read.addr != addr for read in self.pending), (
+        assert update or self.pulses or all(read.addr != addr for read in self.pending), (
             "the line is on its way already"
         )
         failed = self.error_at(addr)
         # The oldest data that a read may bring: that of the cycle in which it was accepted.
-        data = self.rng.getrandbits(512) if failed else self.memory.line(addr)
-        resp = 2 + self.rng.randrange(2) if failed else 0
+        data = self.rng.getrandbits(512) if failed else self.memory.line(addr & ~63)
+        resp = 2 + self.rng.randrange(2) if failed else self.updates.read(addr) if update else 0
         self.pending.append(Read(slot, addr, data, resp, self.cycle + 1 + self.latency))
-        self.reads.append((self.cycle, addr))
+        if not update:
+            self.reads.append((self.cycle, addr))
 
     def _take_answer(self) -> None:
         dut = self.dut
@@ -220,6 +228,7 @@ class Bench:
         self.events.prefetch += bits >> 2
         self.events.prefetch_used += bits >> 1 & 1
         self.events.prefetch_useless += bits & 1
+        self.events.update += int(self.dut.event_update_o.value)
         self.events.pte_read += int(self.dut.event_pte_read_o.value)
 
     async def run(self, requests: list[Request] = (), limit: int = 20000) -> list[Request]:

@@ -11,7 +11,7 @@ module walker_tb #(
 ) (
   input logic clk_i,
   input logic rst_ni,
-  input logic [47:0] ctx_i[NumContexts],  // {mode, root}
+  input logic [48:0] ctx_i[NumContexts],  // {mode, sade, root}
   input logic req_valid_i,
   output logic req_ready_o,
   input logic [13:0] req_id_i,  // {src, tag}
@@ -30,15 +30,30 @@ module walker_tb #(
   output logic [11:0] rsp_cause_o,
   output logic ar_valid_o,
   input logic ar_ready_i,
-  output logic [5:0] ar_id_o,
+  output logic [6:0] ar_id_o,
+  output logic ar_lock_o,
   output logic [63:0] ar_addr_o,
   output logic [12:0] ar_shape_o,  // {len, size, burst}
   input logic r_valid_i,
-  input logic [5:0] r_id_i,
+  input logic [6:0] r_id_i,
   input logic [511:0] r_data_i,
   input logic [1:0] r_resp_i,
   output logic r_ready_o,
-  output logic writes_o,  // a write channel was used
+  output logic aw_valid_o,
+  input logic aw_ready_i,
+  output logic [6:0] aw_id_o,
+  output logic aw_lock_o,
+  output logic [63:0] aw_addr_o,
+  output logic [12:0] aw_shape_o,
+  output logic w_valid_o,
+  input logic w_ready_i,
+  output logic [511:0] w_data_o,
+  output logic [63:0] w_strb_o,
+  output logic w_last_o,
+  input logic b_valid_i,
+  input logic [6:0] b_id_i,
+  input logic [1:0] b_resp_i,
+  output logic b_ready_o,
   input logic inval_i,
   input logic [1:0] inval_scope_i,
   input logic [7:0] inval_ctx_i,
@@ -48,6 +63,7 @@ module walker_tb #(
   output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
   output logic event_pte_read_o,
   output logic [2:0] event_prefetch_o,  // {prefetch, used, useless}
+  output logic event_update_o,
   output logic [15:0] latency_o
 );
 
@@ -83,16 +99,31 @@ module walker_tb #(
   assign ar_addr_o = m_req.ar.addr;
   assign ar_shape_o = {m_req.ar.len, m_req.ar.size, m_req.ar.burst};
   assign r_ready_o = m_req.r_ready;
-  assign writes_o = m_req.aw_valid || m_req.w_valid;
+  assign ar_lock_o = m_req.ar.lock;
+  assign aw_valid_o = m_req.aw_valid;
+  assign aw_id_o = m_req.aw.id;
+  assign aw_lock_o = m_req.aw.lock;
+  assign aw_addr_o = m_req.aw.addr;
+  assign aw_shape_o = {m_req.aw.len, m_req.aw.size, m_req.aw.burst};
+  assign w_valid_o = m_req.w_valid;
+  assign w_data_o = m_req.w.data;
+  assign w_strb_o = m_req.w.strb;
+  assign w_last_o = m_req.w.last;
+  assign b_ready_o = m_req.b_ready;
   always_comb begin
     m_rsp = '0;
     m_rsp.ar_ready = ar_ready_i;
     m_rsp.r_valid = r_valid_i;
+    m_rsp.aw_ready = aw_ready_i;
+    m_rsp.w_ready = w_ready_i;
+    m_rsp.b_valid = b_valid_i;
+    m_rsp.b = '{id: b_id_i, resp: b_resp_i};
     m_rsp.r = '{id: r_id_i, data: r_data_i, resp: r_resp_i, last: 1'b1};
   end
   assign events_o = {ev.start, ev.done, ev.fault, ev.merge, ev.line_hit, ev.cache_hit};
   assign event_pte_read_o = ev.pte_read;
   assign event_prefetch_o = {ev.prefetch, ev.prefetch_used, ev.prefetch_useless};
+  assign event_update_o = ev.update;
   assign latency_o = ev.latency;
 
   gw_walker #(

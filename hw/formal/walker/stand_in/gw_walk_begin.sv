@@ -20,12 +20,7 @@ module gw_walk_begin #(
   output step_t step_o,
   output logic cache_hit_o,
   input logic fill_i,
-  input logic [2:0] fill_level_i,
-  input gw_pkg::ctx_id_t fill_ctx_i,
-  input gw_pkg::vpn_t fill_vpn_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_pointer_i,
-  input logic [gw_spec_pkg::PtLineEntries-1:0] fill_global_i,
-  input gw_pkg::ppn_t [gw_spec_pkg::PtLineEntries-1:0] fill_ppn_i
+  input gw_pkg::walk_fill_t fill_data_i
 );
 
   // The unused context fields of the request carry the choice.
@@ -36,6 +31,7 @@ module gw_walk_begin #(
     step_o.level = (req_i.ctx[2:1] < 2'(Levels)) ? {1'b0, req_i.ctx[2:1]} : '0;
     step_o.line[1:0] = req_i.ctx[4:3];
     step_o.index[0] = req_i.ctx[5];
+    step_o.update = req_i.ctx[6];
   end
   assign cache_hit_o = 1'b0;
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// The walker's AXI4 port: reads of lines, and the exclusive accesses that set A and D (gw_walk_update).
+//
+// Contract
+// - Lines: one 64-byte beat, ID = slot. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
+// - R and B are always taken. Addresses of lines and updates take turns; one that is offered stays until it is taken.
+module gw_walk_memory #(
+  /// Walks in flight.
+  parameter int unsigned Requests = 64,
+  /// Line slots.
+  parameter int unsigned Lines = 32,
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
+  parameter type step_t = logic,
+  /// Derived.
+  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  output gw_axi_pkg::pt_req_t m_req_o,
+  input gw_axi_pkg::pt_rsp_t m_rsp_i,
+  input logic line_valid_i,
+  output logic line_ready_o,
+  input logic [SlotWidth-1:0] line_slot_i,
+  input logic [LineWidth-1:0] line_i,
+  output logic ret_o,
+  output logic [SlotWidth-1:0] ret_slot_o,
+  output logic ret_error_o,
+  /// Waiters whose entries lack A or D; always taken. Each comes back at `updated_*`.
+  input logic update_valid_i,
+  input step_t update_step_i,
+  input logic [63:0] update_pte_i,
+  input logic update_dirty_i,
+  output logic updated_valid_o,
+  input logic updated_ready_i,
+  output step_t updated_o,
+  output logic event_update_o
+);
+
+  import gw_axi_pkg::*;
+  import gw_spec_pkg::*;
+
+  localparam int unsigned IdWidth = $bits(m_rsp_i.r.id);
+  localparam logic [IdWidth-1:0] UpdateId = {1'b1, {(IdWidth - 1) {1'b0}}};
+  localparam int unsigned LaneWidth = $clog2(PtLineEntries);
+  localparam logic [3:0] Cache = 4'b0011;  // normal memory, bufferable: the host's writes are visible there
+  localparam logic [2:0] Prot = 3'b001;  // privileged data
+
+  logic [gw_pkg::PaWidth-$clog2(PtEntryBytes)-1:0] entry;
+  logic [LaneWidth-1:0] lane;
+  logic ar_valid, ar_ready, r_valid, aw_valid, w_valid;
+  logic [63:0] r_data, w_data;
+
+  gw_walk_update #(
+    .Requests(Requests),
+    .step_t(step_t)
+  ) u_update (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(update_valid_i),
+    .in_step_i(update_step_i),
+    .in_pte_i(update_pte_i),
+    .in_dirty_i(update_dirty_i),
+    .again_valid_o(updated_valid_o),
+    .again_ready_i(updated_ready_i),
+    .again_o(updated_o),
+    .entry_o(entry),
+    .ar_valid_o(ar_valid),
+    .ar_ready_i(ar_ready),
+    .r_valid_i(r_valid),
+    .r_data_i(r_data),
+    .r_resp_i(m_rsp_i.r.resp),
+    .aw_valid_o(aw_valid),
+    .aw_ready_i(m_rsp_i.aw_ready),
+    .w_valid_o(w_valid),
+    .w_ready_i(m_rsp_i.w_ready),
+    .w_data_o(w_data),
+    .b_valid_i(m_rsp_i.b_valid),
+    .b_resp_i(m_rsp_i.b.resp),
+    .event_update_o
+  );
+
+  logic [1:0] gnt;
+  logic any;
+  gw_rr_arbiter #(
+    .NumReq(2)
+  ) u_turns (
+    .clk_i,
+    .rst_ni,
+    .req_i({ar_valid, line_valid_i}),
+    .gnt_o(gnt),
+    .idx_o(),
+    .valid_o(any),
+    .ready_i(m_rsp_i.ar_ready)
+  );
+  assign line_ready_o = gnt[0] && m_rsp_i.ar_ready;
+  assign ar_ready = gnt[1] && m_rsp_i.ar_ready;
+
+  pt_ax_t update;
+  assign lane = entry[LaneWidth-1:0];
+  always_comb begin
+    update = '0;
+    update.id = UpdateId;
+    update.addr = 64'({entry, {$clog2(PtEntryBytes){1'b0}}});
+    update.size = 3'($clog2(PtEntryBytes));
+    update.burst = BurstIncr;
+    update.lock = 1'b1;
+    update.cache = Cache;
+    update.prot = Prot;
+  end
+
+  always_comb begin
+    m_req_o = '0;
+    m_req_o.ar_valid = any;
+    m_req_o.ar.id = IdWidth'(line_slot_i);
+    m_req_o.ar.addr = 64'({line_i, {$clog2(PtLineBytes){1'b0}}});
+    m_req_o.ar.size = 3'($clog2(PtLineBytes));
+    m_req_o.ar.burst = BurstIncr;
+    m_req_o.ar.cache = Cache;
+    m_req_o.ar.prot = Prot;
+    if (gnt[1]) m_req_o.ar = update;
+    m_req_o.aw_valid = aw_valid;
+    m_req_o.aw = update;
+    m_req_o.w_valid = w_valid;
+    m_req_o.w.data[64*lane +: 64] = w_data;
+    m_req_o.w.strb[PtEntryBytes*lane +: PtEntryBytes] = '1;
+    m_req_o.w.last = 1'b1;
+    m_req_o.r_ready = 1'b1;
+    m_req_o.b_ready = 1'b1;
+  end
+
+  assign ret_o = m_rsp_i.r_valid && m_rsp_i.r.id != UpdateId;
+  assign ret_slot_o = SlotWidth'(m_rsp_i.r.id);
+  assign ret_error_o = m_rsp_i.r.resp[1];
+  assign r_valid = m_rsp_i.r_valid && m_rsp_i.r.id == UpdateId;
+  assign r_data = m_rsp_i.r.data[64*lane +: 64];
+
+endmodule
