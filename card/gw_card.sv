@@ -94,6 +94,7 @@ module gw_card #(
     .WalkRequests    (gw_config_pkg::WalkRequests),
     .WalkLines       (gw_config_pkg::WalkLines),
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
+    .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
     .req_t           (req_t),
     .rsp_t           (rsp_t)
   ) u_mmu (

@@ -2,6 +2,7 @@
 #include "axi_slave.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
 
 #include "error.hpp"
@@ -27,12 +28,12 @@ AxiSlave::AxiSlave(Shared& shared, unsigned port)
 
 AxiSlave::Address AxiSlave::ar() const {
     return {top_.mem_ar_addr_o[port_], top_.mem_ar_id_o[port_], top_.mem_ar_len_o[port_], top_.mem_ar_size_o[port_],
-            top_.mem_ar_burst_o[port_]};
+            top_.mem_ar_burst_o[port_], top_.mem_ar_lock_o[port_] != 0};
 }
 
 AxiSlave::Address AxiSlave::aw() const {
     return {top_.mem_aw_addr_o[port_], top_.mem_aw_id_o[port_], top_.mem_aw_len_o[port_], top_.mem_aw_size_o[port_],
-            top_.mem_aw_burst_o[port_]};
+            top_.mem_aw_burst_o[port_], top_.mem_aw_lock_o[port_] != 0};
 }
 
 AxiSlave::Beat AxiSlave::beat() const {
@@ -59,15 +60,14 @@ Burst* AxiSlave::next_answer(std::deque<Burst*>& bursts, uint64_t cycle) {
         return first;
     }
     if (shared_.answers_in_order && off_model_ == 0) return nullptr;
-    uint64_t older_ids = 0;
+    std::bitset<256> older_ids;
     for (auto it = bursts.begin(); it != bursts.end(); ++it) {
         Burst* burst = *it;
-        const uint64_t id = uint64_t{1} << burst->id;
-        if (!(older_ids & id) && burst->ready <= cycle) {
+        if (!older_ids[burst->id] && burst->ready <= cycle) {
             bursts.erase(it);
             return burst;
         }
-        older_ids |= id;
+        older_ids.set(burst->id);
     }
     return nullptr;
 }
@@ -75,8 +75,12 @@ Burst* AxiSlave::next_answer(std::deque<Burst*>& bursts, uint64_t cycle) {
 void AxiSlave::drive_r(uint64_t cycle) {
     if (!reading_) reading_ = next_answer(reads_, cycle);
     if (reading_ && reading_->line_ready[reading_->line_of(reading_->beat)] <= cycle && !shared_.stall.now()) {
-        const Burst& burst = *reading_;
+        Burst& burst = *reading_;
         r_valid_ = true;
+        if (burst.exclusive) {
+            shared_.monitor.reserve(burst.addr, 1u << burst.size, burst.data + burst.addr % kLineBytes);
+            burst.resp = kRespExOkay;
+        }
         top_.mem_r_id_i[port_] = burst.id;
         top_.mem_r_resp_i[port_] = burst.resp;
         top_.mem_r_last_i[port_] = burst.beat == burst.len;
@@ -189,6 +193,7 @@ void AxiSlave::accept(const Address& address, bool write, uint64_t cycle) {
     if (shared_.events.on())
         shared_.events.add({cycle, burst.addr, port_, static_cast<uint8_t>(write), burst.id, burst.len, burst.size});
     decode(burst);
+    burst.exclusive = address.lock && burst.data && !burst.on_host;
     const bool off_model = burst.on_host || !burst.data;
     off_model_ += off_model;
     if (!off_model) shared_.timing.add(burst);
@@ -218,7 +223,7 @@ void AxiSlave::take_beat(uint64_t strobe, bool last, const uint8_t* data, uint64
     if (strobe & ~burst.lanes(burst.beat))
         violation(format("W beat %u of the write to 0x%llx, ID %u, has strobes 0x%016llx outside its byte lanes 0x%016llx",
                          burst.beat + 1u, ull(burst.addr), burst.id, ull(strobe), ull(burst.lanes(burst.beat))));
-    if (burst.data) merge(burst.data + burst.line_of(burst.beat) * kLineBytes, data, strobe);
+    if (burst.data) write_beat(burst, data, strobe);
     if (burst.beat++ < burst.len) return;
     no_data_.pop_front();
     burst.complete = cycle;
@@ -228,6 +233,17 @@ void AxiSlave::take_beat(uint64_t strobe, bool last, const uint8_t* data, uint64
         shared_.timing.complete(burst);
     else
         burst.ready = cycle + 1;
+}
+
+void AxiSlave::write_beat(Burst& burst, const uint8_t* data, uint64_t strobe) {
+    uint8_t* line = burst.data + burst.line_of(burst.beat) * kLineBytes;
+    if (burst.exclusive) {
+        if (!shared_.monitor.take(burst.addr, 1u << burst.size, line + burst.addr % kLineBytes)) return;
+        burst.resp = kRespExOkay;
+    } else if (!burst.on_host) {
+        shared_.monitor.written(burst.beat_addr(burst.beat) & ~uint64_t{kLineBytes - 1}, kLineBytes);
+    }
+    merge(line, data, strobe);
 }
 
 Burst& AxiSlave::new_burst() {
@@ -245,7 +261,7 @@ void AxiSlave::answered(Burst& burst) {
     // line_ready stays as it is: it is written before it is read, and it is most of the object.
     burst.resp = kRespOkay;
     burst.data = nullptr;
-    burst.on_host = false;
+    burst.on_host = burst.exclusive = false;
     burst.beat = 0;
     burst.complete = burst.granted = burst.ready = kNever;
     free_.push_back(&burst);

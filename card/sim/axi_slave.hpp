@@ -8,6 +8,8 @@
 //   are never mixed. When several bursts could answer, the one accepted first does.
 //   Data: a read beat is read from memory in the cycle in which R valid rises with it; a write beat is in memory from the
 //   cycle in which both its address and the beat were accepted. One W beat may come before its address.
+//   Exclusive accesses: one reservation for all ports (exclusive.hpp); only device memory has them, elsewhere they are answered
+//   as plain ones.
 //   Protocol: throws CardError(GW_CARD_EDESIGN) on a changed or dropped offer, a burst that crosses 4 KiB or is otherwise
 //   illegal, WLAST in the wrong place, or a strobe outside the beat's lanes.
 #pragma once
@@ -37,6 +39,7 @@ class AxiSlave {
     struct Address {
         uint64_t addr;
         uint8_t id, len, size, type;
+        bool lock;
         bool operator==(const Address&) const = default;
     };
     struct AddressChannel : Held {
@@ -60,6 +63,7 @@ class AxiSlave {
     void drive_r(uint64_t cycle);
     void drive_b(uint64_t cycle);
     Burst* next_answer(std::deque<Burst*>& bursts, uint64_t cycle);
+    void write_beat(Burst& burst, const uint8_t* data, uint64_t strobe);
     void answered(Burst& burst);
     Burst& new_burst();
     std::string where() const;

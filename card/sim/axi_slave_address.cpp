@@ -22,6 +22,7 @@ void AxiSlave::check_address(const Address& address, bool write) const {
                          ull(address.addr), address.id, why));
     };
     if ((uint64_t{1} << address.size) > kLineBytes) refuse("a beat is wider than the data bus of 64 bytes");
+    if (address.lock && (beats != 1 || start != address.addr)) refuse("an exclusive access must be one aligned beat here");
     switch (address.type) {
         case kBurstIncr:
             if (start / kPageBytes != (start + bytes - 1) / kPageBytes) refuse("the burst crosses a 4 KiB boundary");

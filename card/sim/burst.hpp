@@ -23,6 +23,7 @@ struct Burst {
     uint8_t size = 0;  // log2 bytes a beat
     uint8_t type = kBurstIncr;
     bool write = false;
+    bool exclusive = false;
     uint8_t resp = kRespOkay;
     uint8_t channel = 0;     // memory model's: 2 * port + write
     uint8_t* data = nullptr;  // simulator's memory that holds the line at first_line(); null with DECERR

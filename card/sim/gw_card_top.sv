@@ -45,6 +45,7 @@ module gw_card_top #(
   output logic [7:0]             mem_ar_len_o   [NumMem],
   output logic [2:0]             mem_ar_size_o  [NumMem],
   output logic [1:0]             mem_ar_burst_o [NumMem],
+  output logic                   mem_ar_lock_o  [NumMem],
   input  logic                   mem_r_valid_i  [NumMem],
   output logic                   mem_r_ready_o  [NumMem],
   input  logic [TopIdWidth-1:0]  mem_r_id_i     [NumMem],
@@ -58,6 +59,7 @@ module gw_card_top #(
   output logic [7:0]             mem_aw_len_o   [NumMem],
   output logic [2:0]             mem_aw_size_o  [NumMem],
   output logic [1:0]             mem_aw_burst_o [NumMem],
+  output logic                   mem_aw_lock_o  [NumMem],
   output logic                   mem_w_valid_o  [NumMem],
   input  logic                   mem_w_ready_i  [NumMem],
   output logic [DataWidth-1:0]   mem_w_data_o   [NumMem],
@@ -292,6 +294,7 @@ module gw_card_top #(
   assign mem_ar_len_o[__i] = __req.ar.len; \
   assign mem_ar_size_o[__i] = __req.ar.size; \
   assign mem_ar_burst_o[__i] = __req.ar.burst; \
+  assign mem_ar_lock_o[__i] = __req.ar.lock; \
   assign mem_r_ready_o[__i] = __req.r_ready; \
   assign mem_aw_valid_o[__i] = __req.aw_valid; \
   assign mem_aw_id_o[__i] = TopIdWidth'(__req.aw.id); \
@@ -299,6 +302,7 @@ module gw_card_top #(
   assign mem_aw_len_o[__i] = __req.aw.len; \
   assign mem_aw_size_o[__i] = __req.aw.size; \
   assign mem_aw_burst_o[__i] = __req.aw.burst; \
+  assign mem_aw_lock_o[__i] = __req.aw.lock; \
   assign mem_w_valid_o[__i] = __req.w_valid; \
   assign mem_w_data_o[__i] = __req.w.data; \
   assign mem_w_strb_o[__i] = __req.w.strb; \

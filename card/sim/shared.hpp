@@ -2,6 +2,7 @@
 // What all parts of one card work on.
 #pragma once
 
+#include "exclusive.hpp"
 #include "link.hpp"
 #include "memory.hpp"
 #include "model.hpp"
@@ -18,6 +19,7 @@ struct Shared {
     Stall stall;
     Trace trace;
     Events events;
+    ExclusiveMonitor monitor{};
     gw_card_stats stats{};
     uint64_t decode_errors = 0;
     uint64_t first_decode_error = 0;  // address; only with decode_errors != 0

@@ -142,6 +142,10 @@ impl Card {
         walker.set_item("line_hits", counters.walker.line_hits)?;
         walker.set_item("cache_hits", counters.walker.cache_hits)?;
         walker.set_item("pte_reads", counters.walker.pte_reads)?;
+        walker.set_item("prefetches", counters.walker.prefetches)?;
+        walker.set_item("prefetches_used", counters.walker.prefetches_used)?;
+        walker.set_item("prefetches_useless", counters.walker.prefetches_useless)?;
+        walker.set_item("updates", counters.walker.updates)?;
         let dict = PyDict::new(py);
         dict.set_item("ports", ports)?;
         dict.set_item("l2", l2)?;

@@ -44,6 +44,14 @@ pub struct WalkerCounters {
     pub cache_hits: u64,
     /// 64-byte lines read from memory.
     pub pte_reads: u64,
+    /// ... of which no walk had asked for yet.
+    pub prefetches: u64,
+    /// Prefetched lines that a walk used.
+    pub prefetches_used: u64,
+    /// Prefetched lines that were replaced before that.
+    pub prefetches_useless: u64,
+    /// Page-table entries in which hardware set A, or A and D.
+    pub updates: u64,
 }
 
 /// Counters of the second level of translation: L2 TLB and range TLB.

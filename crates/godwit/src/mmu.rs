@@ -202,6 +202,10 @@ fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardEr
             line_hits: read64(device, regs::WALKER_COUNTERS_LINE_HITS)?,
             cache_hits: read64(device, regs::WALKER_COUNTERS_CACHE_HITS)?,
             pte_reads: read64(device, regs::WALKER_COUNTERS_PTE_READS)?,
+            prefetches: read64(device, regs::WALKER_COUNTERS_PREFETCHES)?,
+            prefetches_used: read64(device, regs::WALKER_COUNTERS_PREFETCHES_USED)?,
+            prefetches_useless: read64(device, regs::WALKER_COUNTERS_PREFETCHES_USELESS)?,
+            updates: read64(device, regs::WALKER_COUNTERS_UPDATES)?,
         },
         faults_lost: read(device, regs::FAULTS_LOST)?,
     })

@@ -108,8 +108,8 @@ fn layouts_and_constants_are_those_of_the_header() {
             size_of::<GodwitWalkerCounters>() as i64,
         ),
         (
-            "offsetof(godwit_walker_counters, pte_reads)",
-            offset_of!(GodwitWalkerCounters, pte_reads) as i64,
+            "offsetof(godwit_walker_counters, updates)",
+            offset_of!(GodwitWalkerCounters, updates) as i64,
         ),
         ("sizeof(godwit_arg)", size_of::<GodwitArg>() as i64),
         (

@@ -32,6 +32,7 @@ module gw_csr_contexts #(
 
   localparam int unsigned PpnLsb = gw_spec_pkg::FscPpnLsb;
   localparam int unsigned PpnWidth = gw_spec_pkg::FscPpnWidth;
+  localparam int unsigned SadeLsb = gw_spec_pkg::FscSadeLsb;
   localparam int unsigned ModeLsb = gw_spec_pkg::FscModeLsb;
   localparam int unsigned ModeWidth = gw_spec_pkg::FscModeWidth;
 
@@ -52,6 +53,7 @@ module gw_csr_contexts #(
     for (int unsigned i = 0; i < NumContexts; i++) begin
       if (idx == gw_pkg::ctx_id_t'(i)) begin
         current[PpnLsb+:PpnWidth] = ctx_q[i].root;
+        current[SadeLsb] = ctx_q[i].sade;
         current[ModeLsb+:ModeWidth] = ctx_q[i].mode;
       end
     end
@@ -75,7 +77,7 @@ module gw_csr_contexts #(
       if (upper) begin
         for (int unsigned i = 0; i < NumContexts; i++) begin
           if (idx == gw_pkg::ctx_id_t'(i)) begin
-            ctx_q[i] <= '{mode: next[ModeLsb+:ModeWidth], root: next[PpnLsb+:PpnWidth]};
+            ctx_q[i] <= '{mode: next[ModeLsb+:ModeWidth], sade: next[SadeLsb], root: next[PpnLsb+:PpnWidth]};
           end
         end
         if (hold_idx_q == idx) hold_valid_q <= 1'b0;

@@ -19,7 +19,7 @@ module gw_csr_counters #(
   input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
   input  gw_pkg::walk_event_t                     walk_event_i,
   /// Byte offset in walker_counters.
-  input  logic [5:0]                              walk_addr_i,
+  input  logic [6:0]                              walk_addr_i,
   output logic [31:0]                             walk_rdata_o,
   /// Byte offset in port_counters: 256 bytes a port, AR counters from 0, AW counters from 64.
   input  logic [gw_pkg::SrcWidth+6:0]             port_addr_i,
@@ -29,7 +29,7 @@ module gw_csr_counters #(
   localparam int unsigned NumChanCounters = $bits(gw_pkg::chan_event_t);
 
   // In the order of the registers.
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     Walks,
     LatencySum,
     LatencyMax,
@@ -37,11 +37,16 @@ module gw_csr_counters #(
     Merges,
     LineHits,
     CacheHits,
-    PteReads
+    PteReads,
+    Prefetches,
+    PrefetchesUsed,
+    PrefetchesUseless,
+    Updates,
+    NumWalkCounters
   } walk_counter_e;
 
   logic [63:0] chan_q[NumPorts][2][NumChanCounters];
-  logic [63:0] walk_q[8];
+  logic [63:0] walk_q[NumWalkCounters];
 
   // The struct's first field is its highest bit and the first register.
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
@@ -62,9 +67,9 @@ module gw_csr_counters #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int unsigned i = 0; i < 8; i++) walk_q[i] <= '0;
+      for (int unsigned i = 0; i < NumWalkCounters; i++) walk_q[i] <= '0;
     end else if (clear_i) begin
-      for (int unsigned i = 0; i < 8; i++) walk_q[i] <= '0;
+      for (int unsigned i = 0; i < NumWalkCounters; i++) walk_q[i] <= '0;
     end else if (!inhibit_i) begin
       if (walk_event_i.done) begin
         walk_q[Walks] <= walk_q[Walks] + 64'd1;
@@ -76,6 +81,10 @@ module gw_csr_counters #(
       walk_q[LineHits] <= walk_q[LineHits] + 64'(walk_event_i.line_hit);
       walk_q[CacheHits] <= walk_q[CacheHits] + 64'(walk_event_i.cache_hit);
       walk_q[PteReads] <= walk_q[PteReads] + 64'(walk_event_i.pte_read);
+      walk_q[Prefetches] <= walk_q[Prefetches] + 64'(walk_event_i.prefetch);
+      walk_q[PrefetchesUsed] <= walk_q[PrefetchesUsed] + 64'(walk_event_i.prefetch_used);
+      walk_q[PrefetchesUseless] <= walk_q[PrefetchesUseless] + 64'(walk_event_i.prefetch_useless);
+      walk_q[Updates] <= walk_q[Updates] + 64'(walk_event_i.update);
     end
   end
 
@@ -83,7 +92,7 @@ module gw_csr_counters #(
     return upper ? counter[63:32] : counter[31:0];
   endfunction
 
-  assign walk_rdata_o = half(walk_q[walk_addr_i[5:3]], walk_addr_i[2]);
+  assign walk_rdata_o = (walk_addr_i[6:3] < NumWalkCounters) ? half(walk_q[walk_addr_i[6:3]], walk_addr_i[2]) : '0;
 
   always_comb begin
     port_rdata_o = '0;

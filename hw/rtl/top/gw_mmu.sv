@@ -6,7 +6,8 @@
 // Contract
 // - Each port's AR and AW addresses leave on the memory side translated as gw_translator states; W, R and B pass. A port
 //   that is bound bare bypasses its translator (gw_bare_switch); a port that is off answers everything with an error.
-// - The walker reads page tables through `pt_req_o`/`pt_rsp_i`, the command queue its commands through `cq_req_o`/`cq_rsp_i`.
+// - The walker reads page tables through `pt_req_o`/`pt_rsp_i`, and sets A and D there by exclusive accesses: memory must
+//   support them (AXI4) if any context asks for it. The command queue reads its commands through `cq_req_o`/`cq_rsp_i`.
 // - An invalidation reaches all translators, the second level and the walker in the same cycle and is busy until all of
 //   them are done.
 // - Nothing but the registers says which context a port has and what a context's tables are; the memory ports do not reach
@@ -41,6 +42,8 @@ module gw_mmu #(
   parameter int unsigned WalkLines = 32,
   /// Walk-cache entries of an upper level.
   parameter int unsigned WalkCacheEntries = 8,
+  /// Page-table lines are prefetched.
+  parameter bit WalkPrefetch = 1'b1,
   /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t
@@ -220,6 +223,7 @@ module gw_mmu #(
     .Requests    (WalkRequests),
     .Lines       (WalkLines),
     .CacheEntries(WalkCacheEntries),
+    .Prefetch    (WalkPrefetch),
     .NumContexts (NumContexts)
   ) u_walker (
     .clk_i,

@@ -49,15 +49,15 @@ async def start(dut, rng: random.Random) -> Registers:
     return Registers(master, CONTEXTS, PORTS)
 
 
-def contexts(dut) -> list[tuple[int, int]]:
-    """(mode, root) of every context as the walker gets it."""
+def contexts(dut) -> list[tuple[int, int, int]]:
+    """(mode, SADE, root) of every context as the walker gets it."""
     value = int(dut.ctx_o.value)
-    fields = [(value >> (48 * i)) & ((1 << 48) - 1) for i in range(CONTEXTS)]
-    return [(field >> 44, field & ((1 << 44) - 1)) for field in fields]
+    fields = [(value >> (49 * i)) & ((1 << 49) - 1) for i in range(CONTEXTS)]
+    return [(field >> 45, field >> 44 & 1, field & ((1 << 44) - 1)) for field in fields]
 
 
-def as_context(value: int) -> tuple[int, int]:
-    return value >> 60, value & ((1 << 44) - 1)
+def as_context(value: int) -> tuple[int, int, int]:
+    return value >> 60, value >> 59 & 1, value & ((1 << 44) - 1)
 
 
 @cocotb.test()
@@ -76,7 +76,7 @@ async def identifies_itself(dut):
 @cocotb.test()
 async def everything_is_off_after_reset(dut):
     regs = await start(dut, new_rng())
-    assert contexts(dut) == [(0, 0)] * CONTEXTS
+    assert contexts(dut) == [(0, 0, 0)] * CONTEXTS
     assert int(dut.port_cfg_o.value) == 0
     assert int(dut.irq_o.value) == 0
     for name, register in regs.all.items():
@@ -114,7 +114,7 @@ async def a_context_changes_as_a_whole(dut):
     """Random halves and whole writes: the walker sees nothing but complete contexts, and reads show what is in effect."""
     rng = new_rng()
     regs = await start(dut, rng)
-    legal = [{(0, 0)} for _ in range(CONTEXTS)]
+    legal = [{(0, 0, 0)} for _ in range(CONTEXTS)]
     model = [0] * CONTEXTS
     hold: tuple[int, int] | None = None
     watching = True
@@ -390,15 +390,28 @@ async def counters_count_events(dut):
     regs = await start(dut, rng)
     chan = [[0] * 5 for _ in range(CHANNELS)]
     walk = dict.fromkeys(
-        ("walks", "latency_sum", "latency_max", "faults", "merges", "line_hits", "cache_hits", "pte_reads"), 0
+        (
+            *(
+                "walks",
+                "latency_sum",
+                "latency_max",
+                "faults",
+                "merges",
+                "line_hits",
+                "cache_hits",
+                "pte_reads",
+            ),
+            *("prefetches", "prefetches_used", "prefetches_useless", "updates"),
+        ),
+        0,
     )
 
     async def events(count: int, counted: bool) -> None:
         for _ in range(count):
             await FallingEdge(dut.clk_i)
             pulses = rng.getrandbits(5 * CHANNELS) & rng.getrandbits(5 * CHANNELS)
-            done, latency, others = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(5)
-            others &= ~16 if not done else 31  # a fault comes with `done`
+            done, latency, others = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(9)
+            others &= ~16 if not done else ~0  # a fault comes with `done`
             dut.chan_event_i.value = pulses
             dut.walk_done_i.value = int(done)
             dut.walk_latency_i.value = latency
@@ -413,7 +426,17 @@ async def counters_count_events(dut):
                 walk["latency_sum"] += latency
                 walk["latency_max"] = max(walk["latency_max"], latency)
                 walk["faults"] += others >> 4 & 1
-            for bit, name in ((3, "merges"), (2, "line_hits"), (1, "cache_hits"), (0, "pte_reads")):
+            events = {
+                3: "merges",
+                2: "line_hits",
+                1: "cache_hits",
+                0: "pte_reads",
+                5: "prefetches",
+                6: "prefetches_used",
+                7: "prefetches_useless",
+                8: "updates",
+            }
+            for bit, name in events.items():
                 walk[name] += others >> bit & 1
         await FallingEdge(dut.clk_i)
         for name in ("chan_event_i", "walk_done_i", "walk_event_i", "walk_latency_i"):

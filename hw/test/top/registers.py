@@ -72,4 +72,4 @@ async def cycles(dut, count: int) -> None:
 
 
 def random_context(rng: random.Random) -> int:
-    return rng.randrange(1 << 4) << 60 | rng.randrange(1 << 44)
+    return rng.randrange(1 << 5) << 59 | rng.randrange(1 << 44)

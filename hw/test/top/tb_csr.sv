@@ -28,8 +28,8 @@ module tb_csr #(
   output logic [1:0]                   s_axil_rresp,
   output logic                         s_axil_rvalid,
   input  logic                         s_axil_rready,
-  // {mode, root} of each context
-  output logic [48*NumContexts-1:0]    ctx_o,
+  // {mode, sade, root} of each context
+  output logic [49*NumContexts-1:0]    ctx_o,
   // {mode, context} of each port
   output logic [10*NumPorts-1:0]       port_cfg_o,
   output logic                         inval_o,
@@ -43,7 +43,7 @@ module tb_csr #(
   // {request, hit, miss, fault, stall} of each channel
   input  logic [2*NumPorts*5-1:0]      chan_event_i,
   // {fault, merge, line_hit, cache_hit, pte_read}
-  input  logic [4:0]                   walk_event_i,
+  input  logic [8:0]                   walk_event_i,
   input  logic                         walk_done_i,
   input  logic [15:0]                  walk_latency_i,
   // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
@@ -153,7 +153,11 @@ module tb_csr #(
       merge:     walk_event_i[3],
       line_hit:  walk_event_i[2],
       cache_hit: walk_event_i[1],
-      pte_read:  walk_event_i[0]
+      pte_read:  walk_event_i[0],
+      prefetch:         walk_event_i[5],
+      prefetch_used:    walk_event_i[6],
+      prefetch_useless: walk_event_i[7],
+      update:           walk_event_i[8]
     }),
     .l2_event_i,
     .range_we_o   (range_we),

@@ -170,6 +170,9 @@ class Walker(Section):
     requests: int = Field(ge=2, le=256, description="walks in flight")
     lines: int = Field(ge=1, le=64, description="64-byte page-table lines being fetched or kept")
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
+    prefetch: bool = Field(
+        default=True, description="the line after one that followed its predecessor is fetched ahead"
+    )
 
 
 class Contexts(Section):

@@ -46,6 +46,7 @@ def config_package(config: Config) -> str:
         "WalkRequests": (config.walker.requests, "walks in flight"),
         "WalkLines": (config.walker.lines, "page-table lines fetched or kept"),
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
+        "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
         "NumContexts": (config.contexts.count, "contexts"),
     }
     lines = [

@@ -130,6 +130,10 @@ pub struct GodwitWalkerCounters {
     pub line_hits: u64,
     pub cache_hits: u64,
     pub pte_reads: u64,
+    pub prefetches: u64,
+    pub prefetches_used: u64,
+    pub prefetches_useless: u64,
+    pub updates: u64,
 }
 
 impl From<WalkerCounters> for GodwitWalkerCounters {
@@ -143,6 +147,10 @@ impl From<WalkerCounters> for GodwitWalkerCounters {
             line_hits: counters.line_hits,
             cache_hits: counters.cache_hits,
             pte_reads: counters.pte_reads,
+            prefetches: counters.prefetches,
+            prefetches_used: counters.prefetches_used,
+            prefetches_useless: counters.prefetches_useless,
+            updates: counters.updates,
         }
     }
 }
