@@ -34,7 +34,7 @@ static void table_destroy(struct gw_pt *pt, uint64_t table, unsigned int level)
 	unsigned int i;
 
 	for (i = 0; level > 0 && i < GODWIT_PT_TABLE_ENTRIES; i++) {
-		struct gw_pte pte = gw_pte_decode(gw_read(pt, table, i), level);
+		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, i), level);
 
 		if (pte.kind == GW_PTE_TABLE)
 			table_destroy(pt, pte.pa, level - 1);
@@ -60,7 +60,7 @@ int gw_pt_lookup(struct gw_pt *pt, uint64_t va, struct gw_pt_mapping *out)
 	if (gw_va(pt, offset) != va)
 		return GW_PT_ECANON;
 	for (level = pt->levels; level-- > 0;) {
-		struct gw_pte pte = gw_pte_decode(gw_read(pt, table, gw_index(offset, level)), level);
+		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, gw_index(offset, level)), level);
 
 		switch (pte.kind) {
 		case GW_PTE_EMPTY:
@@ -74,6 +74,7 @@ int gw_pt_lookup(struct gw_pt *pt, uint64_t va, struct gw_pt_mapping *out)
 				.pa = pte.pa,
 				.order = pte.order,
 				.perm = pte.perm,
+				.state = gw_page_state(pt, table, gw_index(offset, level), &pte),
 			};
 			return GW_PT_OK;
 		case GW_PTE_BAD:
@@ -91,7 +92,7 @@ static int table_walk(struct gw_pt *pt, uint64_t table, unsigned int level, uint
 	int status;
 
 	for (at = lo; at <= hi; at = end + 1) {
-		struct gw_pte pte = gw_pte_decode(gw_read(pt, table, gw_index(at, level)), level);
+		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, gw_index(at, level)), level);
 		uint64_t mask = gw_order_mask(pte.order);
 
 		end = gw_span_end(at, hi, level);
@@ -107,6 +108,7 @@ static int table_walk(struct gw_pt *pt, uint64_t table, unsigned int level, uint
 				.pa = pte.pa,
 				.order = pte.order,
 				.perm = pte.perm,
+				.state = gw_page_state(pt, table, gw_index(at, level), &pte),
 			};
 
 			end = at | mask; /* a Svnapot group is visited once */

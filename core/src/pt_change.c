@@ -15,7 +15,7 @@ struct change {
 
 static bool change_needed(const struct change *c, const struct gw_pte *pte)
 {
-	return c->unmap || pte->perm != c->perm;
+	return c->unmap || pte->perm != c->perm || (pte->state & GW_PT_FROZEN);
 }
 
 /* Counts the tables that splits need; fails if any page of [lo, hi] is not mapped. */
@@ -26,7 +26,7 @@ static int change_plan(const struct change *c, uint64_t table, unsigned int leve
 	int status;
 
 	for (at = lo; at <= hi; at = end + 1) {
-		struct gw_pte pte = gw_pte_decode(gw_read(c->pt, table, gw_index(at, level)), level);
+		struct gw_pte pte = gw_pte_decode(c->pt, gw_read(c->pt, table, gw_index(at, level)), level);
 
 		end = gw_span_end(at, hi, level);
 		switch (pte.kind) {
@@ -48,8 +48,8 @@ static int change_plan(const struct change *c, uint64_t table, unsigned int leve
 	return GW_PT_OK;
 }
 
-/* Adds [va, va + size) to the ranges: to the last one if they touch or the array is full, else as a new one. */
-static void inval_add(struct gw_pt_inval *inval, uint64_t va, uint64_t size)
+/* To the last range if they touch or the array is full, else as a new one. */
+void gw_inval_add(struct gw_pt_inval *inval, uint64_t va, uint64_t size)
 {
 	struct gw_pt_range *range;
 	uint64_t first, last, range_last;
@@ -80,7 +80,7 @@ static void change_record(const struct change *c, uint64_t at, const struct gw_p
 
 	if (!c->inval)
 		return;
-	inval_add(c->inval, gw_va(c->pt, at & ~mask), mask + 1);
+	gw_inval_add(c->inval, gw_va(c->pt, at & ~mask), mask + 1);
 	c->inval->narrowed |= c->unmap || (pte->perm & ~c->perm);
 }
 
@@ -91,7 +91,8 @@ static void split_fill(const struct gw_pt *pt, uint64_t table, unsigned int leve
 	unsigned int i;
 
 	for (i = 0; i < GODWIT_PT_TABLE_ENTRIES; i++)
-		gw_write(pt, table, i, gw_pte_leaf(page->pa + ((uint64_t)i << gw_level_shift(level)), order, page->perm));
+		gw_write(pt, table, i, gw_pte_leaf(pt, page->pa + ((uint64_t)i << gw_level_shift(level)), order, page->perm,
+						  page->state));
 }
 
 /* Turns the Svnapot group around entry `index` into sixteen 4 KiB pages of the same frames. */
@@ -102,7 +103,8 @@ static void split_napot(const struct gw_pt *pt, uint64_t table, unsigned int ind
 
 	for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
 		gw_write(pt, table, first + i,
-			 gw_pte_leaf(page->pa + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT), GW_PT_ORDER_4K, page->perm));
+			 gw_pte_leaf(pt, page->pa + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT), GW_PT_ORDER_4K, page->perm,
+				     page->state));
 }
 
 /*
@@ -131,6 +133,8 @@ static void change_leaf(struct change *c, uint64_t table, unsigned int level, ui
 	unsigned int index = gw_index(at, level);
 
 	change_record(c, at, &pte);
+	/* All of a page that is changed is given back, with what hardware left in it. */
+	pte.state = gw_page_state(pt, table, index, &pte) & ~GW_PT_FROZEN;
 	if (level && !gw_span_full(at, end, level)) {
 		uint64_t child = gw_frames_pop(pt, &c->frames);
 
@@ -150,7 +154,7 @@ static void change_leaf(struct change *c, uint64_t table, unsigned int level, ui
 		}
 		pte.pa += at & mask;
 	}
-	gw_write(pt, table, index, c->unmap ? 0 : gw_pte_leaf(pte.pa, pte.order, c->perm));
+	gw_write(pt, table, index, c->unmap ? 0 : gw_pte_leaf(pt, pte.pa, pte.order, c->perm, pte.state));
 }
 
 static void change_write(struct change *c, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi)
@@ -160,7 +164,7 @@ static void change_write(struct change *c, uint64_t table, unsigned int level, u
 
 	for (at = lo; at <= hi; at = end + 1) {
 		unsigned int index = gw_index(at, level);
-		struct gw_pte pte = gw_pte_decode(gw_read(pt, table, index), level);
+		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, index), level);
 
 		end = gw_span_end(at, hi, level);
 		if (pte.kind == GW_PTE_LEAF) {

@@ -29,9 +29,12 @@ static int table_check(struct gw_pt *pt, uint64_t table, unsigned int level, uin
 	for (i = 0; i < GODWIT_PT_TABLE_ENTRIES; i++) {
 		uint64_t raw = gw_read(pt, table, i);
 		uint64_t at = base + ((uint64_t)i << gw_level_shift(level));
-		struct gw_pte pte = gw_pte_decode(raw, level);
+		struct gw_pte pte = gw_pte_decode(pt, raw, level);
 		int status;
 
+		/* What hardware sets, and freezing, may differ within a group. */
+		if (pte.kind == GW_PTE_LEAF)
+			raw = gw_pte_leaf(pt, pte.pa, pte.order, pte.perm, 0);
 		if (i % NAPOT_PAGES == 0)
 			group = raw;
 		if (pte.kind == GW_PTE_BAD || (pte.kind == GW_PTE_EMPTY && raw) ||

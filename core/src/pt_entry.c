@@ -19,12 +19,21 @@ uint64_t gw_pte_table(uint64_t pa)
 	return pte_ppn(pa) | GODWIT_PTE_V;
 }
 
-uint64_t gw_pte_leaf(uint64_t pa, uint32_t order, uint32_t perm)
+uint64_t gw_pte_leaf(const struct gw_pt *pt, uint64_t pa, uint32_t order, uint32_t perm, uint32_t state)
 {
-	uint64_t raw = GODWIT_PTE_V | GODWIT_PTE_R | GODWIT_PTE_U | GODWIT_PTE_A;
+	uint64_t raw = GODWIT_PTE_V | GODWIT_PTE_R | GODWIT_PTE_U;
 
 	if (perm & GW_PT_WRITE)
-		raw |= GODWIT_PTE_W | GODWIT_PTE_D;
+		raw |= GODWIT_PTE_W;
+	/* Hardware that does not set them wants them set. */
+	if (!pt->tracks)
+		state = perm & GW_PT_WRITE ? GW_PT_ACCESSED | GW_PT_DIRTY : GW_PT_ACCESSED;
+	if (state & GW_PT_ACCESSED)
+		raw |= GODWIT_PTE_A;
+	if (state & GW_PT_DIRTY)
+		raw |= GODWIT_PTE_D;
+	if (state & GW_PT_FROZEN)
+		raw |= GODWIT_PTE_FROZEN_BIT;
 	if (order == GODWIT_NAPOT_ORDER) {
 		pa &= ~gw_order_mask(order);
 		raw |= GODWIT_PTE_N | (uint64_t)GODWIT_NAPOT_PATTERN << GODWIT_PTE_PPN_SHIFT;
@@ -32,7 +41,34 @@ uint64_t gw_pte_leaf(uint64_t pa, uint32_t order, uint32_t perm)
 	return raw | pte_ppn(pa);
 }
 
-struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level)
+static uint32_t pte_state(const struct gw_pt *pt, uint64_t raw)
+{
+	uint32_t state = 0;
+
+	if (!pt->tracks)
+		return 0;
+	if (raw & GODWIT_PTE_A)
+		state |= GW_PT_ACCESSED;
+	if (raw & GODWIT_PTE_D)
+		state |= GW_PT_DIRTY;
+	if (raw & GODWIT_PTE_FROZEN_BIT)
+		state |= GW_PT_FROZEN;
+	return state;
+}
+
+uint32_t gw_page_state(const struct gw_pt *pt, uint64_t table, unsigned int index, const struct gw_pte *pte)
+{
+	unsigned int first = index & ~((1u << GW_PT_ORDER_64K) - 1);
+	uint32_t state = pte->state;
+	unsigned int i;
+
+	if (pt->tracks && pte->order == GW_PT_ORDER_64K)
+		for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
+			state |= pte_state(pt, gw_read(pt, table, first + i));
+	return state;
+}
+
+struct gw_pte gw_pte_decode(const struct gw_pt *pt, uint64_t raw, unsigned int level)
 {
 	struct gw_pte pte = { .kind = GW_PTE_BAD, .pa = pte_pa(raw) };
 
@@ -53,9 +89,10 @@ struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level)
 		pte.order = GODWIT_NAPOT_ORDER;
 		pte.pa &= ~gw_order_mask(pte.order);
 	}
+	pte.state = pte_state(pt, raw);
 	pte.perm = raw & GODWIT_PTE_W ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
 	/* A leaf is legal exactly if it is the one that would be written for what it says. */
-	if (!(pte.pa & gw_order_mask(pte.order)) && raw == gw_pte_leaf(pte.pa, pte.order, pte.perm))
+	if (!(pte.pa & gw_order_mask(pte.order)) && raw == gw_pte_leaf(pt, pte.pa, pte.order, pte.perm, pte.state))
 		pte.kind = GW_PTE_LEAF;
 	return pte;
 }

@@ -25,6 +25,7 @@ struct gw_pte {
 	enum gw_pte_kind kind;
 	uint32_t order;
 	uint32_t perm;
+	uint32_t state; /* GW_PT_ACCESSED, GW_PT_DIRTY, GW_PT_FROZEN; 0 in a table that does not track */
 	uint64_t pa;
 };
 
@@ -103,10 +104,15 @@ static inline int gw_fail_at(struct gw_pt *pt, uint64_t offset, int status)
 }
 
 /* pt_entry.c */
-struct gw_pte gw_pte_decode(uint64_t raw, unsigned int level);
+struct gw_pte gw_pte_decode(const struct gw_pt *pt, uint64_t raw, unsigned int level);
 uint64_t gw_pte_table(uint64_t pa);
-/* `order` says only whether it is Svnapot: the level of the table decides the size otherwise. */
-uint64_t gw_pte_leaf(uint64_t pa, uint32_t order, uint32_t perm);
+/*
+ * `order` says only whether it is Svnapot: the level of the table decides the size otherwise. `state` counts only in a table
+ * that tracks.
+ */
+uint64_t gw_pte_leaf(const struct gw_pt *pt, uint64_t pa, uint32_t order, uint32_t perm, uint32_t state);
+/* What the entries of the page around entry `index` say together; `pte` is that entry's. */
+uint32_t gw_page_state(const struct gw_pt *pt, uint64_t table, unsigned int index, const struct gw_pte *pte);
 /*
  * Tables below the entries of `level` that [lo, hi] overlaps, when each entry of a level up to `leaf_level` that is
  * wholly inside needs none.
@@ -115,6 +121,9 @@ uint64_t gw_tables_below(unsigned int level, unsigned int leaf_level, uint64_t l
 /* Checks [va, va + size) and turns it into offsets [lo, hi]. */
 int gw_pt_span(const struct gw_pt *pt, uint64_t va, uint64_t size, uint64_t *lo, uint64_t *hi);
 bool gw_perm_legal(uint32_t perm);
+
+/* pt_change.c: adds [va, va + size) to the ranges; `inval` may be NULL. */
+void gw_inval_add(struct gw_pt_inval *inval, uint64_t va, uint64_t size);
 
 /* pt_frames.c */
 int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t count);

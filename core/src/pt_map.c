@@ -21,7 +21,7 @@ static int map_plan(const struct map *m, uint64_t table, unsigned int level, uin
 	int status;
 
 	for (at = lo; at <= hi; at = end + 1) {
-		struct gw_pte pte = gw_pte_decode(gw_read(m->pt, table, gw_index(at, level)), level);
+		struct gw_pte pte = gw_pte_decode(m->pt, gw_read(m->pt, table, gw_index(at, level)), level);
 
 		end = gw_span_end(at, hi, level);
 		switch (pte.kind) {
@@ -61,13 +61,13 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 
 		end = gw_span_end(at, hi, level);
 		if (raw & GODWIT_PTE_V) {
-			map_write(m, gw_pte_decode(raw, level).pa, level - 1, at, end, false);
+			map_write(m, gw_pte_decode(m->pt, raw, level).pa, level - 1, at, end, false);
 			continue;
 		}
 		if (level <= m->leaf_level && gw_span_full(at, end, level)) {
 			uint32_t order = level ? GODWIT_PT_LEVEL_BITS * level : map_order_at_level0(m, at);
 
-			gw_write(m->pt, table, index, gw_pte_leaf(at + m->delta, order, m->perm));
+			gw_write(m->pt, table, index, gw_pte_leaf(m->pt, at + m->delta, order, m->perm, 0));
 			continue;
 		}
 		child = gw_frames_pop(m->pt, &m->frames);

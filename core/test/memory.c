@@ -6,7 +6,7 @@
 /* Frames do not begin at 0, so that an address that was never set shows. */
 #define BASE ((uint64_t)0x40000)
 
-static uint64_t *entry(struct memory *memory, uint64_t pa)
+uint64_t *memory_entry(struct memory *memory, uint64_t pa)
 {
 	uint64_t frame = (pa - BASE) / 4096;
 
@@ -16,14 +16,23 @@ static uint64_t *entry(struct memory *memory, uint64_t pa)
 
 static uint64_t read_entry(void *ctx, uint64_t pa)
 {
-	return *entry(ctx, pa);
+	return *memory_entry(ctx, pa);
 }
 
 static void write_entry(void *ctx, uint64_t pa, uint64_t pte)
 {
 	struct memory *memory = ctx;
 
-	*entry(memory, pa) = pte;
+	*memory_entry(memory, pa) = pte;
+	memory->writes++;
+}
+
+static void write_high(void *ctx, uint64_t pa, uint32_t high)
+{
+	struct memory *memory = ctx;
+	uint64_t *word = memory_entry(memory, pa);
+
+	*word = (uint64_t)high << 32 | (*word & 0xffffffffu);
 	memory->writes++;
 }
 
@@ -49,12 +58,12 @@ static void free_frame(void *ctx, uint64_t pa)
 	struct memory *memory = ctx;
 
 	CHECK(pa % 4096 == 0);
-	*entry(memory, pa) = ~(uint64_t)0; /* whoever looks again finds nonsense */
+	*memory_entry(memory, pa) = ~(uint64_t)0; /* whoever looks again finds nonsense */
 	memory->live[(pa - BASE) / 4096] = false;
 	memory->used--;
 }
 
-const struct gw_pt_ops memory_ops = { read_entry, write_entry, alloc_frame, free_frame };
+const struct gw_pt_ops memory_ops = { read_entry, write_entry, alloc_frame, free_frame, write_high };
 
 void memory_reset(struct memory *memory, uint64_t limit)
 {

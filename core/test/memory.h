@@ -29,6 +29,8 @@ struct memory {
 
 extern const struct gw_pt_ops memory_ops;
 
+/* The word at @pa, as hardware sees it. */
+uint64_t *memory_entry(struct memory *memory, uint64_t pa);
 /* No frame live; at most `limit` of them from now on. */
 void memory_reset(struct memory *memory, uint64_t limit);
 /* Copies the live frames and what is live. */

@@ -124,6 +124,94 @@ static void test_every_status_has_its_own_reason(void)
 	CHECK(strcmp(gw_pt_reason(1), gw_pt_reason(GW_PT_ECORRUPT - 1)) == 0);
 }
 
+/* The leaf entry of a 4 KiB or 64 KiB page, by the tables alone. */
+static uint64_t *leaf(const struct gw_pt *pt, uint64_t va)
+{
+	uint64_t table = pt->root;
+
+	for (unsigned int level = pt->levels - 1; level > 0; level--)
+		table = *memory_entry(&memory, table + (va >> (12 + 9 * level) & 511) * 8) >> 10 << 12;
+	return memory_entry(&memory, table + (va >> 12 & 511) * 8);
+}
+
+static uint32_t state(struct gw_pt *pt, uint64_t va)
+{
+	struct gw_pt_mapping page;
+
+	CHECK(gw_pt_lookup(pt, va, &page) == GW_PT_OK);
+	return page.state;
+}
+
+static void test_pages_are_frozen_and_given_back_with_what_hardware_set(void)
+{
+	const uint64_t bits = GODWIT_PTE_A | GODWIT_PTE_D, page = 4096, large = 16 * page;
+	struct gw_pt_range ranges[4];
+	struct gw_pt_inval inval = { .ranges = ranges, .capacity = 4 };
+	struct gw_pt_stats stats;
+	uint64_t writes;
+	struct gw_pt pt;
+
+	setup(&pt);
+	gw_pt_track(&pt);
+	CHECK(gw_pt_map(&pt, 0, 0, 4 * page, GW_PT_READ | GW_PT_WRITE, 0) == GW_PT_OK);
+	CHECK(gw_pt_map(&pt, large, large, large, GW_PT_READ | GW_PT_WRITE, GW_PT_ORDER_64K) == GW_PT_OK);
+	CHECK(!(*leaf(&pt, 0) & bits) && !(*leaf(&pt, large) & bits) && state(&pt, 0) == 0);
+
+	/* What hardware does: page 1 read, page 2 written, the large page written at its last 4 KiB. */
+	*leaf(&pt, page) |= GODWIT_PTE_A;
+	*leaf(&pt, 2 * page) |= bits;
+	*leaf(&pt, 2 * large - page) |= bits;
+	CHECK(state(&pt, page) == GW_PT_ACCESSED);
+	CHECK(state(&pt, 2 * page) == (GW_PT_ACCESSED | GW_PT_DIRTY));
+	CHECK(state(&pt, large) == (GW_PT_ACCESSED | GW_PT_DIRTY));
+	CHECK(gw_pt_check(&pt, &stats) == GW_PT_OK && stats.pages_4k == 4 && stats.pages_64k == 1);
+
+	/* A hole in the range: nothing is written. */
+	writes = memory.writes;
+	CHECK(gw_pt_freeze(&pt, page, 4 * page, &inval) == GW_PT_ENOENT && pt.error_va == 4 * page);
+	CHECK(memory.writes == writes && inval.count == 0 && !inval.narrowed);
+
+	CHECK(gw_pt_freeze(&pt, page, 2 * page, &inval) == GW_PT_OK);
+	CHECK(inval.narrowed && inval.count == 1 && ranges[0].va == page && ranges[0].size == 2 * page);
+	CHECK(*leaf(&pt, page) & GODWIT_PTE_FROZEN_BIT && !(*leaf(&pt, 0) & GODWIT_PTE_FROZEN_BIT));
+	/* A D bit that was on its way when the page was frozen. */
+	*leaf(&pt, page) |= bits;
+	CHECK(state(&pt, page) == (GW_PT_ACCESSED | GW_PT_DIRTY | GW_PT_FROZEN));
+	CHECK(gw_pt_check(&pt, NULL) == GW_PT_OK);
+
+	/* A part of a larger page freezes all of it, once. */
+	CHECK(gw_pt_freeze(&pt, large + 3 * page, 2 * page, &inval) == GW_PT_OK);
+	CHECK(inval.count == 2 && ranges[1].va == large && ranges[1].size == large);
+	for (uint64_t at = large; at < 2 * large; at += page)
+		CHECK(*leaf(&pt, at) & GODWIT_PTE_FROZEN_BIT);
+
+	/* Given back as it is, clean, by a permission, and in part unmapped. */
+	CHECK(gw_pt_thaw(&pt, page, page, false) == GW_PT_OK);
+	CHECK(state(&pt, page) == (GW_PT_ACCESSED | GW_PT_DIRTY));
+	CHECK(gw_pt_thaw(&pt, 2 * page, page, true) == GW_PT_OK);
+	CHECK(state(&pt, 2 * page) == 0);
+	CHECK(gw_pt_unmap(&pt, large, page, &inval) == GW_PT_OK);
+	CHECK(gw_pt_protect(&pt, large + page, 15 * page, GW_PT_READ, &inval) == GW_PT_OK);
+	for (uint64_t at = large + page; at < 2 * large; at += page)
+		CHECK(state(&pt, at) == (GW_PT_ACCESSED | GW_PT_DIRTY));
+	CHECK(gw_pt_check(&pt, NULL) == GW_PT_OK);
+	gw_pt_destroy(&pt);
+}
+
+static void test_without_tracking_entries_lack_nothing(void)
+{
+	struct gw_pt_mapping page;
+	struct gw_pt pt;
+
+	setup(&pt);
+	CHECK(gw_pt_map(&pt, 0, 0, 4096, GW_PT_READ | GW_PT_WRITE, 0) == GW_PT_OK);
+	CHECK((*leaf(&pt, 0) & (GODWIT_PTE_A | GODWIT_PTE_D)) == (GODWIT_PTE_A | GODWIT_PTE_D));
+	CHECK(gw_pt_lookup(&pt, 0, &page) == GW_PT_OK && page.state == 0);
+	*leaf(&pt, 0) &= ~(uint64_t)GODWIT_PTE_D;
+	CHECK(gw_pt_lookup(&pt, 0, &page) == GW_PT_ECORRUPT);
+	gw_pt_destroy(&pt);
+}
+
 int main(void)
 {
 	test_init_refuses_other_modes_and_destroy_bears_it();
@@ -133,6 +221,8 @@ int main(void)
 	test_invalidation_lists_are_optional();
 	test_a_walk_returns_what_the_visitor_says();
 	test_every_status_has_its_own_reason();
-	puts("7 tests passed");
+	test_pages_are_frozen_and_given_back_with_what_hardware_set();
+	test_without_tracking_entries_lack_nothing();
+	puts("9 tests passed");
 	return 0;
 }

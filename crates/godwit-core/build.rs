@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "pt.c",
     "pt_change.c",
     "pt_check.c",
     "pt_entry.c",
+    "pt_freeze.c",
     "pt_frames.c",
     "pt_map.c",
     "range.c",

@@ -258,7 +258,7 @@ def test_counters_count_what_ran_and_can_be_cleared(card):
     reads = card.counters()["ports"][port]["read"]
     assert reads["requests"] >= 8
     assert reads["hits"] + reads["misses"] >= reads["requests"]
-    assert card.counters()["walker"]["walks"] >= 8
+    assert card.counters()["walker"]["walks"] >= 1  # it may answer for all eight pages
     card.clear_counters()
     assert card.counters()["walker"]["walks"] == 0
 

@@ -20,6 +20,13 @@
  *     gw_pt_inval lists. Table frames that fell empty are unlinked at once but stay allocated, without a valid entry,
  *     until gw_pt_reclaim(), which the caller calls once the invalidation is acknowledged.
  *   docs/page-tables.md says why, and what the hardware must bear.
+ *
+ * DOC: hardware that sets A and D
+ *   After gw_pt_track() leaves are written without A and D, and hardware sets them, at any time, by a compare-and-swap of
+ *   the whole entry. It never undoes a write of the host. A write of the host that is computed from an entry read before may
+ *   undo a D bit set since, so where D matters a range is taken out of use first: gw_pt_freeze(), invalidate, wait for the
+ *   acknowledge; then what gw_pt_lookup() and gw_pt_walk() say about A and D is final, and gw_pt_unmap(),
+ *   gw_pt_protect() or gw_pt_thaw() follow. The first two give the rest of a larger page back. Freezing is a 32-bit write to the half of an entry in which no A and D are.
  */
 #ifndef GODWIT_PT_H_
 #define GODWIT_PT_H_
@@ -45,6 +52,11 @@ extern "C" {
 /* Permissions. Writable pages are readable too: the architecture reserves W without R. */
 #define GW_PT_READ 1u
 #define GW_PT_WRITE 2u
+
+/* What hardware and host left in an entry: gw_pt_mapping.state. Of a 64 KiB page that of all its entries together. */
+#define GW_PT_ACCESSED 1u
+#define GW_PT_DIRTY 2u
+#define GW_PT_FROZEN 4u
 
 /* What gw_pt_ops.alloc returns when there is no frame (any value that is not a frame's address says the same). */
 #define GW_PT_NO_FRAME (~(uint64_t)0)
@@ -85,12 +97,15 @@ enum gw_pt_status {
  * @write: writes it with a single 64-bit access; visible to the walker in the order of the calls
  * @alloc: physical address of a 4 KiB frame that reads as zero, or GW_PT_NO_FRAME
  * @free: takes back a frame that @alloc gave; its content means nothing
+ * @write_high: writes bits 63:32 of the entry at @pa with a single 32-bit access that leaves the others alone; only used
+ *              by gw_pt_freeze(), and may be NULL where that is not called
  */
 struct gw_pt_ops {
 	uint64_t (*read)(void *ctx, uint64_t pa);
 	void (*write)(void *ctx, uint64_t pa, uint64_t pte);
 	uint64_t (*alloc)(void *ctx);
 	void (*free)(void *ctx, uint64_t pa);
+	void (*write_high)(void *ctx, uint64_t pa, uint32_t high);
 };
 
 /**
@@ -113,6 +128,7 @@ struct gw_pt_frames {
  * @error_va: page that made the last call fail with EEXIST, ENOENT or ECORRUPT
  * @levels: 3, 4 or 5
  * @mode: as in satp: 8 Sv39, 9 Sv48, 10 Sv57
+ * @tracks: hardware sets A and D: see gw_pt_track()
  */
 struct gw_pt {
 	const struct gw_pt_ops *ops;
@@ -123,6 +139,7 @@ struct gw_pt {
 	uint64_t error_va;
 	uint32_t levels;
 	uint32_t mode;
+	bool tracks;
 };
 
 /* A virtual range; addresses and sizes in bytes, multiples of 4 KiB. */
@@ -157,12 +174,14 @@ struct gw_pt_inval {
  * @pa: its first physical address
  * @order: log2 of its size in 4 KiB pages: GW_PT_ORDER_*
  * @perm: GW_PT_READ, GW_PT_WRITE
+ * @state: GW_PT_ACCESSED, GW_PT_DIRTY, GW_PT_FROZEN
  */
 struct gw_pt_mapping {
 	uint64_t va;
 	uint64_t pa;
 	uint32_t order;
 	uint32_t perm;
+	uint32_t state;
 };
 
 /* Pages and tables that gw_pt_check() found. */
@@ -224,6 +243,32 @@ int gw_pt_unmap(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval
  * Errors: EALIGN, ESIZE, ECANON, EPERM, ENOENT, ENOMEM (for a split), ECORRUPT.
  */
 int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, struct gw_pt_inval *inval);
+
+/**
+ * gw_pt_track() - hardware sets A and D in this table from now on; call it while the table is empty
+ *
+ * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to.
+ */
+void gw_pt_track(struct gw_pt *pt);
+
+/**
+ * gw_pt_freeze() - takes the pages that overlap a range out of use, so that their A and D become final
+ * @inval: gets what to invalidate: every page frozen, larger ones as a whole
+ *
+ * No access is allowed from then on and, once the invalidation is acknowledged, hardware changes nothing in the entries.
+ * Every page of the range must be mapped; those that are frozen already are listed again. Only for tables that track.
+ * Errors: EALIGN, ESIZE, ECANON, ENOENT, ECORRUPT.
+ */
+int gw_pt_freeze(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval *inval);
+
+/**
+ * gw_pt_thaw() - gives frozen pages that overlap a range back, whole; needs no invalidation
+ * @clear: without A and D; otherwise with those they have
+ *
+ * Call it after the acknowledge of the freeze. gw_pt_protect() gives pages back too, with those they have.
+ * Errors: EALIGN, ESIZE, ECANON, ENOENT, ECORRUPT.
+ */
+int gw_pt_thaw(struct gw_pt *pt, uint64_t va, uint64_t size, bool clear);
 
 /**
  * gw_pt_reclaim() - frees the tables that unmap unlinked

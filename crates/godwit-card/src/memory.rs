@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, MemfdFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -112,6 +112,19 @@ impl Memory {
     /// Writes one aligned 64-bit word, with a single access after all that was written before.
     pub fn write_u64(&self, addr: u64, value: u64) -> Result<(), CardError> {
         self.word(addr)?.store(value.to_le(), Ordering::Release);
+        Ok(())
+    }
+
+    /// Writes one aligned 32-bit word, with a single access after all that was written before.
+    pub fn write_u32(&self, addr: u64, value: u32) -> Result<(), CardError> {
+        let at = self.at(addr, 4)?;
+        if addr % 4 != 0 {
+            return Err(CardError::Invalid(format!(
+                "a 32-bit word at {addr:#x}, which is no multiple of 4"
+            )));
+        }
+        // SAFETY: the word is mapped as long as `self` lives, and aligned because mappings are.
+        unsafe { AtomicU32::from_ptr(at.cast()) }.store(value.to_le(), Ordering::Release);
         Ok(())
     }
 

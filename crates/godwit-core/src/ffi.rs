@@ -17,6 +17,9 @@ pub const GW_PT_ENOMEM: c_int = -10;
 
 pub const GW_PT_READ: u32 = 1;
 pub const GW_PT_WRITE: u32 = 2;
+pub const GW_PT_ACCESSED: u32 = 1;
+pub const GW_PT_DIRTY: u32 = 2;
+pub const GW_PT_FROZEN: u32 = 4;
 pub const GW_PT_NO_FRAME: u64 = u64::MAX;
 
 #[repr(C)]
@@ -25,6 +28,7 @@ pub struct gw_pt_ops {
     pub write: unsafe extern "C" fn(*mut c_void, u64, u64),
     pub alloc: unsafe extern "C" fn(*mut c_void) -> u64,
     pub free: unsafe extern "C" fn(*mut c_void, u64),
+    pub write_high: unsafe extern "C" fn(*mut c_void, u64, u32),
 }
 
 #[repr(C)]
@@ -45,6 +49,7 @@ pub struct gw_pt {
     pub error_va: u64,
     pub levels: u32,
     pub mode: u32,
+    pub tracks: bool,
 }
 
 #[repr(C)]
@@ -63,6 +68,7 @@ pub struct gw_pt_mapping {
     pub pa: u64,
     pub order: u32,
     pub perm: u32,
+    pub state: u32,
 }
 
 pub type gw_pt_visit_fn = unsafe extern "C" fn(*mut c_void, *const gw_pt_mapping) -> c_int;
@@ -86,6 +92,9 @@ unsafe extern "C" {
         perm: u32,
         inval: *mut gw_pt_inval,
     ) -> c_int;
+    pub fn gw_pt_track(pt: *mut gw_pt);
+    pub fn gw_pt_freeze(pt: *mut gw_pt, va: u64, size: u64, inval: *mut gw_pt_inval) -> c_int;
+    pub fn gw_pt_thaw(pt: *mut gw_pt, va: u64, size: u64, clear: bool) -> c_int;
     pub fn gw_pt_reclaim(pt: *mut gw_pt) -> u64;
     pub fn gw_pt_lookup(pt: *mut gw_pt, va: u64, out: *mut gw_pt_mapping) -> c_int;
     pub fn gw_pt_walk(

@@ -24,4 +24,4 @@ pub mod layout {
 
 pub use error::{Error, ErrorKind};
 pub use table::{PageTable, TableMemory};
-pub use types::{Invalidation, Mapping, Mode, PageSize, Perm, Range, Stats};
+pub use types::{Invalidation, Mapping, Mode, PageSize, PageState, Perm, Range, Stats};

@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::error::Error;
 use crate::ffi;
-use crate::types::{Invalidation, Mapping, Mode, PageSize, Perm, Stats};
+use crate::types::{Invalidation, Mapping, Mode, PageSize, PageState, Perm, Stats};
 
 /// Memory that holds page tables: device memory, or in tests a vector.
 ///
@@ -21,6 +21,12 @@ pub trait TableMemory {
     fn alloc(&mut self) -> Option<u64>;
     /// Takes back such a frame. Its content means nothing.
     fn free(&mut self, pa: u64);
+    /// Writes bits 63:32 of the entry at `pa` and leaves the others alone. Memory in which hardware sets A and D must do it
+    /// with one 32-bit access; this default is for memory that nobody else writes.
+    fn write_high(&mut self, pa: u64, high: u32) {
+        let low = self.read(pa) & u64::from(u32::MAX);
+        self.write(pa, u64::from(high) << 32 | low);
+    }
 }
 
 /// Page table of one context, in a memory `M`.
@@ -61,6 +67,11 @@ unsafe extern "C" fn free<M: TableMemory>(ctx: *mut c_void, pa: u64) {
     unsafe { &mut *ctx.cast::<M>() }.free(pa);
 }
 
+unsafe extern "C" fn write_high<M: TableMemory>(ctx: *mut c_void, pa: u64, high: u32) {
+    // SAFETY: as for `write`.
+    unsafe { &mut *ctx.cast::<M>() }.write_high(pa, high);
+}
+
 unsafe extern "C" fn visit<F: FnMut(&Mapping) -> bool>(
     arg: *mut c_void,
     page: *const ffi::gw_pt_mapping,
@@ -76,6 +87,7 @@ impl<M: TableMemory> PageTable<M> {
         write: write::<M>,
         alloc: alloc::<M>,
         free: free::<M>,
+        write_high: write_high::<M>,
     };
 
     /// An empty table: takes one frame.
@@ -92,6 +104,7 @@ impl<M: TableMemory> PageTable<M> {
             error_va: 0,
             levels: 0,
             mode: 0,
+            tracks: false,
         };
         let ctx = ptr::from_mut(&mut memory).cast();
         // SAFETY: `raw` is written before it is read; `ctx` is valid during the call, and set anew in each later one.
@@ -186,6 +199,51 @@ impl<M: TableMemory> PageTable<M> {
         })
     }
 
+    /// Hardware sets A and D in this table (the context has SADE): leaves are written without them from now on. Without it they
+    /// are written with both. To be called while the table is empty.
+    pub fn track(&mut self) {
+        // SAFETY: as in `map`.
+        unsafe { ffi::gw_pt_track(self.raw_mut()) }
+    }
+
+    /// Takes the pages that overlap a range out of use, larger ones as a whole. When what `inval` lists is invalidated and
+    /// acknowledged, what [`state`](Self::state) says of them is final, and `unmap`, `protect` or [`thaw`](Self::thaw) lose no
+    /// dirty bit. Only for tables that [`track`](Self::track).
+    ///
+    /// # Errors
+    /// `NotMapped`, `Misaligned`, `Empty`, `NotCanonical`.
+    pub fn freeze(&mut self, va: u64, size: u64, inval: &mut Invalidation) -> Result<(), Error> {
+        let status = self.gather(inval, |pt, raw| {
+            // SAFETY: gather gives pointers that are valid during this call.
+            unsafe { ffi::gw_pt_freeze(pt, va, size, raw) }
+        });
+        Error::check(status, self.raw.error_va, || {
+            format!("freeze {size:#x} bytes at {va:#x}")
+        })
+    }
+
+    /// Gives frozen pages that overlap a range back, with the A and D they have or, with `clear`, without. Needs no
+    /// invalidation.
+    ///
+    /// # Errors
+    /// As [`freeze`](Self::freeze).
+    pub fn thaw(&mut self, va: u64, size: u64, clear: bool) -> Result<(), Error> {
+        let pt = self.raw_mut();
+        // SAFETY: as in `map`.
+        let status = unsafe { ffi::gw_pt_thaw(pt, va, size, clear) };
+        Error::check(status, self.raw.error_va, || {
+            format!("thaw {size:#x} bytes at {va:#x}")
+        })
+    }
+
+    /// What the entries of the page around an address say of it; nothing in a table that does not [`track`](Self::track).
+    ///
+    /// # Errors
+    /// As [`lookup`](Self::lookup).
+    pub fn state(&self, va: u64) -> Result<PageState, Error> {
+        Ok(PageState::from_bits(self.find(va)?.state))
+    }
+
     /// Frees the tables that unmapping unlinked, and returns how many these were. To be called when the invalidation of
     /// everything unmapped so far is acknowledged.
     pub fn reclaim(&mut self) -> u64 {
@@ -198,12 +256,16 @@ impl<M: TableMemory> PageTable<M> {
     /// # Errors
     /// `NotMapped`, `NotCanonical`, `Corrupt`.
     pub fn lookup(&self, va: u64) -> Result<Mapping, Error> {
+        Ok(Mapping::from_raw(&self.find(va)?))
+    }
+
+    fn find(&self, va: u64) -> Result<ffi::gw_pt_mapping, Error> {
         let mut raw = self.raw_shared();
         let mut page = ffi::gw_pt_mapping::default();
         // SAFETY: `raw` and its context are valid during the call, which only reads memory.
         let status = unsafe { ffi::gw_pt_lookup(&mut raw, va, &mut page) };
         Error::check(status, raw.error_va, || format!("look up {va:#x}"))?;
-        Ok(Mapping::from_raw(&page))
+        Ok(page)
     }
 
     /// Visits the pages that overlap `[first, last]`, in rising order of their addresses, until the visitor returns

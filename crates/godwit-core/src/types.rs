@@ -145,6 +145,27 @@ impl Mapping {
     }
 }
 
+/// What hardware and host left in the entries of a page: see [`PageTable::track`](crate::PageTable::track).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageState {
+    /// It was accessed.
+    pub accessed: bool,
+    /// It was written.
+    pub dirty: bool,
+    /// It is out of use; once its invalidation is acknowledged the others are final.
+    pub frozen: bool,
+}
+
+impl PageState {
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self {
+            accessed: bits & ffi::GW_PT_ACCESSED != 0,
+            dirty: bits & ffi::GW_PT_DIRTY != 0,
+            frozen: bits & ffi::GW_PT_FROZEN != 0,
+        }
+    }
+}
+
 /// A virtual range in bytes; both numbers are multiples of 4 KiB.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -8,8 +8,8 @@ mod common;
 use common::{GIB, MIB, PAGE, TestMemory, table, translate, walk};
 use godwit_core::walker::Access;
 use godwit_core::{
-    ErrorKind, Invalidation, Mapping, Mode, PageSize, PageTable, Perm, Range, Stats, TableMemory,
-    layout,
+    ErrorKind, Invalidation, Mapping, Mode, PageSize, PageState, PageTable, Perm, Range, Stats,
+    TableMemory, layout,
 };
 
 fn pages(table: &PageTable<TestMemory>) -> Vec<Mapping> {
@@ -49,6 +49,51 @@ fn map_uses_the_largest_page_that_both_addresses_and_the_range_allow() {
         }
     );
     assert_eq!(t.table_bytes(), 6 * PAGE);
+}
+
+#[test]
+fn a_dirty_bit_set_until_the_acknowledge_is_seen_and_kept() {
+    let mut t = table(Mode::Sv39);
+    t.track();
+    let va = 16 * PAGE;
+    t.map(va, va, 16 * PAGE, Perm::ReadWrite, PageSize::Size64K)
+        .unwrap();
+    assert_eq!(t.state(va).unwrap(), PageState::default());
+    let mut inval = Invalidation::new();
+    t.freeze(va + PAGE, PAGE, &mut inval).unwrap();
+    assert_eq!(
+        inval.ranges(),
+        [Range {
+            va,
+            size: 16 * PAGE
+        }]
+    );
+    assert!(inval.is_needed());
+    let frozen = PageState {
+        frozen: true,
+        ..PageState::default()
+    };
+    assert_eq!(t.state(va).unwrap(), frozen);
+    // Nothing is allowed meanwhile.
+    assert!(walk(&t, va, Access::Load).is_err());
+    // Hardware set both bits in one of the sixteen entries just before it was frozen.
+    let root = t.root();
+    let entry = |t: &PageTable<TestMemory>, pa| t.memory().read(pa) >> 10 << 12;
+    let leaves = entry(&t, entry(&t, root));
+    let at = leaves + 8 * 18;
+    let old = t.memory().read(at);
+    t.memory_mut()
+        .write(at, old | layout::PTE_A | layout::PTE_D);
+    let state = t.state(va + 5 * PAGE).unwrap();
+    assert!(state.accessed && state.dirty && state.frozen);
+    // A part is taken away: the rest is in use again, and still dirty.
+    t.unmap(va, PAGE, &mut inval).unwrap();
+    let state = t.state(va + PAGE).unwrap();
+    assert!(state.accessed && state.dirty && !state.frozen);
+    t.freeze(va + PAGE, PAGE, &mut inval).unwrap();
+    t.thaw(va + PAGE, PAGE, true).unwrap();
+    assert_eq!(t.state(va + PAGE).unwrap(), PageState::default());
+    t.check().unwrap();
 }
 
 #[test]

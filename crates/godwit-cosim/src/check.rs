@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use godwit_card::{CardError, MemEvent, PortAnswers};
 
+use crate::CosimError;
 use crate::traffic::{Access, Outcome, Plan};
 use crate::world::{FaultRecord, World};
 
@@ -57,6 +58,24 @@ fn check_answer(access: &Access, resp: u32, found: &[u8]) -> Result<(), String> 
         }
         Outcome::Memory { .. } => Ok(()),
     }
+}
+
+/// Where hardware sets A and D, the pages of all allowed accesses have them.
+pub fn bits(plan: &Plan, world: &World) -> Result<Result<(), String>, CosimError> {
+    for access in &plan.accesses {
+        let Some(number) = world.ports[access.port as usize] else {
+            continue;
+        };
+        let space = &world.spaces[number];
+        if !space.tracks || !matches!(access.outcome, Outcome::Memory { .. }) {
+            continue;
+        }
+        let state = space.table.state(access.va)?;
+        if !state.accessed || (access.write && !state.dirty) {
+            return Ok(Err(format!("{access:x?} left its page as {state:?}")));
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Exactly the allowed accesses reach memory, each at the oracle's address: reads in order within an ID, writes in order.

@@ -50,6 +50,10 @@ impl TableMemory for Frames {
         let _ = self.memory.write_u64(pa, entry);
     }
 
+    fn write_high(&mut self, pa: u64, high: u32) {
+        let _ = self.memory.write_u32(pa + 4, high);
+    }
+
     fn alloc(&mut self) -> Option<u64> {
         let mut state = self.state();
         let pa = state.free.pop().or_else(|| {

@@ -160,6 +160,7 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
         let events = world.drive(&requests, &mut answers)?;
         check::answers(&plan, &answers).map_err(mismatch)?;
         check::addresses(&plan, &events, world.port_count()).map_err(mismatch)?;
+        check::bits(&plan, &world)?.map_err(mismatch)?;
         check::faults(&plan, &mut world)?.map_err(mismatch)?;
         plan.count(&mut report);
         left -= size;

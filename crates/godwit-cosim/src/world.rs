@@ -30,6 +30,8 @@ pub struct Space {
     pub regions: Vec<Region>,
     /// Whether the hardware knows its table.
     pub on: bool,
+    /// Hardware sets A and D.
+    pub tracks: bool,
 }
 
 impl Space {
@@ -93,11 +95,16 @@ impl World {
             invalidations: 0,
         };
         for number in 0..CONTEXTS {
-            let table = PageTable::new(frames.clone(), modes[number % modes.len()])?;
+            let mut table = PageTable::new(frames.clone(), modes[number % modes.len()])?;
+            let tracks = number % 2 == 1;
+            if tracks {
+                table.track();
+            }
             world.spaces.push(Space {
                 table,
                 regions: Vec::new(),
                 on: true,
+                tracks,
             });
             world.write_context(number)?;
             for _ in 0..REGIONS {
@@ -221,8 +228,12 @@ impl World {
         let pages = region.bytes / PAGE;
         let first = random.random_range(0..pages);
         let count = random.random_range(1..=(pages - first).min(64));
-        let mut inval = Invalidation::new();
         let va = region.va.wrapping_add(first * PAGE);
+        if self.spaces[number].tracks && !self.freeze(number, va, count * PAGE, random)? {
+            return Ok(());
+        }
+        let space = &mut self.spaces[number];
+        let mut inval = Invalidation::new();
         match act(&mut space.table, va, count * PAGE, &mut inval, random) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotMapped => return Ok(()),
@@ -233,6 +244,30 @@ impl World {
         }
         self.spaces[number].table.reclaim();
         Ok(())
+    }
+
+    /// The host's protocol for entries whose A and D matter: out of use, invalidated, and then what they say is final. Returns
+    /// whether the range is still to be changed: it may not be mapped, or is only given back.
+    fn freeze(
+        &mut self,
+        number: usize,
+        va: u64,
+        bytes: u64,
+        random: &mut Random,
+    ) -> Result<bool, CosimError> {
+        let mut inval = Invalidation::new();
+        match self.spaces[number].table.freeze(va, bytes, &mut inval) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotMapped => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        self.invalidate()?;
+        let change = random.random_bool(0.6);
+        if !change {
+            let clear = random.random_bool(0.7);
+            self.spaces[number].table.thaw(va, bytes, clear)?;
+        }
+        Ok(change)
     }
 
     /// Runs a batch until every access is answered.
@@ -300,6 +335,7 @@ impl World {
         let space = &self.spaces[number];
         let fsc = if space.on {
             (u64::from(space.table.mode().code()) << regs::CONTEXTS_FSC_MODE_SHIFT)
+                | (u64::from(space.tracks) << regs::CONTEXTS_FSC_SADE_SHIFT)
                 | (space.table.root() / PAGE)
         } else {
             0

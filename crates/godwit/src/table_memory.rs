@@ -47,6 +47,11 @@ impl TableMemory for FramePool {
         debug_assert!(written.is_ok(), "table entry at {pa:#x}");
     }
 
+    fn write_high(&mut self, pa: u64, high: u32) {
+        let written = self.memory.write_u32(pa + 4, high);
+        debug_assert!(written.is_ok(), "upper half of the table entry at {pa:#x}");
+    }
+
     fn alloc(&mut self) -> Option<u64> {
         self.lock().alloc_top()
     }
