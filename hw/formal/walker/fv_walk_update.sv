@@ -54,6 +54,9 @@ module fv_walk_update #(
     entry[PtePpnLsb +: 2] = frame;
   endfunction
 
+  logic past_valid_q = 1'b0;
+  logic next_q, out_q;  // waiters come and leave with turning numbers
+
   step_t in, again;
   logic again_valid, ar_valid, aw_valid, w_valid, updated;
   logic [63:0] w_data, in_pte;
@@ -128,8 +131,6 @@ module fv_walk_update #(
   assign host_data = freeze ? memory_q | (64'd1 << Frozen) : entry(host_flags_i, host_frame_i);
 
   logic [1:0] inside_q;
-  logic next_q, out_q;
-  logic past_valid_q = 1'b0;
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
     inside_q <= rst_ni ? inside_q + 2'(in_valid_i) - 2'(again_valid && again_ready_i) : '0;

@@ -192,9 +192,8 @@ class Bench:
         assert int(dut.ar_shape_o.value) == (ENTRY_SHAPE if update else LINE_SHAPE)
         assert dut.ar_lock_o.value == update and addr % (8 if update else 64) == 0 and addr >> 56 == 0
         assert all(read.id != slot for read in self.pending), "the slot's read is still out"
-        assert update or self.pulses or all(read.addr != addr for read in self.pending), (
-            "the line is on its way already"
-        )
+        lines = [read.addr for read in self.pending if read.id != UPDATE_ID]
+        assert update or self.pulses or addr not in lines, "the line is on its way already"
         failed = self.error_at(addr)
         # The oldest data that a read may bring: that of the cycle in which it was accepted.
         data = self.rng.getrandbits(512) if failed else self.memory.line(addr & ~63)
