@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_exclusive_monitor in front of a memory that does writes at any time between their data and their answer, in any
+// order, and takes what a read brings at any time between its address and its data: an exclusive write answered EXOKAY was done
+// on the very content that the exclusive read brought; one answered OKAY was not done; every write is answered once; nothing
+// that is on offer changes. Beats are single, all addresses in one of two pages, one word each.
+`include "gw_axi_typedef.svh"
+
+module fv_exclusive_monitor (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic ar_valid_i,
+  input logic ar_lock_i,
+  input logic aw_valid_i,
+  input logic aw_lock_i,
+  input logic aw_page_i,
+  input logic w_valid_i,
+  input logic b_ready_i,
+  input logic r_ready_i,
+  input logic m_ar_ready_i,
+  input logic m_aw_ready_i,
+  input logic m_w_ready_i,
+  input logic m_sample_i,
+  input logic m_r_valid_i,
+  input logic [1:0] m_do_i,
+  input logic m_b_valid_i,
+  input logic m_b_slot_i
+);
+
+  import gw_axi_pkg::*;
+  `GW_AXI_TYPEDEF(small, 2, 8)
+
+  // IDs: 2 for exclusive accesses, otherwise a write's slot in memory would not matter: 0.
+  small_req_t s_req, m_req;
+  small_rsp_t s_rsp, m_rsp;
+  always_comb begin
+    s_req = '0;
+    s_req.ar_valid = ar_valid_i;
+    s_req.ar.lock = ar_lock_i;
+    s_req.ar.id = ar_lock_i ? 2'd2 : 2'd0;
+    s_req.aw_valid = aw_valid_i;
+    s_req.aw.lock = aw_lock_i;
+    s_req.aw.id = aw_lock_i ? 2'd2 : 2'd0;
+    s_req.aw.addr[12] = aw_page_i && !aw_lock_i;
+    s_req.w_valid = w_valid_i;
+    s_req.w.last = 1'b1;
+    s_req.b_ready = b_ready_i;
+    s_req.r_ready = r_ready_i;
+  end
+
+  gw_exclusive_monitor #(
+    .Writes(2),
+    .req_t(small_req_t),
+    .rsp_t(small_rsp_t)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .s_req_i(s_req),
+    .s_rsp_o(s_rsp),
+    .m_req_o(m_req),
+    .m_rsp_i(m_rsp)
+  );
+
+  // Memory: two writes, one read. The content of page 0 is the number of writes done to it.
+  logic past_valid_q = 1'b0;
+  logic [1:0] used_q, data_q, done_q, page_q, lock_q, aw_mask, w_mask, b_mask, do_mask;
+  logic [4:0] content_q, brought_q, sampled_q;
+  logic reading_q, sampled_valid_q, read_lock_q;
+  logic w_to_q, aw_to_q;  // slots are used in turn
+  logic r_offered, b_offered, b_slot, b_held_q, b_slot_q, r_held_q;
+  logic [2:0] to_send_q;
+
+  always_comb begin
+    m_rsp = '0;
+    m_rsp.ar_ready = m_ar_ready_i && !reading_q;
+    m_rsp.aw_ready = m_aw_ready_i && !used_q[aw_to_q];
+    m_rsp.w_ready = m_w_ready_i && used_q[w_to_q] && !data_q[w_to_q];
+    m_rsp.r_valid = r_offered;
+    m_rsp.r.id = read_lock_q ? 2'd2 : 2'd0;
+    m_rsp.r.last = 1'b1;
+    m_rsp.b_valid = b_offered;
+    m_rsp.b.id = lock_q[b_slot] ? 2'd2 : 2'd0;
+  end
+  assign r_offered = reading_q && sampled_valid_q && (m_r_valid_i || r_held_q);
+  assign b_slot = b_held_q ? b_slot_q : m_b_slot_i;
+  assign b_offered = b_held_q || (m_b_valid_i && done_q[m_b_slot_i]);
+
+  for (genvar i = 0; i < 2; i++) begin : gen_slot
+    assign aw_mask[i] = m_req.aw_valid && m_rsp.aw_ready && aw_to_q == 1'(i);
+    assign w_mask[i] = m_req.w_valid && m_rsp.w_ready && w_to_q == 1'(i);
+    assign do_mask[i] = data_q[i] && !done_q[i] && m_do_i[i] && (i == 0 || !(data_q[0] && !done_q[0] && m_do_i[0]));
+    assign b_mask[i] = b_offered && m_req.b_ready && b_slot == 1'(i);
+    // An exclusive write: what it is done on is what was read.
+    always_ff @(posedge clk_i) begin
+      if (rst_ni && do_mask[i] && lock_q[i]) DoneOnWhatWasRead_A : assert (content_q == brought_q);
+    end
+  end
+
+  logic is_lock_aw;
+  assign is_lock_aw = s_req.aw.lock;
+  logic [2:0] owed_q;
+  small_req_t req_q;
+  logic m_aw_held_q, m_ar_held_q;
+  small_req_t m_req_q;
+  logic ar_held_q, aw_held_q, w_held_q, s_b_held_q, s_r_held_q;
+  small_rsp_t s_rsp_q;
+  // The exclusive write that was accepted and not answered, and whether memory has it.
+  logic exclusive_q, given_q;
+  always_ff @(posedge clk_i) begin
+    past_valid_q <= 1'b1;
+    used_q <= rst_ni ? (used_q & ~b_mask) | aw_mask : '0;
+    data_q <= rst_ni ? (data_q & ~b_mask) | w_mask : '0;
+    done_q <= rst_ni ? (done_q & ~b_mask) | do_mask : '0;
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (aw_mask[i]) begin
+        page_q[i] <= m_req.aw.addr[12];
+        lock_q[i] <= is_lock_aw;
+      end
+    end
+    aw_to_q <= rst_ni && (aw_to_q ^ (aw_mask != '0));
+    w_to_q <= rst_ni && (w_to_q ^ (w_mask != '0));
+    if (!rst_ni) content_q <= '0;
+    else if ((do_mask & ~page_q) != '0) content_q <= content_q + 1'b1;
+    reading_q <= rst_ni && ((m_req.ar_valid && m_rsp.ar_ready) || (reading_q && !(m_rsp.r_valid && s_req.r_ready)));
+    if (m_req.ar_valid && m_rsp.ar_ready) read_lock_q <= s_req.ar.lock;
+    sampled_valid_q <= reading_q && (sampled_valid_q || m_sample_i);
+    if (reading_q && !sampled_valid_q && m_sample_i) sampled_q <= content_q;
+    if (m_rsp.r_valid && s_req.r_ready && read_lock_q) brought_q <= sampled_q;
+    r_held_q <= rst_ni && m_rsp.r_valid && !s_req.r_ready;
+    b_held_q <= rst_ni && b_offered && !m_req.b_ready;
+    b_slot_q <= b_slot;
+    owed_q <= rst_ni ? owed_q + 3'(s_req.aw_valid && s_rsp.aw_ready) - 3'(s_rsp.b_valid && s_req.b_ready) : '0;
+    exclusive_q <= rst_ni && ((s_req.aw_valid && s_rsp.aw_ready && is_lock_aw) ||
+        (exclusive_q && !(s_rsp.b_valid && s_req.b_ready && s_rsp.b.id == 2'd2)));
+    if (s_req.aw_valid && s_rsp.aw_ready && is_lock_aw) given_q <= aw_mask != '0;
+    req_q <= s_req;
+    m_req_q <= m_req;
+    s_rsp_q <= s_rsp;
+    ar_held_q <= rst_ni && s_req.ar_valid && !s_rsp.ar_ready;
+    aw_held_q <= rst_ni && s_req.aw_valid && !s_rsp.aw_ready;
+    w_held_q <= rst_ni && s_req.w_valid && !s_rsp.w_ready;
+    m_ar_held_q <= rst_ni && m_req.ar_valid && !m_rsp.ar_ready;
+    m_aw_held_q <= rst_ni && m_req.aw_valid && !m_rsp.aw_ready;
+    s_b_held_q <= rst_ni && s_rsp.b_valid && !s_req.b_ready;
+    s_r_held_q <= rst_ni && s_rsp.r_valid && !s_req.r_ready;
+    // Data owed to addresses that were accepted.
+    to_send_q <= rst_ni ? to_send_q + 3'(s_req.aw_valid && s_rsp.aw_ready) - 3'(s_req.w_valid && s_rsp.w_ready) : '0;
+  end
+
+  always_comb begin
+    assume (rst_ni == past_valid_q);
+    if (ar_held_q) assume (s_req.ar_valid && s_req.ar == req_q.ar);
+    if (aw_held_q) assume (s_req.aw_valid && s_req.aw == req_q.aw);
+    if (w_held_q) assume (s_req.w_valid);
+    if (w_valid_i) assume (to_send_q != '0);
+    // The exclusive ID is used for one thing at a time.
+    if (ar_lock_i && ar_valid_i) assume (!exclusive_q && !(reading_q && read_lock_q));
+    if (aw_lock_i && aw_valid_i) assume (!exclusive_q && !(reading_q && read_lock_q) && !(ar_valid_i && ar_lock_i));
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      AnswerIsOwed_A : assert (!s_rsp.b_valid || owed_q != '0);
+      if (s_rsp.b_valid && s_rsp.b.id == 2'd2) AnswerTellsTruth_A : assert ((s_rsp.b.resp == RespExOkay) == given_q);
+      if (s_rsp.b_valid && s_rsp.b.id != 2'd2) PlainIsPlain_A : assert (s_rsp.b.resp == RespOkay);
+      if (s_rsp.r_valid) ReadTellsTruth_A : assert ((s_rsp.r.resp == RespExOkay) == read_lock_q);
+      if (m_aw_held_q) WriteStable_A : assert (m_req.aw_valid && m_req.aw == m_req_q.aw);
+      if (m_ar_held_q) ReadStable_A : assert (m_req.ar_valid && m_req.ar == m_req_q.ar);
+      if (s_b_held_q) AnswerStable_A : assert (s_rsp.b_valid && s_rsp.b == s_rsp_q.b);
+      if (s_r_held_q) DataStable_A : assert (s_rsp.r_valid && s_rsp.r == s_rsp_q.r);
+      Done_C : cover (s_rsp.b_valid && s_rsp.b.resp == RespExOkay);
+      Refused_C : cover (s_rsp.b_valid && s_rsp.b.id == 2'd2 && s_rsp.b.resp == RespOkay);
+    end
+  end
+
+endmodule
