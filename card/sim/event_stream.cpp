@@ -34,11 +34,16 @@ constexpr std::array kMmuKinds = {
     Kind{"walker", "cache_hit", 5, ""},
     Kind{"walker", "page_table_read", 6, ""},
     Kind{"invalidation", "begin", 7, "scope"},
+    Kind{"walker", "prefetch", 34, ""},
+    Kind{"walker", "prefetch_used", 35, ""},
+    Kind{"walker", "prefetch_useless", 36, ""},
+    Kind{"walker", "update", 37, ""},
 };
 constexpr uint8_t kFirstMmuKind = kChannelKinds.size();
 constexpr uint8_t kWalkEnd = kFirstMmuKind + 1, kInvalidation = kFirstMmuKind + 7;
 
-// Fields of the pins above the pulses.
+// Fields of the pins between the pulses.
+constexpr uint64_t kPulses = uint64_t{0xf} << 34 | 0xff;
 constexpr unsigned kChannelBits = 5, kContextShift = 10, kLatencyShift = 8, kScopeShift = 24, kInvalContextShift = 26;
 
 std::string kinds_json() {
@@ -84,7 +89,7 @@ void EventStream::sample(uint64_t cycle) {
         }
     }
     const uint64_t pins = top_.mmu_event_o;
-    if ((pins & ((1u << kLatencyShift) - 1)) == 0) return;
+    if ((pins & kPulses) == 0) return;
     for (unsigned index = 0; index < kMmuKinds.size(); ++index) {
         if (!(pins >> kMmuKinds[index].bit & 1)) continue;
         EventRecord record{cycle, static_cast<uint8_t>(kFirstMmuKind + index), EventRecord::kNone, EventRecord::kNone, 0,
