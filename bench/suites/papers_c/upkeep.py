@@ -47,10 +47,7 @@ def _overhead(tools: Tools) -> list[Row]:
                 kind="native",
             )
         )
-    areas = tools.directory / "area.json"
-    areas.write_text('[{"base": 0, "bytes": 1073741824}]', encoding="utf-8")
-    (tools.directory / "trace.json").write_text("[]", encoding="utf-8")
-    metadata = tools.study("simulate", 4096, areas, tools.directory / "trace.json")["metadata"]
+    metadata = tools.study("metadata")["bytes"]
     found.append(
         Row(
             "papers",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `godwit-cmt-bench table2|fragmentation [SEEDS]|latency [ROUNDS]`: one JSON document on standard output.
+//! `godwit-cmt-bench table2|fragmentation [SEEDS]|latency [ROUNDS]|metadata`: one JSON document on standard output.
 
 mod areas;
 mod binned;
@@ -7,7 +7,6 @@ mod fragmentation;
 mod latency;
 mod peers;
 mod random;
-mod simulate;
 mod table2;
 
 use std::process::ExitCode;
@@ -23,8 +22,10 @@ fn main() -> ExitCode {
         Some("table2") => Ok(table2::run()),
         Some("fragmentation") => Ok(fragmentation::run(count(20))),
         Some("latency") => latency::run(count(15)),
-        Some("simulate") if args.len() == 4 => simulate::run(&args[1], &args[2], &args[3]),
-        _ => Err("usage: godwit-cmt-bench table2|fragmentation [SEEDS]|latency [ROUNDS]|simulate POLICY AREAS TRACE".into()),
+        Some("metadata") => Ok(table2::metadata()),
+        _ => Err(
+            "usage: godwit-cmt-bench table2|fragmentation [SEEDS]|latency [ROUNDS]|metadata".into(),
+        ),
     };
     match result {
         Ok(document) => {

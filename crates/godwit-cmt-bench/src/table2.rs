@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Table 2: which requests each allocator serves, each row from empty memory, and what comes after.
 
+use godwit_core::range::{Area, Ranges};
 use serde_json::{Value, json};
 
 use crate::areas::{MIB, PAGE, adjacent, joined, scattered};
@@ -15,7 +16,7 @@ const ROWS: [(&str, u64, u64); 6] = [
     ("20 MiB x 12", 20 * MIB, 12),
 ];
 
-fn served(make: Make, areas: &[godwit_core::range::Area], bytes: u64, times: u64) -> u64 {
+fn served(make: Make, areas: &[Area], bytes: u64, times: u64) -> u64 {
     let mut allocator = make(areas);
     (0..times)
         .filter(|_| allocator.alloc(bytes).is_some())
@@ -23,7 +24,7 @@ fn served(make: Make, areas: &[godwit_core::range::Area], bytes: u64, times: u64
 }
 
 /// What page-exact arithmetic allows.
-fn possible(areas: &[godwit_core::range::Area], bytes: u64) -> u64 {
+fn possible(areas: &[Area], bytes: u64) -> u64 {
     joined(areas).iter().map(|(_, row)| row / bytes).sum()
 }
 
@@ -53,4 +54,15 @@ pub fn run() -> Value {
         }
     }
     rows.into()
+}
+
+/// Bytes of the range allocator's bitmaps for a GiB in pages.
+pub fn metadata() -> Value {
+    let area = Area {
+        base: 0,
+        bytes: 1 << 30,
+        node: 0,
+    };
+    let ranges = Ranges::new(&[area], PAGE).expect("the area is legal");
+    json!({"bytes": ranges.metadata_bytes()})
 }
