@@ -232,7 +232,8 @@ const PAGE_SHIFT: u32 = 12;
 /// Writes a free entry of the range TLB; false if there is none. An invalidation of any of its pages ends it.
 pub(crate) fn add_range(device: &mut dyn Device, range: Range) -> Result<bool, CardError> {
     let capabilities = read(device, regs::CAPABILITIES)?;
-    let entries = (capabilities & regs::CAPABILITIES_RANGES_MASK) >> regs::CAPABILITIES_RANGES_SHIFT;
+    let entries =
+        (capabilities & regs::CAPABILITIES_RANGES_MASK) >> regs::CAPABILITIES_RANGES_SHIFT;
     for entry in 0..u64::from(entries) {
         let at = entry * regs::RANGES_ENTRY_STRIDE;
         let control = read(device, at + regs::RANGES_ENTRY_CONTROL)?;

@@ -17,7 +17,8 @@ pub(super) const MAX_WAITING: u64 = RING_COMMANDS - 2 * 66;
 
 impl Live {
     pub(super) fn turn_queue_on(&mut self) -> Result<(), CardError> {
-        let base = RING / PAGE << regs::CQB_PPN_LO_SHIFT | u64::from(RING_COMMANDS.ilog2() - 1);
+        let frame = RING / PAGE;
+        let base = frame << regs::CQB_PPN_LO_SHIFT | u64::from(RING_COMMANDS.ilog2() - 1);
         self.card.reg_write(regs::CQB, base as u32)?;
         self.card.reg_write(regs::CQB + 4, (base >> 32) as u32)?;
         self.card.reg_write(regs::CQCSR, regs::CQCSR_CQEN_MASK)?;

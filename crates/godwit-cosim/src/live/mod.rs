@@ -165,8 +165,9 @@ impl Live {
                 slots,
                 busy: [0; BUSY_SLOTS],
             });
-            let fsc = u64::from(live.spaces[number].table.mode().code()) << layout::FSC_MODE_SHIFT
-                | live.spaces[number].table.root() / PAGE;
+            let table = &live.spaces[number].table;
+            let root = table.root() / PAGE;
+            let fsc = u64::from(table.mode().code()) << layout::FSC_MODE_SHIFT | root;
             let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
             live.card.reg_write(at, fsc as u32)?;
             live.card.reg_write(at + 4, (fsc >> 32) as u32)?;
