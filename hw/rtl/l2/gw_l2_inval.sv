@@ -78,7 +78,9 @@ module gw_l2_inval #(
     wider = pulse;
     wider.all = pulse.all || scope_q[Slots-1].all || pulse.ctx != scope_q[Slots-1].ctx;
     wider.mask = pulse.mask | scope_q[Slots-1].mask;
-    for (int unsigned i = 0; i < VpnWidth - ClusterShift; i++) wider.mask[i] |= (differ >> i) != '0;
+    if (inval_valid_i) begin
+      for (int unsigned i = 0; i < VpnWidth - ClusterShift; i++) wider.mask[i] |= (differ >> i) != '0;
+    end
   end
 
   assign full = &active_q;
@@ -138,19 +140,23 @@ module gw_l2_inval #(
     blocked_o = '0;
     blocked_global_o = 1'b0;
     for (int unsigned i = 0; i < Slots; i++) begin
-      for (int unsigned s = 0; s < L2Sizes; s++) begin
-        if (active_q[i]) blocked_o[s] |= overlaps(scope_q[i], ctx_i, cluster_vpn_t'(vpn_i >> ClusterShift), l2_size_e'(s));
+      if (active_q[i]) begin
+        for (int unsigned s = 0; s < L2Sizes; s++) begin
+          blocked_o[s] |= overlaps(scope_q[i], ctx_i, cluster_vpn_t'(vpn_i >> ClusterShift), l2_size_e'(s));
+        end
+        blocked_global_o |= scope_q[i].all;
       end
-      blocked_global_o |= active_q[i] && scope_q[i].all;
     end
   end
 
   always_comb begin
     drop_o = {Ways{first_q}};
-    for (int unsigned w = 0; w < Ways; w++) begin
-      for (int unsigned i = 0; i < Slots; i++) begin
-        if (active_q[i]) drop_o[w] |= tags_i[w].valid && (scope_q[i].all || (!tags_i[w].is_global &&
-            overlaps(scope_q[i], tags_i[w].ctx, tags_i[w].vpn, tags_i[w].size)));
+    for (int unsigned i = 0; i < Slots; i++) begin
+      if (active_q[i]) begin
+        for (int unsigned w = 0; w < Ways; w++) begin
+          drop_o[w] |= tags_i[w].valid && (scope_q[i].all || (!tags_i[w].is_global &&
+              overlaps(scope_q[i], tags_i[w].ctx, tags_i[w].vpn, tags_i[w].size)));
+        end
       end
     end
   end

@@ -57,10 +57,12 @@ module gw_range_tlb #(
   always_comb begin
     chosen = '0;
     match = '0;
-    for (int i = Entries - 1; i >= 0; i--) begin
-      if (req_valid_i) match[i] = entry_q[i].valid && entry_q[i].ctx == ctx_i && vpn_i >= entry_q[i].base &&
-          vpn_i <= entry_q[i].limit && (write_i ? entry_q[i].perm.w : entry_q[i].perm.r);
-      if (match[i]) chosen = entry_q[i];
+    if (req_valid_i) begin
+      for (int i = Entries - 1; i >= 0; i--) begin
+        match[i] = entry_q[i].valid && entry_q[i].ctx == ctx_i && vpn_i >= entry_q[i].base &&
+            vpn_i <= entry_q[i].limit && (write_i ? entry_q[i].perm.w : entry_q[i].perm.r);
+        if (match[i]) chosen = entry_q[i];
+      end
     end
   end
   assign hit_o = match != '0;
@@ -95,9 +97,12 @@ module gw_range_tlb #(
   // Invalidation.
   assign inval_last = inval_i.vpn | ~(vpn_t'('1) << inval_i.order);
   always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) begin
-      drop[i] = inval_valid_i && (inval_i.scope == InvalAll || (inval_i.ctx == entry_q[i].ctx &&
-          (inval_i.scope == InvalContext || (entry_q[i].base <= inval_last && entry_q[i].limit >= inval_i.vpn))));
+    drop = '0;
+    if (inval_valid_i) begin
+      for (int unsigned i = 0; i < Entries; i++) begin
+        drop[i] = inval_i.scope == InvalAll || (inval_i.ctx == entry_q[i].ctx &&
+            (inval_i.scope == InvalContext || (entry_q[i].base <= inval_last && entry_q[i].limit >= inval_i.vpn)));
+      end
     end
   end
 

@@ -64,7 +64,10 @@ module gw_walk_requests #(
   assign stale_busy_o = (busy_q & stale) != '0;
 
   always_comb begin
-    for (int unsigned i = 0; i < Requests; i++) stale[i] = seen_q[i] != '0;
+    stale = '0;
+    if (seen_q != '0) begin
+      for (int unsigned i = 0; i < Requests; i++) stale[i] = seen_q[i] != '0;
+    end
   end
 
   always_comb begin
@@ -79,8 +82,10 @@ module gw_walk_requests #(
     candidates = ~busy_q;
     if (free_valid_q) candidates[free_id_q] = 1'b0;
     candidate = '0;
-    for (int i = Requests - 1; i >= 0; i--) begin
-      if (candidates[i]) candidate = id_t'(i);
+    if (!free_valid_q || take_i) begin
+      for (int i = Requests - 1; i >= 0; i--) begin
+        if (candidates[i]) candidate = id_t'(i);
+      end
     end
   end
 
@@ -93,7 +98,11 @@ module gw_walk_requests #(
       now_q <= '0;
     end else begin
       busy_q <= (busy_q & ~release_mask) | take_mask;
-      for (int unsigned i = 0; i < Requests; i++) seen_q[i] <= take_mask[i] ? '0 : count(seen_q[i], inval_i);
+      if (inval_i || take_i || release_i) begin
+        for (int unsigned i = 0; i < Requests; i++) begin
+          seen_q[i] <= (take_mask[i] || release_mask[i]) ? '0 : count(seen_q[i], inval_i);
+        end
+      end
       now_q <= now_q + 1'b1;
       if (!free_valid_q || take_i) begin
         free_valid_q <= candidates != '0;
