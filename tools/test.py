@@ -19,7 +19,7 @@ GROUPS = [
         Group(f"card {Path(config).stem}", [str(BIN / "godwit"), "card", "build", "--config", config])
         for config in CARDS
     ),
-    Group("rust", ["cargo", "test", "--workspace", "--release", "--locked"], count_cargo),
+    Group("rust", ["cargo", "test", "--workspace", "--release", "--locked", "--no-fail-fast"], count_cargo),
     Group(
         "pytest",
         [str(BIN / "python"), "-m", "pytest", "-n", "2", "--dist", "loadgroup", f"--junit-xml={REPORT}"],

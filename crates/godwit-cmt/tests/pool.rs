@@ -126,25 +126,31 @@ fn memory_that_caches_and_empty_superblocks_hold_is_there_when_it_is_needed() {
 fn threads_free_what_others_allocated_and_all_of_it_returns() {
     let _guard = pool();
     let (send, receive) = std::sync::mpsc::sync_channel::<usize>(1000);
+    // Joined one by one: a scope may end before its threads have, and what a thread keeps goes back when it ends.
     std::thread::scope(|scope| {
-        for thread in 0..4 {
-            let send = send.clone();
-            scope.spawn(move || {
-                for i in 0..20_000usize {
-                    // SAFETY: any size is served or refused.
-                    let block = unsafe { capi::cmt_malloc(16 + (i * 37 + thread) % 3000) };
-                    assert!(!block.is_null());
-                    send.send(block as usize).unwrap();
-                }
-            });
-        }
+        let mut threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let send = send.clone();
+                scope.spawn(move || {
+                    for i in 0..20_000usize {
+                        // SAFETY: any size is served or refused.
+                        let block = unsafe { capi::cmt_malloc(16 + (i * 37 + thread) % 3000) };
+                        assert!(!block.is_null());
+                        send.send(block as usize).unwrap();
+                    }
+                })
+            })
+            .collect();
         drop(send);
-        scope.spawn(move || {
+        threads.push(scope.spawn(move || {
             for block in receive {
                 // SAFETY: a block of the pool, freed once.
                 unsafe { capi::cmt_free(block as *mut _) };
             }
-        });
+        }));
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
     trim();
     let stats = stats();
