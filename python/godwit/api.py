@@ -139,9 +139,12 @@ class Card:
         *,
         page_size: PageSize = "auto",
         access: Access = "rw",
+        contiguous: bool | None = None,
     ) -> Buffer:
         """New device memory; see `Context.empty`."""
-        return self.default_context.empty(shape, dtype, page_size=page_size, access=access)
+        return self.default_context.empty(
+            shape, dtype, page_size=page_size, access=access, contiguous=contiguous
+        )
 
     def launch(
         self,
