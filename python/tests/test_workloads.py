@@ -43,7 +43,7 @@ def test_larger_pages_reach_further(call, seed, tmp_path):
     )
     reach = {(point["pattern"], point["footprint_bytes"] >> 20): point for point in report["points"]}
     assert reach["linear", 1]["l1_misses"] == reach["random", 1]["l1_misses"] == 0
-    assert reach["linear", 2]["l1_misses"] > 300
+    assert reach["linear", 2]["l1_misses"] >= 600 // 16  # one a page, and those behind it
     assert 0 < reach["random", 2]["l1_misses"] < 600
     assert all(point["walks"] == 0 for point in report["points"])  # the L2 reaches further still
     assert all(point["physical_cycles_per_access"] for point in report["points"])
