@@ -65,7 +65,7 @@ def test_yosys_elaborates(name, tmp_path):
         for path in (*COMMON.glob("*.sv"), *(HARDWARE / "common").glob("*.sv"))
         if not path.stem.endswith("_pkg")
     ]
-    sources = sources if name != EXAMPLE else []
+    sources = [HARDWARE / "common/gw_axi_pkg.sv", *sources] if name != EXAMPLE else []
     files = " ".join(str(path) for path in [*files_of(name), *sources])
     script = (
         f"read_slang -I {COMMON} -I {HARDWARE / 'common'} --top {name} {files}; "

@@ -54,7 +54,7 @@ def built(tmp_path_factory):
         patch.setenv("GODWIT_CACHE", str(directory))
         patch.setattr(build, "MAKE_OPTIONS", FAST)
         card = build.build(build.plan("tiny"), progress=lambda *step: steps.append(step))
-        yield card, steps, directory
+    return card, steps, directory
 
 
 def kernel_files(directory: Path, name: str, text: str) -> Path:
