@@ -27,6 +27,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
+from cocotb_tools import config as cocotb_config
 from cocotb_tools import runner as cocotb_runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
@@ -243,13 +244,18 @@ def run(
 
 @contextmanager
 def _tool_environment():
-    """cocotb's runner takes the tools from os.environ."""
+    """cocotb's runner takes the tools from os.environ.
+
+    A build that another environment made looks there for cocotb's libraries: they are found here first.
+    """
     saved, tools = dict(os.environ), toolchain.env()
     os.environ.update(
         {key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools}
     )
     try:
         os.environ["MAKEFLAGS"] += f" {COMPILE}"
+        libraries = [str(cocotb_config.libs_dir), *filter(None, [saved.get("LD_LIBRARY_PATH")])]
+        os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
         yield
     finally:
         os.environ.clear()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_second_level around its L2 TLB (which a stand-in replaces: a request with an odd context hits): no request
-// is lost, doubled or answered for another; a hit never asks the walker, a miss asks it once, unchanged; hits take 3 cycles
-// while the walker is silent; an answer given after an invalidation to a request taken before it is not cacheable.
+// is lost, doubled or answered for another; what the walker takes for a hit is withdrawn in the next cycle and nothing else is,
+// a miss asks it once, unchanged; hits take 3 cycles while the walker is silent; an answer given after an invalidation to a request taken before it is not cacheable.
 // Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 12 cycles.
 module fv_second_level #(
   parameter bit Responsive = 1'b0
@@ -22,7 +22,7 @@ module fv_second_level #(
 
   localparam int unsigned MaxWait = 12;
 
-  logic       req_ready, rsp_valid, walk_valid, busy;
+  logic       req_ready, rsp_valid, walk_valid, walk_cancel, busy;
   xlate_rsp_t rsp;
   xlate_req_t walk_req;
   l2_event_t  happened;
@@ -44,6 +44,7 @@ module fv_second_level #(
     .walk_req_valid_o(walk_valid),
     .walk_req_ready_i(walk_ready_i),
     .walk_req_o      (walk_req),
+    .walk_cancel_o   (walk_cancel),
     .walk_rsp_valid_i,
     .walk_rsp_i,
     .range_we_i      (1'b0),
@@ -68,9 +69,10 @@ module fv_second_level #(
     return {src, tag} == {mine_q.src, mine_q.tag};
   endfunction
 
-  logic take, asked, answered, walk_answered;
+  logic take, asked, asked_q, any_asked_q, withdrawn, answered, walk_answered;
   assign take = req_valid_i && req_ready && is_mine(req_i.src, req_i.tag);
   assign asked = walk_valid && walk_ready_i && is_mine(walk_req.src, walk_req.tag);
+  assign withdrawn = walk_cancel && asked_q;
   assign answered = rsp_valid && is_mine(rsp.src, rsp.tag);
   assign walk_answered = walk_rsp_valid_i && is_mine(walk_rsp_i.src, walk_rsp_i.tag);
 
@@ -80,7 +82,9 @@ module fv_second_level #(
   logic [3:0] age_q;
   always_ff @(posedge clk_i) begin
     flying_q <= rst_ni && (take || (flying_q && !answered));
-    walking_q <= rst_ni && (asked || (walking_q && !walk_answered));
+    walking_q <= rst_ni && (asked || (walking_q && !walk_answered && !withdrawn));
+    asked_q <= rst_ni && asked;
+    any_asked_q <= rst_ni && walk_valid && walk_ready_i;
     late_q <= !take && (late_q || inval_valid_i);
     age_q <= take ? 4'd1 : (age_q == '1) ? age_q : age_q + 1'b1;
     // No answer of the walker since the request, and none before that hits could wait for.
@@ -93,11 +97,11 @@ module fv_second_level #(
     if (waits_q) assume (req_valid_i && req_i == req_q);
     // A translator waits for the answer before it uses a tag again; what `mine` asks for is fixed.
     if (req_valid_i && is_mine(req_i.src, req_i.tag)) assume (req_i == mine_q && !flying_q);
-    if (walk_answered) assume (walking_q && walk_rsp_i.ctx == mine_q.ctx && walk_rsp_i.vpn == mine_q.vpn);
+    if (walk_answered) assume (walking_q && !asked_q && walk_rsp_i.ctx == mine_q.ctx && walk_rsp_i.vpn == mine_q.vpn);
     // The walker's word for requests taken before a pulse; the second level changes nothing in it.
     if (Responsive) begin
       assume (walk_ready_i);
-      if (walking_q) assume (walk_answered);
+      if (walking_q && !asked_q) assume (walk_answered);
       // At most every other cycle for others: answers go before hits.
       if (!walk_answered) assume (!walk_rsp_valid_i || !walking_q);
     end
@@ -120,17 +124,23 @@ module fv_second_level #(
                                               : walk_answered && rsp == walk_rsp_i);
         if (mine_q.ctx[0]) HitNotStale_A : assert (rsp.cacheable == !(late_q || inval_valid_i));
       end
-      if (asked) MissAsksOnce_A : assert (flying_q && !walking_q && !mine_q.ctx[0] && walk_req == mine_q);
+      if (asked) AsksOnce_A : assert ((flying_q || take) && !walking_q && walk_req == mine_q);
+      if (asked && mine_q.ctx[0]) HitAsksAtOnce_A : assert (take);
+      if (asked_q) HitIsWithdrawn_A : assert (walk_cancel == mine_q.ctx[0]);
+      WithdrawnWasAsked_A : assert (!walk_cancel || any_asked_q);
       if (flying_q && age_q == 4'd2 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
         HitTakesThree_A : assert (answered);
       end
-      if (flying_q && !mine_q.ctx[0] && !walking_q) begin
+      // From the third cycle on: in the second it is put into the queue.
+      if (flying_q && !mine_q.ctx[0] && !walking_q && age_q >= 4'd2) begin
         MissIsOffered_A : assert (walk_valid);
       end
       if (Responsive) NobodyWaits_A : assert (!flying_q || age_q <= 4'(MaxWait));
       HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 4'd4);
       StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 4'd4);
       Miss_C : cover (answered && !mine_q.ctx[0]);
+      QueuedMiss_C : cover (asked && !take && !mine_q.ctx[0]);
+      Withdrawn_C : cover (withdrawn);
     end
   end
 

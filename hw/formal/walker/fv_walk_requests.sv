@@ -11,14 +11,15 @@ module fv_walk_requests #(
   input logic rst_ni,
   input logic inval_i,
   input logic want_i,
+  input logic cancel_i,
   input logic [7:0] tag_i,
   input logic [1:0] rd_id_i,
   input logic release_i
 );
 
-  logic stale_busy, free_valid, take;
+  logic stale_busy, free_valid, take, take_q, cancel;
   logic [1:0] rd_seen;
-  logic [1:0] free_id;
+  logic [1:0] free_id, taken_q;
   logic [15:0] rd_age;
   gw_pkg::xlate_req_t req, rd_req;
 
@@ -27,6 +28,7 @@ module fv_walk_requests #(
     req.tag = tag_i;
   end
   assign take = want_i && free_valid;
+  assign cancel = cancel_i && take_q;
 
   gw_walk_requests #(
     .Requests(Requests),
@@ -39,6 +41,7 @@ module fv_walk_requests #(
     .free_valid_o(free_valid),
     .free_id_o(free_id),
     .take_i(take),
+    .cancel_i(cancel),
     .req_i(req),
     .rd_id_i,
     .rd_req_o(rd_req),
@@ -55,7 +58,7 @@ module fv_walk_requests #(
 
   for (genvar i = 0; i < Requests; i++) begin : gen_waiter
     assign take_mask[i] = take && free_id == 2'(i);
-    assign release_mask[i] = release_i && rd_id_i == 2'(i);
+    assign release_mask[i] = (release_i && rd_id_i == 2'(i)) || (cancel && taken_q == 2'(i));
     assign stale[i] = used_q[i] && seen_q[i] != '0;
     always_ff @(posedge clk_i) begin
       used_q[i] <= rst_ni && (take_mask[i] || (used_q[i] && !release_mask[i]));
@@ -67,12 +70,16 @@ module fv_walk_requests #(
 
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
+    take_q <= rst_ni && take;
+    taken_q <= free_id;
     starved_q <= (!rst_ni || free_valid || &used_q) ? '0 : starved_q + 1'b1;
   end
 
   always_comb begin
     assume (rst_ni == past_valid_q);
     if (release_i) assume (used_q[rd_id_i]);
+    // What is withdrawn is not answered as well.
+    if (release_i && cancel) assume (rd_id_i != taken_q);
   end
 
   always_ff @(posedge clk_i) begin

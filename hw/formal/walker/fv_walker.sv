@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that
-// answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once; no answer
+// answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once, but for
+// those withdrawn in the cycle after, which are never; no answer
 // is cacheable that covers a page which an invalidation named since the request was accepted; an invalidation is acknowledged
 // only when all that were here before are answered; the memory port never has two reads with one ID; and no deadlock
 // (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits. Contexts are
@@ -18,6 +19,7 @@ module fv_walker #(
   input logic req_valid_i,
   input logic [1:0] tag_i,
   input logic write_i,
+  input logic cancel_i,
   input logic [Levels-1:0] entry_i,
   input logic [Levels-1:0] other_line_i,
   input logic ar_ready_i,
@@ -66,7 +68,7 @@ module fv_walker #(
     inval.vpn[3:0] = inval_page_i;
   end
 
-  logic req_ready, rsp_valid, inval_busy;
+  logic req_ready, rsp_valid, inval_busy, cancel;
   xlate_rsp_t rsp;
   pt_req_t m_req;
   walk_event_t ev;
@@ -84,6 +86,7 @@ module fv_walker #(
     .req_valid_i,
     .req_ready_o(req_ready),
     .req_i(req),
+    .req_cancel_i(cancel),
     .rsp_valid_o(rsp_valid),
     .rsp_o(rsp),
     .m_req_o(m_req),
@@ -117,15 +120,15 @@ module fv_walker #(
   end
 
   logic past_valid_q = 1'b0;
-  logic waits_q, flying_q, stale_q;
-  xlate_req_t req_q;
-  logic accept, accept_id, answer_id;
+  logic flying_q, stale_q;
+  logic accept, accept_id, accept_q, accept_id_q, answer_id;
   logic [3:0] count_q;
   logic [Lines-1:0] out_q, ar_mask, r_mask;
   logic [Lines-1:0][1:0] age_q;
 
   assign accept = req_valid_i && req_ready;
   assign accept_id = accept && tag_i == id_q;
+  assign cancel = cancel_i && accept_q;
   assign answer_id = rsp_valid && rsp.src == '0 && rsp.tag == tag_t'(id_q);
   for (genvar i = 0; i < Lines; i++) begin : gen_slot
     assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 7'(i);
@@ -140,20 +143,19 @@ module fv_walker #(
 
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
-    waits_q <= rst_ni && req_valid_i && !req_ready;
-    req_q <= req;
-    flying_q <= rst_ni && (accept_id || (flying_q && !answer_id));
+    accept_q <= rst_ni && accept;
+    accept_id_q <= rst_ni && accept_id;
+    flying_q <= rst_ni && (accept_id || (flying_q && !answer_id && !(cancel && accept_id_q)));
     stale_q <= flying_q && (stale_q || inval_i);
     named_q <= flying_q && (named_q || (inval_i && names));
     if (accept_id) asked_q <= req;
-    count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) : '0;
+    count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) - 4'(cancel) : '0;
     out_q <= rst_ni ? (out_q & ~r_mask) | ar_mask : '0;
   end
 
   // The environment.
   always_comb begin
     assume (rst_ni == past_valid_q);
-    if (waits_q) assume (req_valid_i && req == req_q);
     if (flying_q && req_valid_i) assume (tag_i != id_q);
     if (r_valid_i) assume ((r_mask & out_q) != '0);
     if (Responsive) assume (ar_ready_i);
@@ -162,7 +164,7 @@ module fv_walker #(
   // Cycles in which nothing moved although something waits.
   logic [3:0] still_q;
   logic moves;
-  assign moves = ev.done || ev.merge || ev.line_hit || ev.pte_read || r_valid_i;
+  assign moves = ev.done || ev.merge || ev.line_hit || ev.pte_read || r_valid_i || cancel;
   always_ff @(posedge clk_i) still_q <= (!rst_ni || moves || count_q == '0) ? '0 : still_q + 1'b1;
 
   always_ff @(posedge clk_i) begin
@@ -171,6 +173,7 @@ module fv_walker #(
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
       NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
       BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
+      WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit);
       if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
       AnsweredRead_C : cover (answer_id && !rsp.fault);
       AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault && !rsp.cacheable);

@@ -2,18 +2,18 @@
 //
 // Second level of translation, between the translators and the walker: L2 TLB and range TLB side by side, looked up together.
 //
-//   t      request taken, sets read
-//   t + 1  compared; miss: offered to the walker
+//   t      request taken, sets read; offered to the walker as well, if no miss waits
+//   t + 1  compared; hit: withdrawn from the walker
 //   t + 2  hit: answered
 //
 // Contract
 // - Every request gets exactly one answer, its own or the walker's; answers are never held up by the receiver.
-// - Latency of a hit: 3 cycles, both ends included, if the walker does not answer in that cycle; a miss reaches the walker
-//   in the second cycle, if no earlier miss waits.
+// - Latency of a hit: 3 cycles, both ends included, if the walker does not answer in that cycle. A miss costs nothing: the
+//   walker begins with it in the first cycle, if it takes it then and no earlier miss waits; else the miss queues.
 // - Throughput: one request a cycle. Answers of the walker go first; hits that give way wait in a queue of HitDepth.
 //   Requests are taken as long as MissDepth covers the misses that wait for the walker; hits pass them.
-// - The range TLB's answer is used when both have one. A hit needs no walk; it never makes an access fail: what an entry
-//   does not allow is a miss.
+// - The range TLB's answer is used when both have one. A hit's walk is withdrawn (`walk_cancel_o`) in the cycle after the
+//   walker took it. A hit never makes an access fail: what an entry does not allow is a miss.
 // - Invalidation pulse in t: requests taken in t or later use nothing that it drops. Those taken before may, and are then
 //   answered as not cacheable. Misses that wait are looked up by the walker after the pulse.
 // - Sets = 0: no L2 TLB; RangeEntries = 0: no range TLB; both 0: wires.
@@ -48,6 +48,7 @@ module gw_second_level #(
   output logic                            walk_req_valid_o,
   input  logic                            walk_req_ready_i,
   output gw_pkg::xlate_req_t              walk_req_o,
+  output logic                            walk_cancel_o,
   input  logic                            walk_rsp_valid_i,
   input  gw_pkg::xlate_rsp_t              walk_rsp_i,
   // Host: range TLB
@@ -75,6 +76,7 @@ module gw_second_level #(
     assign walk_req_valid_o = req_valid_i;
     assign req_ready_o = walk_req_ready_i;
     assign walk_req_o = req_i;
+    assign walk_cancel_o = 1'b0;
     assign rsp_valid_o = walk_rsp_valid_i;
     assign rsp_o = walk_rsp_i;
     assign ranges_o = '0;
@@ -88,14 +90,17 @@ module gw_second_level #(
     localparam int unsigned MissWidth = $clog2(MissDepth + 1);
 
     // First and second cycle.
-    logic accept, valid_q, hit, l2_hit, range_hit;
+    logic accept, early, valid_q, early_q, hit, l2_hit, range_hit;
     xlate_req_t req_q;
     assign accept = req_valid_i && req_ready_o;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) valid_q <= 1'b0;
       else valid_q <= accept;
     end
-    always_ff @(posedge clk_i) req_q <= req_i;
+    always_ff @(posedge clk_i) begin
+      req_q <= req_i;
+      early_q <= early;
+    end
     assign hit = l2_hit || range_hit;
 
     // Third cycle.
@@ -173,23 +178,27 @@ module gw_second_level #(
       end
     end
 
-    // Misses. Only `valid` comes late in the cycle: the request itself is registered.
-    logic miss, miss_room;
+    // The walker begins while the lookup is under way, unless misses wait that it could not take at once.
+    logic miss, missed_valid, miss_room;
+    xlate_req_t missed;
     assign miss = valid_q && !hit;
+    assign walk_req_valid_o = missed_valid || accept;
+    assign walk_req_o = missed_valid ? missed : req_i;
+    assign early = accept && !missed_valid && walk_req_ready_i;
+    assign walk_cancel_o = valid_q && early_q && hit;
     logic [MissWidth-1:0] miss_usage;
     gw_fifo #(
-      .T          (xlate_req_t),
-      .Depth      (MissDepth),
-      .PassThrough(1'b1)
+      .T    (xlate_req_t),
+      .Depth(MissDepth)
     ) u_misses (
       .clk_i,
       .rst_ni,
-      .in_valid_i (miss),
+      .in_valid_i (miss && !early_q),
       .in_ready_o (miss_room),
       .in_data_i  (req_q),
-      .out_valid_o(walk_req_valid_o),
+      .out_valid_o(missed_valid),
       .out_ready_i(walk_req_ready_i),
-      .out_data_o (walk_req_o),
+      .out_data_o (missed),
       .usage_o    (miss_usage)
     );
 
@@ -278,8 +287,8 @@ module gw_second_level #(
     assign unused = done_q.write;
 
     `GW_INVARIANT(HitRoom_A, hit_room || !hit_q)
-    `GW_INVARIANT(MissRoom_A, miss_room || !miss)
-    `GW_ASSERT(MissStable_A, walk_req_valid_o && !walk_req_ready_i |=> walk_req_valid_o && $stable(walk_req_o))
+    `GW_INVARIANT(MissRoom_A, miss_room || !miss || early_q)
+    `GW_COVER(MissQueued_C, miss && !early_q)
     `GW_COVER(HitGivesWay_C, hit_q && walk_rsp_valid_i)
     `GW_COVER(HitPassesMisses_C, hit_q && 32'(miss_usage) > 1)
     `GW_COVER(StaleHit_C, stale_q != '0)

@@ -95,7 +95,7 @@ module gw_mmu #(
   logic                            l2_req_valid, l2_req_ready, l2_rsp_valid;
   gw_pkg::xlate_req_t              l2_req;
   gw_pkg::xlate_rsp_t              l2_rsp;
-  logic                            walk_req_valid, walk_req_ready, walk_rsp_valid;
+  logic                            walk_req_valid, walk_req_ready, walk_cancel, walk_rsp_valid;
   gw_pkg::xlate_req_t              walk_req;
   gw_pkg::xlate_rsp_t              walk_rsp;
 
@@ -206,6 +206,7 @@ module gw_mmu #(
     .walk_req_valid_o(walk_req_valid),
     .walk_req_ready_i(walk_req_ready),
     .walk_req_o      (walk_req),
+    .walk_cancel_o   (walk_cancel),
     .walk_rsp_valid_i(walk_rsp_valid),
     .walk_rsp_i      (walk_rsp),
     .range_we_i      (range_we),
@@ -232,6 +233,7 @@ module gw_mmu #(
     .req_valid_i (walk_req_valid),
     .req_ready_o (walk_req_ready),
     .req_i       (walk_req),
+    .req_cancel_i(walk_cancel),
     .rsp_valid_o (walk_rsp_valid),
     .rsp_o       (walk_rsp),
     .m_req_o     (pt_req_o),

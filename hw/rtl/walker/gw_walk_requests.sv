@@ -5,7 +5,8 @@
 //
 // Contract
 // - `free_valid_o`/`free_id_o` is registered; taking it (`take_i`) stores the request under that number.
-// - One taken and one released a cycle; a released number can be taken again two cycles later.
+// - One taken and one released a cycle; a released number can be taken again two cycles later. `cancel_i` releases the one
+//   taken in the cycle before, beside any other.
 // - `rd_seen_o`: invalidations that the waiter was here for, one of this cycle included; it stays at `MaxSeen` from there on.
 //   A request taken in the cycle of the pulse does not see it.
 // - `stale_busy_o`: some waiter saw one, that of this cycle not counted.
@@ -29,6 +30,7 @@ module gw_walk_requests #(
   output logic free_valid_o,
   output logic [IdWidth-1:0] free_id_o,
   input logic take_i,
+  input logic cancel_i,
   input gw_pkg::xlate_req_t req_i,
   input logic [IdWidth-1:0] rd_id_i,
   output gw_pkg::xlate_req_t rd_req_o,
@@ -55,7 +57,7 @@ module gw_walk_requests #(
   seen_t [Requests-1:0] seen_q;
   logic [Requests-1:0] busy_q, stale, take_mask, release_mask, candidates;
   logic free_valid_q;
-  id_t free_id_q, candidate;
+  id_t free_id_q, candidate, taken_id_q;
   logic [StampWidth-1:0] now_q, age;
   entry_t entry_q[Requests];
 
@@ -75,6 +77,7 @@ module gw_walk_requests #(
     take_mask[free_id_q] = take_i;
     release_mask = '0;
     release_mask[rd_id_i] = release_i;
+    if (cancel_i) release_mask[taken_id_q] = 1'b1;
   end
 
   // The next number is found a cycle ahead, so the one on offer does not count as free.
@@ -98,7 +101,7 @@ module gw_walk_requests #(
       now_q <= '0;
     end else begin
       busy_q <= (busy_q & ~release_mask) | take_mask;
-      if (inval_i || take_i || release_i) begin
+      if (inval_i || take_i || release_i || cancel_i) begin
         for (int unsigned i = 0; i < Requests; i++) begin
           seen_q[i] <= (take_mask[i] || release_mask[i]) ? '0 : count(seen_q[i], inval_i);
         end
@@ -113,6 +116,7 @@ module gw_walk_requests #(
 
   always_ff @(posedge clk_i) begin
     if (take_i) entry_q[free_id_q] <= '{req: req_i, stamp: now_q};
+    if (take_i) taken_id_q <= free_id_q;
   end
 
   entry_t rd_entry;
@@ -124,6 +128,7 @@ module gw_walk_requests #(
 
   `GW_INVARIANT(TakenWasFree_A, !take_i || (free_valid_q && !busy_q[free_id_q]))
   `GW_INVARIANT(ReleasedWasBusy_A, !release_i || busy_q[rd_id_i])
+  `GW_INVARIANT(CancelledWasBusy_A, !cancel_i || busy_q[taken_id_q])
   `GW_INVARIANT(OfferIsFree_A, !free_valid_q || !busy_q[free_id_q])
   `GW_COVER(Full_C, &busy_q)
 

@@ -35,6 +35,8 @@ module gw_walk_step #(
   input logic first_valid_i,
   output logic first_ready_o,
   input step_t first_i,
+  /// The first step taken in the cycle before is withdrawn.
+  input logic first_cancel_i,
   input logic again_valid_i,
   input step_t again_i,
   /// Steps after an update; wait for a cycle without one of `again_*`.
@@ -76,7 +78,7 @@ module gw_walk_step #(
   } stored_t;
 
   step_t first, again, step;
-  logic first_valid, first_ready, again_valid, again_in_ready, step_valid, step_ready;
+  logic first_valid, first_cancel, first_ready, again_valid, again_in_ready, step_valid, step_live, step_ready;
 
   gw_slice #(
     .T(step_t)
@@ -86,7 +88,9 @@ module gw_walk_step #(
     .in_valid_i(first_valid_i),
     .in_ready_o(first_ready_o),
     .in_data_i(first_i),
+    .cancel_i(first_cancel_i),
     .out_valid_o(first_valid),
+    .out_cancel_o(first_cancel),
     .out_ready_i(first_ready),
     .out_data_o(first)
   );
@@ -111,6 +115,8 @@ module gw_walk_step #(
   assign step_valid = again_valid || first_valid;
   assign step = again_valid ? again : first;
   assign first_ready = step_ready && !again_valid;
+  // Comes late in the cycle: only what is written waits for it, no lookup does.
+  assign step_live = step_valid && (again_valid || !first_cancel);
 
   logic hit, hit_fetching, hit_prefetched, victim_valid, spare, needs_line, alloc, useless;
   logic prefetch_want, prefetch, prefetch_done, touch;
@@ -132,7 +138,7 @@ module gw_walk_step #(
     .hit_fetching_o(hit_fetching),
     .hit_slot_o(hit_slot),
     .hit_prefetched_o(hit_prefetched),
-    .used_i(step_valid && needs_line),
+    .used_i(step_live && needs_line),
     .victim_valid_o(victim_valid),
     .victim_o(victim),
     .spare_o(spare),
@@ -175,10 +181,10 @@ module gw_walk_step #(
   end
 
   assign needs_line = !step.fault;
-  assign alloc = step_valid && needs_line && !hit && victim_valid;
+  assign alloc = step_live && needs_line && !hit && victim_valid;
   assign step_ready = !needs_line || hit || victim_valid;
 
-  assign append = step_valid && step_ready;
+  assign append = step_live && step_ready;
   assign append_fetching = needs_line && (!hit || hit_fetching);
   assign append_list = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
   assign event_merge_o = append && needs_line && hit && hit_fetching;

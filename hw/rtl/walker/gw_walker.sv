@@ -9,6 +9,8 @@
 //
 // Contract
 // - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
+//   `req_cancel_i` withdraws the request accepted in the cycle before: it leaves nothing behind and is not answered. What is
+//   offered and not accepted may change.
 // - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its data, less one:
 //   one read 6 + L, each further level 4 + L more; 5 if the line is kept.
 // - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
@@ -47,6 +49,7 @@ module gw_walker #(
   input logic req_valid_i,
   output logic req_ready_o,
   input gw_pkg::xlate_req_t req_i,
+  input logic req_cancel_i,
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
   output gw_axi_pkg::pt_req_t m_req_o,
@@ -146,6 +149,7 @@ module gw_walker #(
     .free_valid_o(free_valid),
     .free_id_o(free_id),
     .take_i(accept),
+    .cancel_i(req_cancel_i),
     .req_i,
     .rd_id_i(id),
     .rd_req_o(id_req),
@@ -178,6 +182,7 @@ module gw_walker #(
     .first_valid_i(accept),
     .first_ready_o(first_ready),
     .first_i(first),
+    .first_cancel_i(req_cancel_i),
     .again_valid_i(again_valid),
     .again_i(again),
     .updated_valid_i(updated_valid),
@@ -273,14 +278,24 @@ module gw_walker #(
     .rsp_stale_o(rsp_stale)
   );
 
-  assign event_o.start = accept;
+  // Told when it is certain.
+  logic accept_q, cache_hit_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) accept_q <= 1'b0;
+    else accept_q <= accept;
+  end
+  always_ff @(posedge clk_i) cache_hit_q <= cache_hit;
+
+  logic started;
+  assign started = accept_q && !req_cancel_i;
+  assign event_o.start = started;
   assign event_o.done = rsp_valid_o;
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
-  assign event_o.cache_hit = accept && cache_hit;
+  assign event_o.cache_hit = started && cache_hit_q;
   assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready && !m_req_o.ar.lock;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
-  `GW_ASSERT(RequestStable_A, req_valid_i && !req_ready_o |=> req_valid_i && $stable(req_i))
+  `GW_INVARIANT(CancelsAccepted_A, !req_cancel_i || accept_q)
   `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && (m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines))
 
 endmodule

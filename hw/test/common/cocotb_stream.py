@@ -19,6 +19,8 @@ async def start(dut):
     dut.in_valid_i.value = 0
     dut.in_data_i.value = 0
     dut.out_ready_i.value = 0
+    if not DEPTH:
+        dut.cancel_i.value = 0
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_ni.value = 1

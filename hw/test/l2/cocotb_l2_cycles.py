@@ -62,13 +62,23 @@ async def hits_of_mixed_sizes_flow_one_a_cycle(dut):
 
 
 @cocotb.test()
-async def a_miss_reaches_the_walker_in_its_second_cycle(dut):
+async def the_walker_begins_with_a_miss_in_its_first_cycle(dut):
     bench = await Bench(dut).start()
     bench.world.map(0, 2, 5, 50)
     bench.walk_latency = lambda: 10
     (request,) = await bench.run([Request(2, 5)])
-    assert request.walked - request.accepted == 1
-    assert request.cycles == 12
+    assert request.walked == request.accepted
+    assert request.cycles == 11
+
+
+@cocotb.test()
+async def a_miss_that_the_walker_did_not_take_at_once_is_offered_from_its_third_cycle_on(dut):
+    bench = await Bench(dut).start()
+    bench.world.map(0, 2, 5, 50)
+    bench.walk_ready = lambda: bench.cycle > begin
+    begin = bench.cycle
+    (request,) = await bench.run([Request(2, 5)])
+    assert (request.accepted, request.walked) == (begin, begin + 2)
 
 
 @cocotb.test()

@@ -25,7 +25,7 @@ class Request:
     id: int = -1
     accepted: int = -1
     answered: int = -1
-    walked: int = -1  # cycle in which the walker took it
+    walked: int = -1  # cycle in which the walker took it, and was not told in the next to forget it
     fault: bool = False
     order: int = -1
     cacheable: bool = False
@@ -132,6 +132,8 @@ class Bench:
             request.accepted = self.cycle
             self.flying[request.id] = request
             self.offering = False
+        if dut.walk_cancel_o.value:
+            self._withdraw_walk()
         if walk_ready and dut.walk_valid_o.value:
             self._take_walk()
         self.busy = bool(dut.inval_busy_o.value)
@@ -198,9 +200,15 @@ class Bench:
         asked = int(dut.walk_ctx_o.value), int(dut.walk_vpn_o.value), bool(dut.walk_write_o.value)
         assert asked == (request.ctx, request.vpn, request.write)
         request.walked = self.cycle
-        due = self.cycle + self.walk_latency()
+        # It may be withdrawn in the next cycle: no walker answers before it knows.
+        due = self.cycle + max(2, self.walk_latency())
         read = min(due, self.cycle + 1 + self.rng.randrange(4))
         self.walks.append(Walk(request, self.cycle, read, due))
+
+    def _withdraw_walk(self) -> None:
+        walk = self.walks.pop()
+        assert walk.taken == self.cycle - 1, "only what was taken in the cycle before can be withdrawn"
+        walk.request.walked = -1
 
     def _check(self, walk: Walk | None) -> None:
         dut = self.dut

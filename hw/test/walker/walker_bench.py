@@ -49,6 +49,7 @@ class Request:
     cluster: int = 0
     cacheable: bool = False
     latency: int = -1
+    withdrawn: bool = False
 
     @property
     def cycles(self) -> int:
@@ -92,6 +93,7 @@ class Bench:
     r_go: Callable[[], bool] = lambda: True
     offer: Callable[[], bool] = lambda: True
     in_order: bool = True
+    withdraw: Callable[[], bool] = lambda: False
     error_at: Callable[[int], bool] = lambda addr: False
     on_cycle: Callable[[Bench], None] = lambda bench: None
     cycle: int = 0
@@ -104,12 +106,13 @@ class Bench:
     pending: list[Read] = field(default_factory=list)
     busy: bool = False
     offering: bool = False
+    newest: Request | None = None  # accepted in the cycle before
     ids: deque[int] = field(default_factory=lambda: deque(range(1 << 14)))
 
     async def start(self, contexts: dict[int, tuple]) -> None:
         """Resets; `contexts` gives mode, root and perhaps SADE of each context that is not off."""
         dut = self.dut
-        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write ar_ready r_valid r_id r_data r_resp inval"
+        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write req_cancel ar_ready r_valid r_id r_data r_resp inval"
         for name in inputs.split():
             getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
@@ -145,6 +148,7 @@ class Bench:
             dut.req_id_i.value, dut.req_ctx_i.value = request.id, request.ctx
             dut.req_vpn_i.value, dut.req_write_i.value = request.vpn, int(request.write)
         dut.req_valid_i.value = int(self.offering)
+        self._withdraw()
         ar_ready = self.ar_ready()
         dut.ar_ready_i.value = int(ar_ready)
         self.updates.drive(self.cycle)
@@ -166,7 +170,7 @@ class Bench:
         if self.offering and dut.req_ready_o.value:
             request = self.queue.popleft()
             request.accepted = self.cycle
-            self.flying[request.id] = request
+            self.flying[request.id] = self.newest = request
             self.offering = False
         if ar_ready and dut.ar_valid_o.value:
             self._take_read()
@@ -176,6 +180,14 @@ class Bench:
         assert dut.r_ready_o.value == 1
         self.cycle += 1
         await RisingEdge(dut.clk_i)
+
+    def _withdraw(self) -> None:
+        request, self.newest = self.newest, None
+        withdrawn = request is not None and self.withdraw()
+        self.dut.req_cancel_i.value = int(withdrawn)
+        if request is not None and withdrawn:
+            request.withdrawn = True
+            self.ids.append(self.flying.pop(request.id).id)
 
     def _data_now(self) -> Read | None:
         ready = [read for read in self.pending if read.due <= self.cycle]
