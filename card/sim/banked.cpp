@@ -88,9 +88,6 @@ class Banked final : public MemoryTiming {
     struct Bank {
         bool open = false;
         bool opener = false;  // the next column access is the one its row was opened for: a miss
-        // Of one pass of open_rows() over the window:
-        bool considered = false;  // its oldest line was met
-        bool wanted = false;      // a line wants its open row
         uint64_t row = 0;
         unsigned passes = 0;  // columns served since an older line began to wait for another row
         Femtoseconds act_from = 0;
@@ -139,30 +136,29 @@ class Banked final : public MemoryTiming {
 
     /// Precharges and activates: for each bank the row of its oldest line, unless its open row is still wanted.
     void open_rows(Femtoseconds from, Femtoseconds until) {
+        met_.assign(banks_.size(), false);
         for (const Line& line : window_) {
+            if (met_[line.bank]) continue;
+            met_[line.bank] = true;
             Bank& bank = banks_[line.bank];
-            bank.considered = false;
-            bank.wanted = false;
-        }
-        for (const Line& line : window_) {
-            Bank& bank = banks_[line.bank];
-            bank.wanted |= bank.open && bank.row == line.row;
-        }
-        for (const Line& line : window_) {
-            Bank& bank = banks_[line.bank];
-            if (bank.considered) continue;
-            bank.considered = true;
             if (!bank.open) {
                 if (std::max(from, bank.act_from) < until) activate(bank, line.row, std::max(from, bank.act_from));
-            } else if (bank.row != line.row && (!bank.wanted || bank.passes >= kPassCap)) {
+            } else if (bank.row != line.row && (bank.passes >= kPassCap || !wanted(line.bank))) {
                 const Femtoseconds precharge = std::max(from, bank.pre_from);
                 if (precharge < until) activate(bank, line.row, std::max(precharge + rp_, bank.act_from));
             }
         }
     }
 
+    /// A line wants the bank's open row.
+    bool wanted(uint32_t bank) const {
+        return std::any_of(window_.begin(), window_.end(), [&](const Line& line) {
+            return line.bank == bank && line.row == banks_[bank].row;
+        });
+    }
+
     void activate(Bank& bank, uint64_t row, Femtoseconds at) {
-        bank = {.open = true, .opener = true, .considered = true, .row = row, .act_from = at + ras_ + rp_,
+        bank = {.open = true, .opener = true, .row = row, .act_from = at + ras_ + rp_,
                 .col_from = at + rcd_, .pre_from = at + ras_};
     }
 
@@ -171,6 +167,7 @@ class Banked final : public MemoryTiming {
     /// The column access that can be issued first within the cycle, the oldest of those; false when there is none.
     bool serve_one(Femtoseconds from, Femtoseconds until) {
         if (bus_free_ - std::max(cl_, cwl_) >= until) return false;
+        const Femtoseconds earliest = std::max(from, bus_free_ - std::max(cl_, cwl_));
         size_t best = window_.size();
         Femtoseconds best_at = until;
         for (size_t i = 0; i < window_.size(); ++i) {
@@ -180,6 +177,7 @@ class Banked final : public MemoryTiming {
             if (at < best_at) {
                 best = i;
                 best_at = at;
+                if (at == earliest) break;  // none is earlier
             }
         }
         if (best == window_.size()) return false;
@@ -243,6 +241,7 @@ class Banked final : public MemoryTiming {
     std::vector<Bank> banks_;
     std::vector<Queue> queues_;
     std::vector<Line> window_;  // in order of age
+    std::vector<bool> met_;     // of one pass over the window: banks whose oldest line was met
     size_t turn_ = 0;
     uint64_t pending_ = 0;  // lines in queues and window
     MemoryCounts counts_;

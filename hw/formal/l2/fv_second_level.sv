@@ -10,15 +10,42 @@ module fv_second_level #(
   input logic               clk_i,
   input logic               rst_ni,
   input logic               req_valid_i,
-  input gw_pkg::xlate_req_t req_i,
+  input logic         [1:0] req_who_i,
+  input logic         [1:0] req_ctx_i,
+  input logic         [1:0] req_page_i,
+  input logic               req_write_i,
   input logic               walk_ready_i,
   input logic               walk_rsp_valid_i,
-  input gw_pkg::xlate_rsp_t walk_rsp_i,
-  input logic               inval_valid_i,
-  input gw_pkg::inval_t     inval_i
+  input logic         [1:0] walk_who_i,
+  input logic         [1:0] walk_ctx_i,
+  input logic         [1:0] walk_page_i,
+  input logic         [1:0] walk_frame_i,
+  input logic               walk_cacheable_i,
+  input logic               walk_fault_i,
+  input logic               inval_valid_i
 );
 
   import gw_pkg::*;
+
+  // Few values for everything that is only carried along.
+  xlate_req_t req;
+  xlate_rsp_t walk_rsp;
+  inval_t inval;
+  always_comb begin
+    req = '0;
+    {req.src[0], req.tag[0]} = req_who_i;
+    req.ctx[1:0] = req_ctx_i;
+    req.vpn[1:0] = req_page_i;
+    req.write = req_write_i;
+    walk_rsp = '0;
+    {walk_rsp.src[0], walk_rsp.tag[0]} = walk_who_i;
+    walk_rsp.ctx[1:0] = walk_ctx_i;
+    walk_rsp.vpn[1:0] = walk_page_i;
+    walk_rsp.ppn[1:0] = walk_frame_i;
+    walk_rsp.cacheable = walk_cacheable_i;
+    walk_rsp.fault = walk_fault_i;
+    inval = '0;
+  end
 
   localparam int unsigned MaxWait = 12;
 
@@ -38,7 +65,7 @@ module fv_second_level #(
     .rst_ni,
     .req_valid_i,
     .req_ready_o     (req_ready),
-    .req_i,
+    .req_i           (req),
     .rsp_valid_o     (rsp_valid),
     .rsp_o           (rsp),
     .walk_req_valid_o(walk_valid),
@@ -46,13 +73,13 @@ module fv_second_level #(
     .walk_req_o      (walk_req),
     .walk_cancel_o   (walk_cancel),
     .walk_rsp_valid_i,
-    .walk_rsp_i,
+    .walk_rsp_i      (walk_rsp),
     .range_we_i      (1'b0),
     .range_idx_i     (1'b0),
     .range_i         ('0),
     .ranges_o        (ranges),
     .inval_valid_i,
-    .inval_i,
+    .inval_i         (inval),
     .inval_busy_o    (busy),
     .event_o         (happened)
   );
@@ -70,11 +97,11 @@ module fv_second_level #(
   endfunction
 
   logic take, asked, asked_q, any_asked_q, withdrawn, answered, walk_answered;
-  assign take = req_valid_i && req_ready && is_mine(req_i.src, req_i.tag);
+  assign take = req_valid_i && req_ready && is_mine(req.src, req.tag);
   assign asked = walk_valid && walk_ready_i && is_mine(walk_req.src, walk_req.tag);
   assign withdrawn = walk_cancel && asked_q;
   assign answered = rsp_valid && is_mine(rsp.src, rsp.tag);
-  assign walk_answered = walk_rsp_valid_i && is_mine(walk_rsp_i.src, walk_rsp_i.tag);
+  assign walk_answered = walk_rsp_valid_i && is_mine(walk_rsp.src, walk_rsp.tag);
 
   // flying: taken, not answered. walking: the walker has it. late: a pulse came since.
   logic flying_q, walking_q, late_q, waits_q, quiet_q;
@@ -90,14 +117,14 @@ module fv_second_level #(
     // No answer of the walker since the request, and none before that hits could wait for.
     quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hit_usage == '0);
     waits_q <= rst_ni && req_valid_i && !req_ready;
-    req_q <= req_i;
+    req_q <= req;
   end
 
   always_comb begin
-    if (waits_q) assume (req_valid_i && req_i == req_q);
+    if (waits_q) assume (req_valid_i && req == req_q);
     // A translator waits for the answer before it uses a tag again; what `mine` asks for is fixed.
-    if (req_valid_i && is_mine(req_i.src, req_i.tag)) assume (req_i == mine_q && !flying_q);
-    if (walk_answered) assume (walking_q && !asked_q && walk_rsp_i.ctx == mine_q.ctx && walk_rsp_i.vpn == mine_q.vpn);
+    if (req_valid_i && is_mine(req.src, req.tag)) assume (req == mine_q && !flying_q);
+    if (walk_answered) assume (walking_q && !asked_q && walk_rsp.ctx == mine_q.ctx && walk_rsp.vpn == mine_q.vpn);
     // The walker's word for requests taken before a pulse; the second level changes nothing in it.
     if (Responsive) begin
       assume (walk_ready_i);
@@ -121,7 +148,7 @@ module fv_second_level #(
         AnswerIsItsOwn_A : assert (rsp.ctx == mine_q.ctx && rsp.vpn == mine_q.vpn);
         // The walker's own answer if it was a miss, the L2's if it was a hit.
         RightAnswer_A : assert (mine_q.ctx[0] ? !walk_answered && rsp.ppn == ppn_t'(mine_q.vpn) && !rsp.fault
-                                              : walk_answered && rsp == walk_rsp_i);
+                                              : walk_answered && rsp == walk_rsp);
         if (mine_q.ctx[0]) HitNotStale_A : assert (rsp.cacheable == !(late_q || inval_valid_i));
       end
       if (asked) AsksOnce_A : assert ((flying_q || take) && !walking_q && walk_req == mine_q);

@@ -46,6 +46,7 @@ module fv_line_table #(
     .victim_valid_o(victim_valid),
     .victim_o(victim),
     .spare_o(spare),
+    .fetching_o(fetching),
     .alloc_i(alloc || prefetch),
     .alloc_prefetch_i(prefetch),
     .pending_i(pending_q),

@@ -17,7 +17,7 @@ module fv_walk_requests #(
   input logic release_i
 );
 
-  logic stale_busy, free_valid, take, take_q, cancel;
+  logic stale_busy, busy, free_valid, take, take_q, cancel;
   logic [1:0] rd_seen;
   logic [1:0] free_id, taken_q;
   logic [15:0] rd_age;
@@ -38,6 +38,7 @@ module fv_walk_requests #(
     .rst_ni,
     .inval_i,
     .stale_busy_o(stale_busy),
+    .busy_o(busy),
     .free_valid_o(free_valid),
     .free_id_o(free_id),
     .take_i(take),
@@ -89,7 +90,7 @@ module fv_walk_requests #(
       RequestKept_A : assert (!used_q[rd_id_i] || rd_req.tag == tag_q[rd_id_i]);
       SeenExactly_A : assert (!used_q[rd_id_i] ||
           3'(rd_seen) == ((seen_q[rd_id_i] < 3'(MaxSeen)) ? seen_q[rd_id_i] + 3'(inval_i) : 3'(MaxSeen)));
-      BusyExactly_A : assert (stale_busy == (stale != '0));
+      BusyExactly_A : assert (stale_busy == (stale != '0) && busy == (used_q != '0));
       Full_C : cover (&used_q && rd_age > 16'd4);
     end
   end

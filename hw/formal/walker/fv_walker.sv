@@ -11,7 +11,9 @@ module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,
   parameter int unsigned Lines = 1,
-  parameter bit Responsive = 1'b0
+  parameter bit Responsive = 1'b0,
+  /// Requests are withdrawn at times.
+  parameter bit Withdraw = 1'b1
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -68,7 +70,7 @@ module fv_walker #(
     inval.vpn[3:0] = inval_page_i;
   end
 
-  logic req_ready, rsp_valid, inval_busy, cancel;
+  logic req_ready, rsp_valid, inval_busy, awake, cancel;
   xlate_rsp_t rsp;
   pt_req_t m_req;
   walk_event_t ev;
@@ -94,6 +96,7 @@ module fv_walker #(
     .inval_valid_i(inval_i),
     .inval_i(inval),
     .inval_busy_o(inval_busy),
+    .awake_o(awake),
     .event_o(ev)
   );
 
@@ -128,7 +131,7 @@ module fv_walker #(
 
   assign accept = req_valid_i && req_ready;
   assign accept_id = accept && tag_i == id_q;
-  assign cancel = cancel_i && accept_q;
+  assign cancel = Withdraw && cancel_i && accept_q;
   assign answer_id = rsp_valid && rsp.src == '0 && rsp.tag == tag_t'(id_q);
   for (genvar i = 0; i < Lines; i++) begin : gen_slot
     assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 7'(i);

@@ -220,13 +220,13 @@ package gw_pkg;
     logic [63:0] addr;  // virtual address of the burst's first byte (the specification's iotval)
   } fault_t;
 
-  // Event pulses of one translator channel (AR or AW): each bit is high for one cycle an event.
+  // Event pulses of one translator channel (AR or AW): each bit is high for one cycle an event, the cycle after it.
   typedef struct packed {
     logic request;  // address accepted from the accelerator
-    logic hit;      // ... and translated by the L1 in that cycle
+    logic hit;      // ... and translated by the L1 at once
     logic miss;     // ... and sent to the next level
     logic fault;    // answered with an error
-    logic stall;    // an address was offered and not accepted in this cycle
+    logic stall;    // a cycle in which an address was offered and not accepted
   } chan_event_t;
 
   // Events of one accelerator port, with the context it is bound to.

@@ -219,6 +219,14 @@ module gw_mmu #(
     .event_o         (l2_event)
   );
 
+  // Most cycles need no walk.
+  logic walk_clk, walk_awake;
+  gw_clock_gate u_walk_gate (
+    .clk_i,
+    .en_i (walk_req_valid || inval_valid || walk_awake || !rst_ni),
+    .clk_o(walk_clk)
+  );
+
   gw_walker #(
     .Levels      (Levels),
     .Requests    (WalkRequests),
@@ -227,7 +235,7 @@ module gw_mmu #(
     .Prefetch    (WalkPrefetch),
     .NumContexts (NumContexts)
   ) u_walker (
-    .clk_i,
+    .clk_i       (walk_clk),
     .rst_ni,
     .ctx_i       (ctx),
     .req_valid_i (walk_req_valid),
@@ -241,6 +249,7 @@ module gw_mmu #(
     .inval_valid_i(inval_valid),
     .inval_i     (inval),
     .inval_busy_o(walker_busy),
+    .awake_o     (walk_awake),
     .event_o     (walk_event)
   );
 

@@ -40,6 +40,8 @@ module gw_line_table #(
   output logic victim_valid_o,
   output logic [SlotWidth-1:0] victim_o,
   output logic spare_o,
+  /// Some line is on its way.
+  output logic fetching_o,
   input logic alloc_i,
   input logic alloc_prefetch_i,
   /// Slots that waiters want.
@@ -101,6 +103,7 @@ module gw_line_table #(
   assign victim_valid_o = offer_still_ok;
   assign victim_o = offer_q;
   assign spare_o = next_valid;
+  assign fetching_o = fetching_q != '0;
 
   always_comb begin
     alloc_mask = offer_mask_q & {Lines{alloc_i}};

@@ -27,6 +27,8 @@ module gw_walk_requests #(
   input logic rst_ni,
   input logic inval_i,
   output logic stale_busy_o,
+  /// Some request is in flight.
+  output logic busy_o,
   output logic free_valid_o,
   output logic [IdWidth-1:0] free_id_o,
   input logic take_i,
@@ -63,6 +65,7 @@ module gw_walk_requests #(
 
   assign free_valid_o = free_valid_q;
   assign free_id_o = free_id_q;
+  assign busy_o = busy_q != '0;
   assign stale_busy_o = (busy_q & stale) != '0;
 
   always_comb begin

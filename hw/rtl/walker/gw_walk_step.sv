@@ -61,6 +61,8 @@ module gw_walk_step #(
   output step_t rd_step_o,
   /// The waiter began the fetch of that step itself.
   output logic rd_own_o,
+  /// Some line is on its way.
+  output logic fetching_o,
   output logic event_merge_o,
   output logic event_line_hit_o,
   output logic event_prefetch_o,
@@ -142,6 +144,7 @@ module gw_walk_step #(
     .victim_valid_o(victim_valid),
     .victim_o(victim),
     .spare_o(spare),
+    .fetching_o,
     .alloc_i(alloc || prefetch),
     .alloc_prefetch_i(prefetch),
     .pending_i(pending),

@@ -26,6 +26,7 @@
 //   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
 //   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
 // - Memory port: only reads, one 64-byte beat each, ID = line slot, data in any order; always ready for data.
+// - Without `awake_o`, a request and an invalidation nothing changes: the clock may stop.
 // - Never: an answer without a request; a wait for anything but memory.
 `include "gw_assert.svh"
 
@@ -57,6 +58,7 @@ module gw_walker #(
   input logic inval_valid_i,
   input gw_pkg::inval_t inval_i,
   output logic inval_busy_o,
+  output logic awake_o,
   output gw_pkg::walk_event_t event_o
 );
 
@@ -135,7 +137,7 @@ module gw_walker #(
   // Waiters.
   logic [IdWidth-1:0] id;
   xlate_req_t id_req;
-  logic release_id, stale_busy, rsp_stale;
+  logic release_id, stale_busy, rsp_stale, waiting;
   logic [$clog2(InvalDepth+2)-1:0] id_seen;
   logic [15:0] id_age;
   gw_walk_requests #(
@@ -146,6 +148,7 @@ module gw_walker #(
     .rst_ni,
     .inval_i(inval_valid_i),
     .stale_busy_o(stale_busy),
+    .busy_o(waiting),
     .free_valid_o(free_valid),
     .free_id_o(free_id),
     .take_i(accept),
@@ -168,7 +171,7 @@ module gw_walker #(
   step_t again, updated, rd_step;
   logic again_valid, updated_valid, updated_ready, rd_own;
   logic [63:0] update_pte;
-  logic update;
+  logic update, fetching;
 
   gw_walk_step #(
     .Requests(Requests),
@@ -204,6 +207,7 @@ module gw_walker #(
     .rd_id_i(id),
     .rd_step_o(rd_step),
     .rd_own_o(rd_own),
+    .fetching_o(fetching),
     .event_merge_o(event_o.merge),
     .event_line_hit_o(event_o.line_hit),
     .event_prefetch_o(event_o.prefetch),
@@ -278,6 +282,18 @@ module gw_walker #(
     .rsp_stale_o(rsp_stale)
   );
 
+  // What comes after the last answer, longer than the way through any of the stages.
+  localparam int unsigned Settle = 15;
+  logic [$clog2(Settle+1)-1:0] settle_q;
+  logic busy;
+  assign busy = req_valid_i || inval_valid_i || waiting || fetching;
+  assign awake_o = settle_q != '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) settle_q <= '1;
+    else if (busy) settle_q <= '1;
+    else if (awake_o) settle_q <= settle_q - 1'b1;
+  end
+
   // Told when it is certain.
   logic accept_q, cache_hit_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -295,6 +311,7 @@ module gw_walker #(
   assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready && !m_req_o.ar.lock;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
+  `GW_INVARIANT(AwakeAtWork_A, awake_o || !(rsp_valid_o || again_valid || updated_valid || m_req_o.ar_valid || inval_busy_o))
   `GW_INVARIANT(CancelsAccepted_A, !req_cancel_i || accept_q)
   `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && (m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines))
 

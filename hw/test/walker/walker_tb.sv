@@ -61,6 +61,7 @@ module walker_tb #(
   input logic [44:0] inval_vpn_i,
   input logic [4:0] inval_order_i,
   output logic inval_busy_o,
+  output logic awake_o,
   output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
   output logic event_pte_read_o,
   output logic [2:0] event_prefetch_o,  // {prefetch, used, useless}
@@ -149,6 +150,7 @@ module walker_tb #(
     .inval_valid_i(inval_i),
     .inval_i(inval),
     .inval_busy_o,
+    .awake_o(awake_o),
     .event_o(ev)
   );
 

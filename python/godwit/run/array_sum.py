@@ -34,6 +34,7 @@ def run(
     array = read_column(path, column, types=INTEGERS) if path is not None and column is not None else None
     if array is None:
         count = _random_count(size_bytes, dtype)
+    setup = setup.with_kernel("array_sum")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "array_sum")
         context = card.context()

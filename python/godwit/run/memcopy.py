@@ -19,6 +19,7 @@ def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: i
     """Copies `size_bytes` of random data `iterations` times and compares the copy byte by byte."""
     if not 1 <= iterations < 1 << 32:
         raise InputError(f"{iterations} iterations cannot be run", found="iterations are 1 to 4,294,967,295")
+    setup = setup.with_kernel("memcopy")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "memcopy")
         context = card.context()

@@ -40,6 +40,7 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
         raise InputError(
             f"'{path}' has {len(array):,} rows", found="row indices are 32 bits", hint="split the file"
         )
+    setup = setup.with_kernel("split")
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split")
         context = card.context()
