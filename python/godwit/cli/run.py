@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from godwit.cli.console import progress_bar, stdout
+from godwit.cli.console import stdout
+from godwit.cli.on_card import Work, on_card
 
 if TYPE_CHECKING:
     from godwit.run.tlb_stress import Sweep
@@ -22,298 +21,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-_CARD = "Card"
-Config = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME|FILE", help="Configuration of the card: a name, or a TOML file.", rich_help_panel=_CARD
-    ),
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="SECTION.FIELD=VALUE",
-        help="Change a field of the configuration, for example translator.l1_entries=4; repeatable.",
-        rich_help_panel=_CARD,
-    ),
-]
-Kernel = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.sv",
-        help="A kernel of yours with the same arguments, in place of Godwit's.",
-        rich_help_panel=_CARD,
-    ),
-]
-PageSize = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|4K|64K|2M|1G",
-        help="Pages to map buffers with; auto takes the largest that fit.",
-        rich_help_panel=_CARD,
-    ),
-]
-_TRACE = "Watching the hardware"
-Waves = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.fst",
-        help="Write every signal as waves (builds a card with waves).",
-        rich_help_panel=_TRACE,
-    ),
-]
-AxiTrace = Annotated[
-    Path | None, typer.Option(metavar="FILE.csv", help="Write every AXI handshake.", rich_help_panel=_TRACE)
-]
-Events = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.arrow|.json",
-        help="Write what TLBs and walker did, cycle by cycle: Arrow IPC, or a trace for Perfetto (.json, .perfetto).",
-        rich_help_panel=_TRACE,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random data.")]
 Size = Annotated[str, typer.Option("--bytes", metavar="SIZE", help="Size of the data: 4096, 64K, 1MiB, ...")]
-
-
-@app.command(
-    epilog="Example: godwit run split --input flights.parquet --column dep_delay --where '> 15'"
-    " --output-dir late",
-)
-def split(
-    path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The table to split.")],
-    column: Annotated[
-        str, typer.Option(metavar="NAME", help="Its column to look at: int32, int64, float32 or float64.")
-    ],
-    where: Annotated[
-        str,
-        typer.Option(
-            metavar="'OP NUMBER'", help="What matches: < <= > >= == != and a number, quoted: '> 15'."
-        ),
-    ],
-    output_dir: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here"),
-    ] = Path(),
-    config: Config = "default",
-    overrides: Overrides = None,
-    kernel: Kernel = None,
-    page_size: PageSize = "auto",
-    waves: Waves = None,
-    axi_trace: AxiTrace = None,
-    events: Events = None,
-    as_json: Json = False,
-) -> None:
-    """Split a Parquet table in two by a predicate on one column, on the card.
-
-    The kernel streams the column from device memory through a translated port and writes the row numbers that
-    match, and those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked
-    against pyarrow.compute.
-    """
-
-    def work(setup: Setup) -> Outcome:
-        from godwit.run import split
-
-        return split.run(setup, path=path, column=column, where=where, output_dir=output_dir)
-
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
-
-
-@app.command(
-    "array-sum",
-    epilog="Examples: godwit run array-sum --bytes 4MiB --page-size 64K;  "
-    "godwit run array-sum --input flights.parquet --column flight",
-)
-def array_sum(
-    size: Size = "1MiB",
-    dtype: Annotated[str, typer.Option(metavar="int32|int64", help="Element type of random data.")] = "int64",
-    seed: Seed = 1,
-    path: Annotated[
-        Path | None,
-        typer.Option("--input", metavar="FILE.parquet", help="Sum a column of this table instead."),
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column: int32 or int64; nulls count as 0.")
-    ] = None,
-    config: Config = "default",
-    overrides: Overrides = None,
-    kernel: Kernel = None,
-    page_size: PageSize = "auto",
-    waves: Waves = None,
-    axi_trace: AxiTrace = None,
-    events: Events = None,
-    as_json: Json = False,
-) -> None:
-    """Sum integers on the card: random ones, or a column of a Parquet table."""
-    if (path is None) != (column is None):
-        raise typer.BadParameter("--input and --column go together")
-
-    def work(setup: Setup) -> Outcome:
-        from godwit.run import array_sum
-        from godwit.units import parse_size
-
-        return array_sum.run(
-            setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column
-        )
-
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
-
-
-@app.command(epilog="Example: godwit run memcopy --bytes 256K --iterations 8 --config fletcher")
-def memcopy(
-    size: Size = "1MiB",
-    iterations: Annotated[int, typer.Option(min=1, help="How often the same copy is made.")] = 1,
-    seed: Seed = 1,
-    config: Config = "default",
-    overrides: Overrides = None,
-    kernel: Kernel = None,
-    page_size: PageSize = "auto",
-    waves: Waves = None,
-    axi_trace: AxiTrace = None,
-    events: Events = None,
-    as_json: Json = False,
-) -> None:
-    """Copy random data within device memory, on the card."""
-
-    def work(setup: Setup) -> Outcome:
-        from godwit.run import memcopy
-        from godwit.units import parse_size
-
-        return memcopy.run(setup, size_bytes=parse_size(size), iterations=iterations, seed=seed)
-
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
-
-
-@app.command(
-    epilog="Example: godwit run hashjoin --build planes.parquet --probe flights.parquet --on plane --page-size 64K",
-)
-def hashjoin(
-    build: Annotated[
-        Path, typer.Option(metavar="FILE.parquet", help="The table that the hash table is made of.")
-    ],
-    probe: Annotated[Path, typer.Option(metavar="FILE.parquet", help="The table whose rows are looked up.")],
-    on: Annotated[str, typer.Option(metavar="COLUMN", help="The key: int32 or int64; nulls match nothing.")],
-    probe_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Its name in the probed table, when it is another.", show_default="--on"
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE.parquet", help="Write the joined table.")
-    ] = None,
-    config: Config = "default",
-    overrides: Overrides = None,
-    kernel: Kernel = None,
-    page_size: PageSize = "auto",
-    waves: Waves = None,
-    axi_trace: AxiTrace = None,
-    events: Events = None,
-    as_json: Json = False,
-) -> None:
-    """Join two Parquet tables on an integer column, on the card.
-
-    The kernel builds a chained hash table of one table in device memory and looks the rows of the other up in it;
-    keys may repeat on both sides. The pairs of rows are checked against pyarrow's join.
-    """
-
-    def work(setup: Setup) -> Outcome:
-        from godwit.run import hashjoin
-
-        return hashjoin.run(setup, build=build, probe=probe, on=on, probe_on=probe_on, output=output)
-
-    _run(work, as_json, config, overrides, kernel, page_size, waves, axi_trace, events)
-
-
-@app.command(
-    "tlb-stress",
-    epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
-)
-def tlb_stress(
-    footprints: Annotated[
-        str,
-        typer.Option(metavar="FIRST:LAST", help="Sizes, each twice the one before; or one size."),
-    ] = "4K:256M",
-    pattern: Annotated[
-        str, typer.Option(metavar="linear|random|both", help="How pages are visited.")
-    ] = "both",
-    accesses: Annotated[int, typer.Option(min=1, help="Reads measured at each footprint.")] = 1_000_000,
-    frames: Annotated[
-        str,
-        typer.Option(
-            metavar="contiguous|scattered",
-            help="Where the pages are in physical memory: in one piece, or apart.",
-        ),
-    ] = "contiguous",
-    outstanding: Annotated[
-        int, typer.Option(min=1, max=64, help="Reads in flight; 1 waits for each as a simple processor does.")
-    ] = 64,
-    seed: Seed = 1,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Write the curves as a plot.")] = None,
-    config: Config = "default",
-    overrides: Overrides = None,
-    page_size: PageSize = "4K",
-    waves: Waves = None,
-    axi_trace: AxiTrace = None,
-    events: Events = None,
-    as_json: Json = False,
-) -> None:
-    """Touch pages 4 KiB apart over growing footprints, in order and at random: where does each TLB level end?
-
-    Before each measurement the TLBs are emptied and warmed up with one pass over the footprint. What was read is
-    checked against memory.
-    """
-    from godwit.run import tlb_stress
-    from godwit.run.workload import Setup
-
-    with progress_bar() as progress:
-        sweep = tlb_stress.run(
-            Setup(
-                config, tuple(overrides or ()), None, page_size, waves, axi_trace, events, progress=progress
-            ),
-            sizes=tlb_stress.footprints(footprints),
-            patterns=tlb_stress.PATTERNS if pattern == "both" else (pattern,),
-            accesses=accesses,
-            frames=frames,
-            outstanding=outstanding,
-            seed=seed,
-        )
-        if plot:
-            tlb_stress.plot(sweep, plot)
-    if as_json:
-        print(json.dumps(sweep.to_json(), indent=1))
-    else:
-        _print_sweep(sweep)
-    if plot and not as_json:
-        stdout().print(f"plot: {plot}", markup=False, soft_wrap=True)
-
-
-def _run(
-    work: Callable[[Setup], Outcome],
-    as_json: bool,
-    config: str,
-    overrides: list[str] | None,
-    kernel: Path | None,
-    page_size: str,
-    waves: Path | None,
-    axi_trace: Path | None,
-    events: Path | None,
-) -> None:
-    from godwit.run.workload import Setup
-
-    with progress_bar() as progress:
-        outcome = work(
-            Setup(
-                config, tuple(overrides or ()), kernel, page_size, waves, axi_trace, events, progress=progress
-            )
-        )
-    if as_json:
-        print(json.dumps(outcome.to_json(), indent=1))
-    else:
-        _print(outcome)
 
 
 def _print(outcome: Outcome) -> None:
@@ -350,3 +59,181 @@ def _print_sweep(sweep: Sweep) -> None:
     console.print(f"[bold]tlb-stress[/bold] on {escape(where)}", soft_wrap=True)
     console.print(points_table(sweep, boxed=console.is_terminal))
     console.print("[green]checked[/green]: everything read is what memory holds")
+    if sweep.plot:
+        console.print(f"plot: {sweep.plot}", markup=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Example: godwit run split --input flights.parquet --column dep_delay --where '> 15'"
+    " --output-dir late",
+)
+@on_card(_print)
+def split(
+    path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The table to split.")],
+    column: Annotated[
+        str, typer.Option(metavar="NAME", help="Its column to look at: int32, int64, float32 or float64.")
+    ],
+    where: Annotated[
+        str,
+        typer.Option(
+            metavar="'OP NUMBER'", help="What matches: < <= > >= == != and a number, quoted: '> 15'."
+        ),
+    ],
+    output_dir: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here"),
+    ] = Path(),
+) -> Work:
+    """Split a Parquet table in two by a predicate on one column, on the card.
+
+    The kernel streams the column from device memory through a translated port and writes the row numbers that
+    match, and those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked
+    against pyarrow.compute.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import split
+
+        return split.run(setup, path=path, column=column, where=where, output_dir=output_dir)
+
+    return work
+
+
+@app.command(
+    "array-sum",
+    epilog="Examples: godwit run array-sum --bytes 4MiB --page-size 64K;  "
+    "godwit run array-sum --input flights.parquet --column flight",
+)
+@on_card(_print)
+def array_sum(
+    size: Size = "1MiB",
+    dtype: Annotated[str, typer.Option(metavar="int32|int64", help="Element type of random data.")] = "int64",
+    seed: Seed = 1,
+    path: Annotated[
+        Path | None,
+        typer.Option("--input", metavar="FILE.parquet", help="Sum a column of this table instead."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column: int32 or int64; nulls count as 0.")
+    ] = None,
+) -> Work:
+    """Sum integers on the card: random ones, or a column of a Parquet table."""
+    if (path is None) != (column is None):
+        raise typer.BadParameter("--input and --column go together")
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import array_sum
+        from godwit.units import parse_size
+
+        return array_sum.run(
+            setup, size_bytes=parse_size(size), dtype=dtype, seed=seed, path=path, column=column
+        )
+
+    return work
+
+
+@app.command(epilog="Example: godwit run memcopy --bytes 256K --iterations 8 --config fletcher")
+@on_card(_print)
+def memcopy(
+    size: Size = "1MiB",
+    iterations: Annotated[int, typer.Option(min=1, help="How often the same copy is made.")] = 1,
+    seed: Seed = 1,
+) -> Work:
+    """Copy random data within device memory, on the card."""
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import memcopy
+        from godwit.units import parse_size
+
+        return memcopy.run(setup, size_bytes=parse_size(size), iterations=iterations, seed=seed)
+
+    return work
+
+
+@app.command(
+    epilog="Example: godwit run hashjoin --build planes.parquet --probe flights.parquet --on plane --page-size 64K",
+)
+@on_card(_print)
+def hashjoin(
+    build: Annotated[
+        Path, typer.Option(metavar="FILE.parquet", help="The table that the hash table is made of.")
+    ],
+    probe: Annotated[Path, typer.Option(metavar="FILE.parquet", help="The table whose rows are looked up.")],
+    on: Annotated[str, typer.Option(metavar="COLUMN", help="The key: int32 or int64; nulls match nothing.")],
+    probe_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Its name in the probed table, when it is another.", show_default="--on"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Write the joined table.")
+    ] = None,
+) -> Work:
+    """Join two Parquet tables on an integer column, on the card.
+
+    The kernel builds a chained hash table of one table in device memory and looks the rows of the other up in it;
+    keys may repeat on both sides. The pairs of rows are checked against pyarrow's join.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import hashjoin
+
+        return hashjoin.run(setup, build=build, probe=probe, on=on, probe_on=probe_on, output=output)
+
+    return work
+
+
+@app.command(
+    "tlb-stress",
+    epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
+)
+@on_card(_print_sweep, without=("kernel",), page_size="4K")
+def tlb_stress(
+    footprints: Annotated[
+        str,
+        typer.Option(metavar="FIRST:LAST", help="Sizes, each twice the one before; or one size."),
+    ] = "4K:256M",
+    pattern: Annotated[
+        str, typer.Option(metavar="linear|random|both", help="How pages are visited.")
+    ] = "both",
+    accesses: Annotated[int, typer.Option(min=1, help="Reads measured at each footprint.")] = 1_000_000,
+    frames: Annotated[
+        str,
+        typer.Option(
+            metavar="contiguous|scattered",
+            help="Where the pages are in physical memory: in one piece, or apart.",
+        ),
+    ] = "contiguous",
+    outstanding: Annotated[
+        int, typer.Option(min=1, max=64, help="Reads in flight; 1 waits for each as a simple processor does.")
+    ] = 64,
+    seed: Seed = 1,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Write the curves as a plot.")] = None,
+) -> Work:
+    """Touch pages 4 KiB apart over growing footprints, in order and at random: where does each TLB level end?
+
+    Before each measurement the TLBs are emptied and warmed up with one pass over the footprint. What was read is
+    checked against memory.
+    """
+
+    def work(setup: Setup) -> Sweep:
+        from dataclasses import replace
+
+        from godwit.run import tlb_stress
+
+        sweep = tlb_stress.run(
+            setup,
+            sizes=tlb_stress.footprints(footprints),
+            patterns=tlb_stress.PATTERNS if pattern == "both" else (pattern,),
+            accesses=accesses,
+            frames=frames,
+            outstanding=outstanding,
+            seed=seed,
+        )
+        if plot:
+            tlb_stress.plot(sweep, plot)
+            sweep = replace(sweep, plot=plot)
+        return sweep
+
+    return work

@@ -62,6 +62,8 @@ class Sweep:
     frames: str
     outstanding: int
     points: list[Point]
+    plot: Path | None = None
+    """Where the curves were drawn."""
 
     def to_json(self) -> dict[str, Any]:
         """The report for machines."""
