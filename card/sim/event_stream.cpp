@@ -38,12 +38,21 @@ constexpr std::array kMmuKinds = {
     Kind{"walker", "prefetch_used", 35, ""},
     Kind{"walker", "prefetch_useless", 36, ""},
     Kind{"walker", "update", 37, ""},
+    Kind{"l2", "hit", 38, ""},
+    Kind{"l2", "range_hit", 39, ""},
+    Kind{"l2", "miss", 40, ""},
+    Kind{"l2", "fill", 41, ""},
+    Kind{"l2", "merge", 42, ""},
+    Kind{"l2", "evict", 43, ""},
+    Kind{"l2", "drop", 44, ""},
 };
+// Beside these: a count instead of a pulse.
+constexpr Kind kInvalidated{"l2", "invalidated", 45, "entries"};
 constexpr uint8_t kFirstMmuKind = kChannelKinds.size();
 constexpr uint8_t kWalkEnd = kFirstMmuKind + 1, kInvalidation = kFirstMmuKind + 7;
 
 // Fields of the pins between the pulses.
-constexpr uint64_t kPulses = uint64_t{0xf} << 34 | 0xff;
+constexpr uint64_t kPulses = uint64_t{0xffff} << 34 | 0xff;
 constexpr unsigned kChannelBits = 5, kContextShift = 10, kLatencyShift = 8, kScopeShift = 24, kInvalContextShift = 26;
 
 std::string kinds_json() {
@@ -54,6 +63,7 @@ std::string kinds_json() {
     };
     for (const Kind& kind : kChannelKinds) add(kind);
     for (const Kind& kind : kMmuKinds) add(kind);
+    add(kInvalidated);
     return text;
 }
 
@@ -101,6 +111,9 @@ void EventStream::sample(uint64_t cycle) {
         }
         add(record);
     }
+    if (const auto entries = static_cast<uint16_t>(pins >> kInvalidated.bit & 0x1f))
+        add({cycle, static_cast<uint8_t>(kFirstMmuKind + kMmuKinds.size()), EventRecord::kNone, EventRecord::kNone, 0,
+             EventRecord::kNoContext, entries});
 }
 
 void EventStream::check() const {

@@ -113,7 +113,7 @@ module gw_card_top #(
   // Observation: event pulses of a port, {context, writes, reads}, five bits a channel as in gw_pkg::chan_event_t, and of the
   // MMU; the bits are named in events.cpp
   output logic [17:0]            port_event_o [NumPorts],
-  output logic [37:0]            mmu_event_o,
+  output logic [49:0]            mmu_event_o,
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
@@ -251,6 +251,14 @@ module gw_card_top #(
     assign port_event_o[i] = {port_event[i].ctx, channel_bits(port_event[i].write), channel_bits(port_event[i].read)};
   end
   assign mmu_event_o = {
+    mmu_event.l2.invalidated,
+    mmu_event.l2.drop,
+    mmu_event.l2.evict,
+    mmu_event.l2.merge,
+    mmu_event.l2.fill,
+    mmu_event.l2.miss,
+    mmu_event.l2.range_hit,
+    mmu_event.l2.hit,
     mmu_event.walk.update,
     mmu_event.walk.prefetch_useless,
     mmu_event.walk.prefetch_used,

@@ -42,7 +42,7 @@ BATCH = 1 << 16
 """Records in memory at a time."""
 
 _MAGIC = b"GWEVENTS"
-_COUNTED = {"hit", "stall"}
+_COUNTED = {"hit", "range_hit", "stall"}
 """Events of nearly every cycle: a trace shows them as counts of a window, and all others one by one."""
 _WINDOW_CYCLES = 256
 
@@ -205,7 +205,8 @@ def _trace(header: Header, batches: Iterator[np.ndarray]) -> Iterator[dict[str, 
                 named.add((pid, tid))
                 yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": where}}
             if name in _COUNTED:
-                window.setdefault((pid, where), dict.fromkeys(sorted(_COUNTED), 0))[name] += 1
+                track = where or kind["level"]
+                window.setdefault((pid, track), dict.fromkeys(sorted(_COUNTED), 0))[name] += 1
             elif kind["value"] == "latency":
                 # A walk as a span: the event comes at its end.
                 walks += 1
@@ -218,6 +219,8 @@ def _trace(header: Header, batches: Iterator[np.ndarray]) -> Iterator[dict[str, 
                     args["context"] = context
                 if kind["value"] == "scope":
                     args["scope"] = SCOPES[value]
+                elif kind["value"]:
+                    args[kind["value"]] = value
                 yield {
                     "ph": "i",
                     "s": "t",

@@ -49,7 +49,7 @@ module fv_slot_list #(
 
   always_comb begin
     if (!avail) assume (!alloc_i);
-    if (alloc_i && decided_i) assume (!closing && (waiting || !answer_i));
+    if (alloc_i && decided_i) assume (!closing && (waiting || !answer_i || direct));
     if (answer_i) assume (answer_slot_i < count_t'(Slots) && lacks_q[answer_slot_i]);
     if (late_done_i) assume (late_slot_i < count_t'(Slots) && late_q[late_slot_i]);
   end

@@ -266,6 +266,7 @@ package gw_pkg;
 
   // Events that belong to no port.
   typedef struct packed {
+    l2_event_t   l2;
     walk_event_t walk;
     logic        inval;         // an invalidation reaches everything that caches; `inval_scope` and `inval_ctx` are its
     inval_scope_e inval_scope;

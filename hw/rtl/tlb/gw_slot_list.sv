@@ -11,8 +11,8 @@
 // Contract
 // - alloc_i takes `alloc_slot_o` in this cycle; only while `avail_o`.
 // - alloc_decided_i: nothing is to be waited for but the slots before it. If the list is empty the
-//   slot is ready at once, and then the allocation is not allowed while an answer arrives (both
-//   would enter the queue). It is not allowed either for a list whose last slot is retired in the
+//   slot is ready at once, and then the allocation is not allowed while an answer enters the queue
+//   (one that is not retired directly). It is not allowed either for a list whose last slot is retired in the
 //   same cycle (`closing_o` tells).
 // - answer_i decides a slot. `answer_head_o` tells in the same cycle that it may leave; with
 //   `answer_direct_i` the caller retires it at once, and it does not enter the queue.
@@ -171,9 +171,11 @@ module gw_slot_list #(
   logic turn_q;
   assign put[0] = wake && (decided_q[successor] || (answer_i && answer_slot_i == successor));
   assign put_slot[0] = successor;
-  assign put[1] = (answer_i && answer_head_o && !answer_direct_i) ||
-                  (alloc_i && alloc_decided_i && !waiting_o);
-  assign put_slot[1] = answer_i ? answer_slot_i : alloc_slot_o;
+  logic put_answer, put_alloc;
+  assign put_answer = answer_i && answer_head_o && !answer_direct_i;
+  assign put_alloc = alloc_i && alloc_decided_i && !waiting_o;
+  assign put[1] = put_answer || put_alloc;
+  assign put_slot[1] = put_answer ? answer_slot_i : alloc_slot_o;
 
   for (genvar i = 0; i < 2; i++) begin : gen_queue
     gw_fifo #(
@@ -209,7 +211,7 @@ module gw_slot_list #(
   `GW_INVARIANT(AllocFree_A, !alloc_i || (avail_o && !valid_q[alloc_slot_o]))
   `GW_INVARIANT(DecidedNotClosing_A, !(alloc_i && alloc_decided_i && closing_o))
   `GW_COVER(AllocClosing_C, alloc_i && closing_o)
-  `GW_INVARIANT(OneReady_A, !(alloc_i && alloc_decided_i && !waiting_o && answer_i))
+  `GW_INVARIANT(OneReady_A, !(put_answer && put_alloc))
   `GW_INVARIANT(AnswerWaits_A, !answer_i || (valid_q[answer_slot_i] && !decided_q[answer_slot_i]))
   `GW_INVARIANT(RetireHead_A, !retire_i || (valid_q[retire_slot_i] && head_q[retire_slot_i]))
   `GW_COVER(AnswerOfSuccessor_C, wake && answer_i && answer_slot_i == successor)

@@ -9,7 +9,8 @@
 // - s_ready_o is a register: it falls for as long as one address, already taken, can neither go on
 //   nor find a slot.
 // - Order: kept per AXI ID, or in total with InOrder. A hit passes every waiting address of other
-//   IDs; between a hit and addresses whose wait is over the output alternates, so neither starves.
+//   IDs; behind those whose wait is over it takes its turn, in a slot, so that the next address can be
+//   looked at: the output has no idle cycle while anything could leave.
 // - Every address taken leaves exactly once: to the memory side with a physical address, or to
 //   err_* with its cause. An address whose fault is known at once (port off, page crossing, not
 //   canonical) never causes a lookup.
@@ -147,7 +148,7 @@ module gw_translate_channel #(
   );
 
   logic slot_avail, slot_go, key_waits, key_closes;
-  logic rel_valid, rel_fault, rel_old, rel_out, rel_err;
+  logic rel_valid, rel_direct, rel_fault, rel_old, rel_out, rel_err;
   gw_pkg::cause_t rel_cause;
   gw_pkg::ctx_id_t rel_ctx;
   ax_t cur_physical, rel_ax;
@@ -183,6 +184,7 @@ module gw_translate_channel #(
     .fill_ctx_o        (fill_ctx),
     .fill_vpn_o        (fill_vpn),
     .rel_valid_o       (rel_valid),
+    .rel_direct_o      (rel_direct),
     .rel_fault_o       (rel_fault),
     .rel_old_o         (rel_old),
     .rel_slot_o        (err_slot_o),
@@ -198,15 +200,16 @@ module gw_translate_channel #(
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Who leaves. An address whose wait is over goes before the one looked at, but a hit that had to
-  // give way comes first in the next cycle. A hit may leave beside a faulted slot, except on AW:
-  // there a slot that waits holds up every hit, so at most one address leaves a cycle and the order
-  // of write data is clear.
+  // Who leaves. An address whose wait is over goes before the one looked at. A hit that meets one
+  // takes a slot and is ready there at once; while an answer takes that place in the queue, the hit goes
+  // first, as it does in the cycle after one in which there was no slot for it. A hit may leave beside a
+  // faulted slot, except on AW: there a slot that waits holds up every hit, so at most one address
+  // leaves a cycle and the order of write data is clear.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic out_valid_q, out_free, hit_go, want_hit, decided_first;
+  logic out_valid_q, out_free, hit_go, want_hit, decided_first, meets, answer_queues, park, pass;
   ax_t out_q;
   assign out_free = !out_valid_q || m_ready_i;
-  assign rel_out = rel_valid && !rel_fault && out_free && !hold_hit_q;
+  assign rel_out = rel_valid && !rel_fault && out_free && !hold_hit_q && !pass;
   assign rel_err = err_valid_o && err_ready_i;
   assign err_valid_o = rel_valid && rel_fault;
   assign err_id_o = rel_ax.id;
@@ -215,16 +218,20 @@ module gw_translate_channel #(
 
   // Where the address looked at goes.
   assign want_hit = cur_valid && room_i && hit && !key_waits;
-  assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault);
+  assign meets = want_hit && rel_valid && !rel_fault && !hold_hit_q;
+  assign answer_queues = xlate_rsp_valid_i && !rel_direct;
+  assign park = meets && out_free && slot_avail && !answer_queues;
+  assign pass = meets && answer_queues;
+  assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault || pass);
   // A fault with nothing before it is ready at once, which an arriving answer must not be at the
   // same time.
   assign decided_first = bad && !key_waits;
-  assign slot_go = cur_valid && room_i && slot_avail && (key_waits || !hit) &&
-                   !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i);
+  assign slot_go = park || (cur_valid && room_i && slot_avail && (key_waits || !hit) &&
+                            !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i));
   assign use_hit = cur_leaves && hit;
   assign cur_leaves = hit_go || slot_go;
   assign hold_valid_d = cur_valid && !cur_leaves;
-  assign hold_hit_d = cur_valid && room_i && hit && (!key_waits || key_closes) && !hit_go;
+  assign hold_hit_d = cur_valid && room_i && hit && (!key_waits || key_closes) && !hit_go && !park;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -293,5 +300,7 @@ module gw_translate_channel #(
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)
   `GW_COVER(HitGivesWay_C, want_hit && rel_out)
+  `GW_COVER(HitParks_C, park)
+  `GW_COVER(HitPasses_C, hit_go && pass)
 
 endmodule

@@ -8,7 +8,7 @@
 //   the order of allocation. There is room for a request of every slot, so a busy walker never holds
 //   up allocations.
 // - rel_*: the address that may leave, the oldest ready one first; if none is ready, the one whose
-//   answer arrives in this cycle (no latency between answer and rel_valid_o), unless that is a fault.
+//   answer arrives in this cycle (rel_direct_o: no latency between answer and rel_valid_o), unless that is a fault.
 //   The address is physical, or rel_fault_o is set and it is the virtual one.
 // - rel_take_i takes it and frees its slot; with a fault on a read (IsWrite = 0) the slot stays, and
 //   later addresses of its ID wait, until err_done_i. In that cycle rel_valid_o is low.
@@ -51,6 +51,7 @@ module gw_waiting_slots #(
   output gw_pkg::vpn_t       fill_vpn_o,
   /// Who may leave.
   output logic                 rel_valid_o,
+  output logic                 rel_direct_o,
   output logic                 rel_fault_o,
   output logic                 rel_old_o,
   output logic [SlotWidth-1:0] rel_slot_o,
@@ -194,6 +195,7 @@ module gw_waiting_slots #(
   gw_pkg::ppn_t ppn;
   assign looked_up = ready_data.kind == Lookup;
   assign rel_valid_o = !err_done_i && (ready_valid || (translated && answer_head));
+  assign rel_direct_o = rel_valid_o && !ready_valid;
   assign rel_fault_o = ready_valid &&
                        (ready_data.kind == Faulted || (looked_up && ready_answer.fault));
   assign rel_slot_o = ready_slot;

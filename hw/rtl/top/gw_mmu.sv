@@ -305,6 +305,7 @@ module gw_mmu #(
     assign port_event_o[i] = '{ctx: port_cfg[i].ctx, write: chan_event[i][1], read: chan_event[i][0]};
   end
   assign mmu_event_o = '{
+    l2:          l2_event,
     walk:        walk_event,
     inval:       inval_valid,
     inval_scope: inval.scope,

@@ -149,9 +149,10 @@ async def new_traffic_runs_at_full_speed_while_old_is_drained(dut):
     hits = [b.submit(READ, 1 + i % 4, 0x1000 + 8 * i) for i in range(150)]
     await b.run(until=lambda: all(a.done for a in hits))
     assert b.busy
-    # The first misses again; once the page is back everything is a hit.
-    assert [a.sent - a.accepted for a in hits[30:]] == [1] * 120
-    assert hits[-1].sent - hits[30].sent == 119
+    # The first misses again, others come meanwhile; from then on one leaves in every cycle, none later than those before.
+    waits = [a.sent - a.accepted for a in hits[1:]]
+    assert waits == sorted(waits, reverse=True) and waits[0] <= 8
+    assert hits[-1].sent - hits[0].sent == 149
     b.memory_hold = set()
     await b.run(until=lambda: not b.busy, limit=20)
     await b.run()

@@ -87,6 +87,19 @@ async def misses_flow_at_one_a_cycle(dut):
 
 
 @cocotb.test()
+async def hits_behind_misses_leave_without_an_idle_cycle(dut):
+    """A new page every eight addresses: some miss, the others hit while these come back; the output never pauses."""
+    b = await bench(dut, walk_latency=lambda rng: 3)
+    for page in range(40):
+        b.table.map(1, page, page ^ 0x155)
+    accesses = [b.submit(READ, i % 8, i // 8 << 12 | 64 * (i % 8)) for i in range(320)]
+    await b.run()
+    assert max(a.sent for a in accesses) - accesses[0].sent == 319
+    assert max(a.sent - a.accepted for a in accesses) <= 8
+    assert len(b.requests[READ]) < 320
+
+
+@cocotb.test()
 async def every_page_size_is_one_entry(dut):
     b = await bench(dut)
     base = 1 << 18
