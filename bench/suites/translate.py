@@ -19,6 +19,7 @@ import godwit
 from bench import ports
 from godwit.memory import Buffer
 from godwit.report import Progress, Row
+from godwit.run.tlb_stress import fragment
 
 PAGE = 4096
 PAGES = 512
@@ -31,6 +32,7 @@ SPEED_GOAL = 300_000
 
 CLUSTER = 16
 """Pages that one entry may cover, L1 or L2."""
+IN_A_ROW = "default, ideal data memory, frames in a row"
 WITHOUT_L2 = ("l2.sets=0", "range.entries=0")
 
 COLD_WALKS = {
@@ -62,7 +64,7 @@ def _row(
     unit: str,
     theirs: float | str | None,
     goal: str | None,
-    config: str = "default, ideal data memory, frames in a row",
+    config: str = IN_A_ROW,
 ) -> Row:
     return Row("translate", name, config, value, unit, theirs, goal)
 
@@ -74,6 +76,13 @@ def _pages(card: godwit.Card) -> tuple[Buffer, list[int]]:
     buffer = context.empty(2 * PAGES * PAGE, page_size="4K")
     base = -(-buffer.address // (PAGES * PAGE)) * (PAGES * PAGE)
     return buffer, [base + number * PAGE for number in range(PAGES)]
+
+
+def _scattered_pages(card: godwit.Card) -> tuple[list[Buffer], list[int]]:
+    """The same with no two frames adjacent, so that no entry covers a second page; also what keeps them apart."""
+    kept = fragment(card, 2 * PAGES * PAGE, "4K")
+    buffer, pages = _pages(card)
+    return [buffer, *kept], pages
 
 
 def _walks(latency: int) -> Iterator[Row]:
@@ -93,7 +102,6 @@ def _translation(latency: int) -> Iterator[Row]:
     """Hits, single walks and streams of misses with a page-table latency of `latency` cycles."""
     with ports.open_card(latency) as card:
         _buffer, pages = _pages(card)
-        shuffled = random.Random(SEED).sample(pages, PAGES)
         tag = f"L = {latency}"
 
         if latency == 0:
@@ -110,15 +118,26 @@ def _translation(latency: int) -> Iterator[Row]:
         yield _row(f"page-table reads of 32 requests to one cold page, {tag}", one_page, "reads", 2.0, "<= 1")
         if latency == max(LATENCIES):
             yield _hits_under_miss(card, pages)
-        theirs, goals = (
-            (1.88, ("<= 1.6", "<= 1.02", "<= 1.05")) if latency == 50 else (None, (None, None, None))
-        )
-        for order, series, warm_goal in (("sequential", pages, goals[1]), ("random", shuffled, goals[2])):
-            ports.invalidate(card)
-            first = ports.reads(card, series).cycles_per_request
-            yield _row(f"{PAGES} {order} pages from cold, {tag}", first, "cycles/request", theirs, goals[0])
-            again = ports.reads(card, series).cycles_per_request
-            yield _row(f"{PAGES} {order} pages again, {tag}", again, "cycles/request", None, warm_goal)
+        yield from _streams(card, pages, latency, IN_A_ROW)
+    with ports.open_card(latency) as card:
+        kept, apart = _scattered_pages(card)
+        yield from _streams(card, apart, latency, "default, ideal data memory, no two frames adjacent")
+        kept.clear()
+
+
+def _streams(card: godwit.Card, pages: list[int], latency: int, config: str) -> Iterator[Row]:
+    """Each page once, in order and shuffled, from cold and once more."""
+    shuffled = random.Random(SEED).sample(pages, PAGES)
+    theirs, cold_goal, warm_goals = None, None, (None, None)
+    if latency == max(LATENCIES):
+        theirs, cold_goal, warm_goals = 1.88, "<= 1.6", ("<= 1.02", "<= 1.05")
+    for order, series, warm_goal in zip(("sequential", "random"), (pages, shuffled), warm_goals, strict=True):
+        ports.invalidate(card)
+        for when, peer, goal in (("from cold", theirs, cold_goal), ("again", None, warm_goal)):
+            taken = ports.reads(card, series).cycles_per_request
+            yield _row(
+                f"{PAGES} {order} pages {when}, L = {latency}", taken, "cycles/request", peer, goal, config
+            )
 
 
 def _hits(card: godwit.Card, pages: list[int]) -> Iterator[Row]:

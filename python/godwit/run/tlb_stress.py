@@ -123,7 +123,7 @@ def run(
         held: list[Buffer] = []  # what keeps the frames between those of the buffer
         require_memory(card, [max(sizes)] * (2 if frames == "scattered" else 1), setup.page_size)
         if frames == "scattered":
-            held = _fragment(card, max(sizes), setup.page_size)
+            held = fragment(card, max(sizes), setup.page_size)
         with card.context() as context:
             buffer = stress_buffer(context, max(sizes), setup.page_size, frames, seed)
             points: list[Point] = []
@@ -201,7 +201,7 @@ def _checked(card: Card, context: Context, kernel: str, buffer: Buffer, plan: Pl
     return found
 
 
-def _fragment(card: Card, size: int, page_size: str) -> list[Buffer]:
+def fragment(card: Card, size: int, page_size: str) -> list[Buffer]:
     """Leaves the free memory of the card in single pages, no two of them adjacent, as far as `size` bytes go, for
     as long as what it returns is kept.
     """
