@@ -9,10 +9,12 @@ use godwit_core::range::Ranges;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::config::Config;
-use crate::{CmtError, ffi};
+use crate::{BackingKind, CmtError, ffi};
 
 /// Environment variable with the configuration of a pool that opens by itself.
 pub const VARIABLE: &str = "GODWIT_CMT";
+
+const HUGE_PAGE: u64 = 2 << 20;
 
 /// Virtual and physical addresses agree below this, so that an aligned physical address is an aligned pointer.
 const WINDOW_ALIGN: u64 = 1 << 30;
@@ -76,6 +78,24 @@ fn kinds(bytes: usize) -> io::Result<*mut c_void> {
     }?)
 }
 
+/// How many huge pages the areas need, how many there are, and what to do.
+fn huge_pages_missing(bytes: u64) -> String {
+    let count = |name: &str| -> u64 {
+        let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{name}");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    };
+    let (asked, free, all) = (
+        bytes / HUGE_PAGE,
+        count("free_hugepages"),
+        count("nr_hugepages"),
+    );
+    format!(
+        " ({asked} huge pages of 2 MiB asked for, {free} free of {all}; `sysctl -w vm.nr_hugepages={}` reserves enough)",
+        all + asked.saturating_sub(free)
+    )
+}
+
 fn open(config: &Config) -> Result<(), CmtError> {
     let ranges = Ranges::new(&config.areas, config.granule)
         .map_err(|error| CmtError::Config(error.to_string()))?;
@@ -92,8 +112,8 @@ fn open(config: &Config) -> Result<(), CmtError> {
             // SAFETY: nothing uses the window yet.
             let _ = unsafe { munmap(base, window_bytes as usize) };
             let hint = match config.backing {
-                crate::BackingKind::Hugetlb => " (are huge pages reserved? sysctl vm.nr_hugepages)",
-                _ => "",
+                BackingKind::Hugetlb => huge_pages_missing(config.total()),
+                _ => String::new(),
             };
             return Err(memory(
                 &format!("no memory for area {:#x}:{}{hint}", area.base, area.bytes),
