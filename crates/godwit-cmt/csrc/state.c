@@ -56,7 +56,7 @@ int cmt_pool_open(const struct cmt_open *how)
 static int cmt_open_with(const char *config)
 {
 	uint32_t expected = CLOSED;
-	char words[160];
+	char words[320];
 	int error;
 
 	if (!__atomic_compare_exchange_n(&state, &expected, OPENING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

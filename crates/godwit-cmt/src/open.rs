@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::ptr;
 
-use godwit_core::range::Ranges;
+use godwit_core::range::{Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::config::Config;
@@ -97,8 +97,10 @@ fn huge_pages_missing(bytes: u64) -> String {
 }
 
 fn open(config: &Config) -> Result<(), CmtError> {
-    let ranges = Ranges::new(&config.areas, config.granule)
-        .map_err(|error| CmtError::Config(error.to_string()))?;
+    let ranges = Ranges::new(&config.areas, config.granule).map_err(|error| {
+        let words = explain_areas(&config.areas, config.granule);
+        CmtError::Config(words.unwrap_or_else(|| error.to_string()))
+    })?;
     let (low, end) = window(config)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
@@ -167,7 +169,7 @@ unsafe extern "C" fn cmt_open_default(
     let Err(error) = open_text(text.as_deref()) else {
         return 0;
     };
-    let words = error.to_string();
+    let (CmtError::Config(words) | CmtError::Memory(words)) = &error;
     let length = words.len().min(reason_bytes.saturating_sub(1));
     // SAFETY: no more than there is room for.
     unsafe {
