@@ -62,9 +62,7 @@ def draw(areas: Sequence[Area], found: Simulation, path: Path) -> None:
         # What is in use comes last and with an edge of its colour: a granule is seen in an area of gigabytes.
         for in_use, colour in ((False, "#cfe3d6"), (True, "#d1495b")):
             spans = [(offset / mib, nbytes / mib) for offset, nbytes, used in parts if used == in_use]
-            axis.broken_barh(
-                spans, (number - 0.36, 0.72), facecolors=colour, edgecolor=colour, linewidth=0.5
-            )
+            axis.broken_barh(spans, (number - 0.36, 0.72), facecolors=colour, edgecolor=colour, linewidth=0.5)
         if end is not None and area.base > end:
             axis.axhline(number - 0.5, color="#333333", linestyle=":", linewidth=1)
             note = f"hole of {bytes_text(area.base - end)}"

@@ -26,10 +26,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 @app.command("bench")
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A few cells, once.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Where the plot goes.", show_default="build/bench/papers.png"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure it beside glibc, jemalloc, mimalloc and tcmalloc: the same as `godwit bench papers --paper C`."""
-    run_bench("papers", paper="C", quick=quick, as_json=as_json)
+    run_bench("papers", paper="C", quick=quick, plot=plot, as_json=as_json)
 
 
 @app.command("dump")
@@ -86,7 +90,9 @@ def simulate(
     from godwit import cmt
 
     if picture is not None and picture.suffix.lower() != ".png":
-        raise InputError(f"--picture '{picture}' is not a PNG", hint=f"--picture {picture.with_suffix('.png')}")
+        raise InputError(
+            f"--picture '{picture}' is not a PNG", hint=f"--picture {picture.with_suffix('.png')}"
+        )
     area_list = [_area(item, f"'{areas}', area {number}") for number, item in enumerate(_read(areas))]
     events = [_event(item, f"'{trace}', event {number}") for number, item in enumerate(_read(trace))]
     found = cmt.simulate(area_list, events, _number(granule, "--granule"))
