@@ -59,16 +59,15 @@ def draw(areas: Sequence[Area], found: Simulation, path: Path) -> None:
     end = None
     for number, area in enumerate(rows):
         parts = _parts(area, found.pieces)
-        for in_use, colour in ((True, "#d1495b"), (False, "#cfe3d6")):
+        # What is in use comes last and with an edge of its colour: a granule is seen in an area of gigabytes.
+        for in_use, colour in ((False, "#cfe3d6"), (True, "#d1495b")):
             spans = [(offset / mib, nbytes / mib) for offset, nbytes, used in parts if used == in_use]
-            axis.broken_barh(
-                spans, (number - 0.36, 0.72), facecolors=colour, edgecolor="white", linewidth=0.6
-            )
+            axis.broken_barh(spans, (number - 0.36, 0.72), facecolors=colour, edgecolor=colour, linewidth=0.5)
         if end is not None and area.base > end:
             axis.axhline(number - 0.5, color="#333333", linestyle=":", linewidth=1)
             note = f"hole of {bytes_text(area.base - end)}"
             axis.annotate(
-                note, (1, number - 0.5), xycoords=("axes fraction", "data"), fontsize=7, va="center"
+                note, (1.005, number - 0.5), xycoords=("axes fraction", "data"), fontsize=7, va="center"
             )
         end = area.base + area.nbytes
     axis.set_yticks(range(len(rows)), [f"{area.base:#x}  node {area.node}" for area in rows], fontsize=8)

@@ -101,10 +101,18 @@ def test_simulate_has_every_piece_as_json(godwit, tmp_path):
 @pytest.mark.parametrize(
     ("areas", "trace", "words"),
     [
-        ([{"base": 0}], [], "bytes"),
+        ([{"base": 0}], [], "'bytes' is missing"),
+        ([{"base": 0, "bytes": 4096, "nod": 1}], [], "keys are base, bytes, [node]"),
+        ([{"base": 0, "bytes": 0}], [], "area 0x0 of 0 bytes: expected at least one granule"),
+        ([], [], "at least one"),
         ({}, [], "array"),
-        ([{"base": 0, "bytes": "1MiB"}, {"base": 4096, "bytes": "1MiB"}], [], "overlap"),
-        (AREAS, [{"id": 1}], "number of bytes"),
+        ([{"base": 0, "bytes": "1MiB"}, {"base": 4096, "bytes": "1MiB"}], [], "overlap by 1044480 bytes"),
+        ([{"base": "0xffff_ffff_ffff_f000", "bytes": "1MiB"}], [], "behind the last address"),
+        (AREAS, [{"op": "grow", "id": 1}], "event 0: 'alloc' is missing"),
+        (AREAS, [{"free": 1, "alloc": 3}], "'alloc' is not known"),
+        (AREAS, [{"id": 1, "alloc": "4 parsecs"}], "event 0, alloc: expected a whole number"),
+        (AREAS, [{"id": 1, "alloc": 1 << 64}], "whole number"),
+        (AREAS, [{"free": 9}], "event 0: 9 is not allocated"),
         (AREAS, [{"id": 1, "alloc": 1}, {"id": 1, "alloc": 1}], "allocated already"),
     ],
 )

@@ -18,9 +18,9 @@ def rows(tools: Tools, progress: Progress, quick: bool) -> list[Row]:
     progress("availability", 0, 0)
     found = _table2(tools)
     progress("fragmentation", 0, 0)
-    found += _fragmentation(tools, seeds=2 if quick else 40)
+    found += _fragmentation(tools, seeds=2 if quick else 400)
     progress("latency of 8 to 12 x 20 MiB", 0, 0)
-    return found + _latency(tools, rounds=3 if quick else 25)
+    return found + _latency(tools, rounds=1 if quick else 25)
 
 
 def _row(name: str, config: str, value: float | None, unit: str, **rest: Any) -> Row:

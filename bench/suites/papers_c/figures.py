@@ -60,6 +60,20 @@ def _titles(axis: Any, title: str, across: str, up: str) -> None:
     axis.set_ylabel(up, fontsize=8)
 
 
+def _log_scale(axis: Any) -> None:
+    """Plain numbers at 1, 2 and 5 of every power of ten: a range below a power of ten has more than one."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread" if count == 1 else f"{count} threads"
+
+
 def _fragmentation(axes: Any, study: list[dict[str, Any]]) -> None:
     """The two largest size classes: smaller ones are always served."""
     sizes = list(dict.fromkeys(item["class"] for item in study))[-2:]
@@ -78,7 +92,8 @@ def _latency(axis: Any, study: list[dict[str, Any]]) -> None:
         items = [item for item in study if item["step"] == step]
         microseconds = [item["ns"] / item["served"] / 1000 for item in items]
         axis.plot([item["times"] for item in items], microseconds, "o-", color=colour, label=step)
-    axis.set_yscale("log")
+    _log_scale(axis)
+    axis.set_xticks(sorted({item["times"] for item in study}))
     _titles(axis, "Fig. 6: requests of 20 MiB", "requests", "µs a served request")
     axis.legend(fontsize=8, frameon=False)
 
@@ -107,9 +122,10 @@ def _large(axes: Any, cells: list[dict[str, Any]]) -> None:
             x = [cell["requests"] for cell in chosen]
             axis.plot(x, [cell["ns"] for cell in chosen], "o-", color=COLOURS[name], label=name)
         axis.set_xscale("log")
-        axis.set_yscale("log")
-        _titles(axis, f"Fig. 7: large requests, {threads} threads", "requests", "processor ns a request")
-        axis.legend(fontsize=7, frameon=False)
+        _log_scale(axis)
+        axis.margins(y=0.1)
+        _titles(axis, f"Fig. 7: large requests, {_threads(threads)}", "requests", "processor ns a request")
+        axis.legend(fontsize=7, frameon=False, loc="center left")
 
 
 def _inserts(axes: Any, cells: list[dict[str, Any]]) -> None:
@@ -127,6 +143,7 @@ def _inserts(axes: Any, cells: list[dict[str, Any]]) -> None:
                     x = [str(cell["threads"]) for cell in chosen]
                     y = [cell["ns"] for cell in chosen]
                     axis.plot(x, y, style, color=COLOURS[name], label=f"{name}, {keys}", markersize=4)
-        axis.set_ylim(0)
+        # Room for the legend above the lines.
+        axis.set_ylim(0, 1.4 * axis.get_ylim()[1])
         _titles(axis, f"Fig. 8: inserts, {structure}", "threads", "processor ns an insert")
-        axis.legend(fontsize=7, frameon=False)
+        axis.legend(fontsize=7, frameon=False, loc="upper right", ncols=2)

@@ -104,7 +104,10 @@ def build(progress: Progress) -> Tools:
     source = Path(__file__).parent / "native"
     flags = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-Wno-cpp", "-pthread"]
     include = root / "crates" / "godwit-cmt" / "include"
-    inputs = max(path.stat().st_mtime for path in [*source.iterdir(), *include.iterdir()])
+    stress = root / "crates" / "godwit-cmt" / "tests" / "programs" / "stress.cpp"
+    inputs = max(
+        path.stat().st_mtime for path in [*source.iterdir(), *include.iterdir(), *stress.parent.iterdir()]
+    )
     for number, name in enumerate(PROGRAMS):
         progress("building programs", number, len(PROGRAMS))
         program = target / name
@@ -112,9 +115,10 @@ def build(progress: Progress) -> Tools:
             _build(
                 ["c++", *flags, f"-I{include}", str(source / f"{name}.cpp"), "-o", str(program), "-ldl"], root
             )
-    stress = root / "crates" / "godwit-cmt" / "tests" / "programs" / "stress.cpp"
-    link = [f"-L{release}", f"-Wl,-rpath,{release}", "-lgodwit_cmt", "-o", str(target / "stress")]
-    _build(["c++", *flags, "-g", f"-I{include}", str(stress), *link], root)
+    program = target / "stress"
+    if not program.exists() or program.stat().st_mtime < inputs:
+        link = [f"-L{release}", f"-Wl,-rpath,{release}", "-lgodwit_cmt", "-o", str(program)]
+        _build(["c++", *flags, "-g", f"-I{include}", str(stress), *link], root)
 
     libraries = {OURS: str(release / "libgodwit_cmt_preload.so")}
     missing = []

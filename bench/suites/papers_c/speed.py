@@ -120,7 +120,7 @@ def _inserts(tools: Tools, progress: Progress, cells: list[Cell], quick: bool) -
 
 def _growth(tools: Tools, rounds: int) -> list[Row]:
     names = [OURS, *(name for name in INSERT_PEERS if name in tools.libraries)]
-    results = tools.rounds(names, rounds, lambda name: tools.run(name, "grow", 3))
+    results = tools.rounds(names, rounds, lambda name: tools.run(name, "grow", 1 if rounds == 1 else 3))
     tools.raw["growth"] = results
     found = [
         Row(

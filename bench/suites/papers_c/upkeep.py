@@ -22,17 +22,19 @@ STRESS_SECONDS = 60
 def rows(tools: Tools, progress: Progress, quick: bool) -> list[Row]:
     """Overhead beside the peers; stress has no peer."""
     progress("overhead", 0, 0)
-    found = _overhead(tools)
+    found = _overhead(tools, quick)
     progress("stress", 0, 0)
     return found + _stress(tools, 1 if quick else STRESS_SECONDS, quick)
 
 
-def _overhead(tools: Tools) -> list[Row]:
+def _overhead(tools: Tools, quick: bool) -> list[Row]:
     found = []
-    for mix, (smallest, largest, total) in MIXES.items():
+    size = "size=256MiB" if quick else "size=1GiB"
+    for mix, (smallest, largest, full) in MIXES.items():
+        total = full // 8 if quick else full
         shares = {}
         for name in (OURS, *(peer for peer in PEERS if peer in tools.libraries)):
-            result = tools.run(name, "overhead", smallest, largest, total, config="size=1GiB")
+            result = tools.run(name, "overhead", smallest, largest, total, config=size)
             shares[name] = result["used"] / result["asked"]
         tools.raw.setdefault("overhead", {})[mix] = shares
         others = ", ".join(f"{name} {share:.3f}" for name, share in shares.items() if name != OURS)
@@ -40,7 +42,7 @@ def _overhead(tools: Tools) -> list[Row]:
             Row(
                 "papers",
                 f"memory in use over asked for: {mix}",
-                "size=1GiB",
+                size,
                 shares[OURS],
                 "x",
                 theirs=others,

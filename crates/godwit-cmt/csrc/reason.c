@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static __thread char reason[192] __attribute__((tls_model("initial-exec")));
+static __thread char reason[320] __attribute__((tls_model("initial-exec")));
 
 void *cmt_fail(int error, const char *format, ...)
 {

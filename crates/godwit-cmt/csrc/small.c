@@ -156,11 +156,20 @@ static bool cmt_super_worth(uint32_t index)
 	return (frees - super->full_frees) * 100 >= super->full_live * (100 - cmt_pool.reuse_percent);
 }
 
+/*
+ * Every block is aligned to its smallest size. Asked for as an aligned one, a block would come from a larger size class
+ * where its own has no page left, and every such allocation would first search the whole superblock in vain.
+ */
+static void *cmt_theap_alloc(mi_theap_t *theap, size_t size, size_t align)
+{
+	return align <= CMT_MIN_BLOCK ? mi_theap_malloc(theap, size) : mi_theap_malloc_aligned(theap, size, align);
+}
+
 static void *cmt_super_try(struct cmt_thread *self, uint32_t index, size_t size, size_t align)
 {
 	struct cmt_super *super = &cmt_pool.super[index];
 	mi_theap_t *theap = mi_heap_theap(super->heap);
-	void *block = theap ? mi_theap_malloc_aligned(theap, size, align) : NULL;
+	void *block = theap ? cmt_theap_alloc(theap, size, align) : NULL;
 
 	if (block) {
 		self->theap = theap;
@@ -202,9 +211,9 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 {
 	void *block = NULL;
 
-	/* From the superblock it has: an aligned block, or the first after the thread's start. */
-	if (self->theap)
-		block = mi_theap_malloc_aligned(self->theap, size, align);
+	/* From the superblock it has, which has nothing left if the block is not an aligned one: the fast path asked it. */
+	if (self->theap && align > CMT_MIN_BLOCK)
+		block = cmt_theap_alloc(self->theap, size, align);
 	if (!block) {
 		uint32_t fresh;
 

@@ -13,7 +13,7 @@ use crate::CmtError;
 /// | `size` | one area of so many bytes at 4 GiB | 256MiB |
 /// | `backing` | `private`, `memfd` or `hugetlb` | `private` |
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
-/// | `superblock` | what small blocks are cut from, 1MiB to 32MiB | total / 32, 4MiB to 32MiB |
+/// | `superblock` | what small blocks are cut from, 1MiB to 32MiB | total / 64, 4MiB to 32MiB |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 16, at least 4MiB |
 /// | `keep` | empty superblocks that are kept | 1 |
 /// | `reuse` | a full superblock is used again when so many per cent of its blocks are left | 75 |
@@ -196,7 +196,7 @@ impl Config {
     /// Bytes of a superblock.
     pub fn superblock_bytes(&self) -> u64 {
         match self.superblock {
-            0 => (self.total() / 32).clamp(4 * MIB, 32 * MIB) / MIB * MIB,
+            0 => (self.total() / 64).clamp(4 * MIB, 32 * MIB) / MIB * MIB,
             bytes => bytes / MIB * MIB,
         }
     }

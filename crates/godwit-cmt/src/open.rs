@@ -5,14 +5,16 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::ptr;
 
-use godwit_core::range::Ranges;
+use godwit_core::range::{Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::config::Config;
-use crate::{CmtError, ffi};
+use crate::{BackingKind, CmtError, ffi};
 
 /// Environment variable with the configuration of a pool that opens by itself.
 pub const VARIABLE: &str = "GODWIT_CMT";
+
+const HUGE_PAGE: u64 = 2 << 20;
 
 /// Virtual and physical addresses agree below this, so that an aligned physical address is an aligned pointer.
 const WINDOW_ALIGN: u64 = 1 << 30;
@@ -76,9 +78,29 @@ fn kinds(bytes: usize) -> io::Result<*mut c_void> {
     }?)
 }
 
+/// How many huge pages the areas need, how many there are, and what to do.
+fn huge_pages_missing(bytes: u64) -> String {
+    let count = |name: &str| -> u64 {
+        let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{name}");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    };
+    let (asked, free, all) = (
+        bytes / HUGE_PAGE,
+        count("free_hugepages"),
+        count("nr_hugepages"),
+    );
+    format!(
+        " ({asked} huge pages of 2 MiB asked for, {free} free of {all}; `sysctl -w vm.nr_hugepages={}` reserves enough)",
+        all + asked.saturating_sub(free)
+    )
+}
+
 fn open(config: &Config) -> Result<(), CmtError> {
-    let ranges = Ranges::new(&config.areas, config.granule)
-        .map_err(|error| CmtError::Config(error.to_string()))?;
+    let ranges = Ranges::new(&config.areas, config.granule).map_err(|error| {
+        let words = explain_areas(&config.areas, config.granule);
+        CmtError::Config(words.unwrap_or_else(|| error.to_string()))
+    })?;
     let (low, end) = window(config)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
@@ -92,8 +114,8 @@ fn open(config: &Config) -> Result<(), CmtError> {
             // SAFETY: nothing uses the window yet.
             let _ = unsafe { munmap(base, window_bytes as usize) };
             let hint = match config.backing {
-                crate::BackingKind::Hugetlb => " (are huge pages reserved? sysctl vm.nr_hugepages)",
-                _ => "",
+                BackingKind::Hugetlb => huge_pages_missing(config.total()),
+                _ => String::new(),
             };
             return Err(memory(
                 &format!("no memory for area {:#x}:{}{hint}", area.base, area.bytes),
@@ -147,7 +169,7 @@ unsafe extern "C" fn cmt_open_default(
     let Err(error) = open_text(text.as_deref()) else {
         return 0;
     };
-    let words = error.to_string();
+    let (CmtError::Config(words) | CmtError::Memory(words)) = &error;
     let length = words.len().min(reason_bytes.saturating_sub(1));
     // SAFETY: no more than there is room for.
     unsafe {

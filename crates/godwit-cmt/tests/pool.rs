@@ -132,7 +132,7 @@ fn threads_free_what_others_allocated_and_all_of_it_returns() {
             .map(|thread| {
                 let send = send.clone();
                 scope.spawn(move || {
-                    for i in 0..20_000usize {
+                    for i in 0..100_000usize {
                         // SAFETY: any size is served or refused.
                         let block = unsafe { capi::cmt_malloc(16 + (i * 37 + thread) % 3000) };
                         assert!(!block.is_null());

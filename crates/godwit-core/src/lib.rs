@@ -10,6 +10,7 @@ mod error;
 #[allow(non_camel_case_types)]
 mod ffi;
 pub mod range;
+mod range_areas;
 mod range_error;
 #[allow(non_camel_case_types)]
 pub mod range_ffi;

@@ -5,6 +5,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 
+pub use crate::range_areas::explain_areas;
 use crate::range_error::checked;
 pub use crate::range_error::{RangeError, RangeErrorKind, Why};
 use crate::range_ffi as ffi;

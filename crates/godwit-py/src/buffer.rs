@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `Buffer`, with the buffer protocol: numpy and Arrow see device memory itself.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::ptr;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,9 +12,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{ArgumentError, raise};
-
-/// Format of a view's elements: bytes.
-const FORMAT: &CStr = c"B";
 
 /// Device memory at one address for kernels and this process.
 #[pyclass(frozen, module = "godwit._native", weakref)]
@@ -190,31 +186,9 @@ impl Buffer {
                 buffer.address
             )));
         };
-        // SAFETY: the interpreter gives a view to fill. `internal` and the shape live as long as the view: the shape is
-        // the field `len`, for one dimension of bytes has as many elements as bytes.
+        // SAFETY: the interpreter gives a view to fill; while it is counted, the buffer is not freed.
         unsafe {
-            (*view).buf = inner.as_ptr().cast::<c_void>();
-            (*view).len = inner.len() as ffi::Py_ssize_t;
-            (*view).readonly = 0;
-            (*view).itemsize = 1;
-            (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
-                FORMAT.as_ptr().cast_mut()
-            } else {
-                ptr::null_mut()
-            };
-            (*view).ndim = 1;
-            (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND {
-                &raw mut (*view).len
-            } else {
-                ptr::null_mut()
-            };
-            (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES {
-                &raw mut (*view).itemsize
-            } else {
-                ptr::null_mut()
-            };
-            (*view).suboffsets = ptr::null_mut();
-            (*view).internal = ptr::null_mut();
+            crate::view::fill(view, flags, inner.as_ptr().cast(), inner.len() as usize);
             buffer.exports.fetch_add(1, Ordering::Relaxed);
             drop(guard);
             (*view).obj = slf.into_any().into_ptr();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Contiguous memory: `godwit.cmt`. A block is a buffer that numpy sees itself; it goes back when its last view does.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::ptr;
+use std::ffi::c_int;
 
 use godwit_cmt::{Block, CmtError, Limits};
 use pyo3::exceptions::PyBufferError;
@@ -11,9 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{ArgumentError, OutOfMemory};
-
-/// Format of a view's elements: bytes.
-const FORMAT: &CStr = c"B";
 
 fn raise(error: CmtError) -> PyErr {
     match error {
@@ -92,31 +88,9 @@ impl ContiguousBlock {
             return Err(PyBufferError::new_err("no view to fill"));
         }
         let block = &slf.get().block;
-        // SAFETY: the interpreter gives a view to fill. The view holds the block, so that its memory stays; the shape is
-        // the field `len`, for one dimension of bytes has as many elements as bytes.
+        // SAFETY: the interpreter gives a view to fill; it holds the block.
         unsafe {
-            (*view).buf = block.as_ptr().cast::<c_void>();
-            (*view).len = block.len() as ffi::Py_ssize_t;
-            (*view).readonly = 0;
-            (*view).itemsize = 1;
-            (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
-                FORMAT.as_ptr().cast_mut()
-            } else {
-                ptr::null_mut()
-            };
-            (*view).ndim = 1;
-            (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND {
-                &raw mut (*view).len
-            } else {
-                ptr::null_mut()
-            };
-            (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES {
-                &raw mut (*view).itemsize
-            } else {
-                ptr::null_mut()
-            };
-            (*view).suboffsets = ptr::null_mut();
-            (*view).internal = ptr::null_mut();
+            crate::view::fill(view, flags, block.as_ptr(), block.len());
             (*view).obj = slf.into_any().into_ptr();
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use godwit_core::range::{Area, Ranges, Request};
+use godwit_core::range::{Area, Ranges, Request, explain_areas};
 
 /// What became of a trace.
 pub(crate) struct Replayed {
@@ -30,15 +30,23 @@ pub(crate) fn replay(
         .iter()
         .map(|&(base, bytes, node)| Area { base, bytes, node })
         .collect();
-    let ranges = Ranges::new(&areas, granule).map_err(|error| error.to_string())?;
-    let mut live: HashMap<u64, u64> = HashMap::new();
+    let ranges = Ranges::new(&areas, granule)
+        .map_err(|error| explain_areas(&areas, granule).unwrap_or_else(|| error.to_string()))?;
+    // None: asked for, and not served.
+    let mut live: HashMap<u64, Option<u64>> = HashMap::new();
     let mut failures = Vec::new();
     let (mut served, mut peak) = (0, 0);
     let total = ranges.free_bytes();
     for (number, &(id, is_free, bytes, align, max)) in events.iter().enumerate() {
         if is_free {
-            if let Some(pa) = live.remove(&id) {
-                ranges.free(pa).map_err(|error| error.to_string())?;
+            match live.remove(&id) {
+                Some(Some(pa)) => drop(ranges.free(pa).map_err(|error| error.to_string())?),
+                Some(None) => {}
+                None => {
+                    return Err(format!(
+                        "event {number}: {id} is not allocated, or freed already"
+                    ));
+                }
             }
             continue;
         }
@@ -47,14 +55,16 @@ pub(crate) fn replay(
             max,
             ..Request::new(bytes)
         };
-        match ranges.alloc(&request) {
-            Ok(pa) => {
-                served += 1;
-                if live.insert(id, pa).is_some() {
-                    return Err(format!("event {number}: {id} is allocated already"));
-                }
+        let placed = match ranges.alloc(&request) {
+            Ok(pa) => Some(pa),
+            Err(error) => {
+                failures.push((number, bytes, error.to_string()));
+                None
             }
-            Err(error) => failures.push((number, bytes, error.to_string())),
+        };
+        served += u64::from(placed.is_some());
+        if live.insert(id, placed).is_some() {
+            return Err(format!("event {number}: {id} is allocated already"));
         }
         peak = peak.max(total - ranges.free_bytes());
     }

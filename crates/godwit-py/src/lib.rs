@@ -12,6 +12,7 @@ mod context;
 mod error;
 mod launch;
 mod ports;
+mod view;
 
 use pyo3::prelude::*;
 

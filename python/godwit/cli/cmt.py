@@ -26,10 +26,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 @app.command("bench")
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A few cells, once.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Where the plot goes.", show_default="build/bench/papers.png"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure it beside glibc, jemalloc, mimalloc and tcmalloc: the same as `godwit bench papers --paper C`."""
-    run_bench("papers", paper="C", quick=quick, as_json=as_json)
+    run_bench("papers", paper="C", quick=quick, plot=plot, as_json=as_json)
 
 
 @app.command("dump")
@@ -85,8 +89,12 @@ def simulate(
     """
     from godwit import cmt
 
-    area_list = [_area(item, areas) for item in _read(areas)]
-    events = [_event(item, trace) for item in _read(trace)]
+    if picture is not None and picture.suffix.lower() != ".png":
+        raise InputError(
+            f"--picture '{picture}' is not a PNG", hint=f"--picture {picture.with_suffix('.png')}"
+        )
+    area_list = [_area(item, f"'{areas}', area {number}") for number, item in enumerate(_read(areas))]
+    events = [_event(item, f"'{trace}', event {number}") for number, item in enumerate(_read(trace))]
     found = cmt.simulate(area_list, events, _number(granule, "--granule"))
     if picture is not None:
         from godwit.cmt_picture import draw
@@ -135,37 +143,52 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return items
 
 
-def _number(value: Any, where: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
+def _number(value: Any, where: str, highest: int = (1 << 64) - 1) -> int:
+    number = value
     if isinstance(value, str):
         try:
-            return int(value, 16) if value.startswith("0x") else parse_size(value)
-        except ValueError:
-            pass
-    raise InputError(f"{where}: expected a number of bytes or an address", found=repr(value))
+            number = int(value, 16) if value.startswith("0x") else parse_size(value)
+        except (ValueError, InputError):
+            number = None
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= highest:
+        raise InputError(
+            f"{where}: expected a whole number from 0 to {highest:#x}",
+            found=json.dumps(value),
+            hint='4096, "16MiB" or "0x8000_0000"',
+        )
+    return number
 
 
-def _area(item: dict[str, Any], path: Path) -> Area:
+def _keys(item: dict[str, Any], where: str, needed: set[str], possible: set[str]) -> None:
+    """A key that is missing or unknown is more often a slip than meant."""
+    wrong = sorted(needed - set(item)) or sorted(set(item) - needed - possible)
+    if wrong:
+        said = "is missing" if wrong[0] not in item else "is not known"
+        known = ", ".join([*sorted(needed), *(f"[{name}]" for name in sorted(possible))])
+        raise InputError(f"{where}: '{wrong[0]}' {said}", found=json.dumps(item), hint=f"keys are {known}")
+
+
+def _area(item: dict[str, Any], where: str) -> Area:
     from godwit.cmt import Area
 
-    where = f"'{path}', area {item}"
+    _keys(item, where, {"base", "bytes"}, {"node"})
     return Area(
-        _number(item.get("base"), where),
-        _number(item.get("bytes"), where),
-        _number(item.get("node", 0), where),
+        _number(item["base"], f"{where}, base"),
+        _number(item["bytes"], f"{where}, bytes"),
+        _number(item.get("node", 0), f"{where}, node", (1 << 32) - 2),
     )
 
 
-def _event(item: dict[str, Any], path: Path) -> Event:
+def _event(item: dict[str, Any], where: str) -> Event:
     from godwit.cmt import HIGHEST, Event
 
-    where = f"'{path}', event {item}"
     if "free" in item:
-        return Event(_number(item["free"], where), None)
+        _keys(item, where, {"free"}, set())
+        return Event(_number(item["free"], f"{where}, free"), None)
+    _keys(item, where, {"id", "alloc"}, {"align", "max"})
     return Event(
-        _number(item.get("id"), where),
-        _number(item.get("alloc"), where),
-        _number(item.get("align", 1), where),
-        _number(item.get("max", HIGHEST), where),
+        _number(item["id"], f"{where}, id"),
+        _number(item["alloc"], f"{where}, alloc"),
+        _number(item.get("align", 1), f"{where}, align"),
+        _number(item.get("max", HIGHEST), f"{where}, max"),
     )
