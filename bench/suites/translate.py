@@ -69,11 +69,11 @@ def _row(
     return Row("translate", name, config, value, unit, theirs, goal)
 
 
-def _pages(card: godwit.Card) -> tuple[Buffer, list[int]]:
+def _pages(card: godwit.Card, *, contiguous: bool = True) -> tuple[Buffer, list[int]]:
     """Maps and binds; the pages of one leaf table: 2 MiB that start at a multiple of 2 MiB, mapped as long as the buffer lives."""
     context = card.context()
     ports.bind(card, context)
-    buffer = context.empty(2 * PAGES * PAGE, page_size="4K")
+    buffer = context.empty(2 * PAGES * PAGE, page_size="4K", contiguous=contiguous)
     base = -(-buffer.address // (PAGES * PAGE)) * (PAGES * PAGE)
     return buffer, [base + number * PAGE for number in range(PAGES)]
 
@@ -81,7 +81,7 @@ def _pages(card: godwit.Card) -> tuple[Buffer, list[int]]:
 def _scattered_pages(card: godwit.Card) -> tuple[list[Buffer], list[int]]:
     """The same with no two frames adjacent, so that no entry covers a second page; also what keeps them apart."""
     kept = fragment(card, 2 * PAGES * PAGE, "4K")
-    buffer, pages = _pages(card)
+    buffer, pages = _pages(card, contiguous=False)
     return [buffer, *kept], pages
 
 
