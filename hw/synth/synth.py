@@ -310,7 +310,9 @@ def main() -> int:
     else:
         for block in chosen or [block for block in known if block.fmax]:
             clock = fmax(block)
-            print(f"{block.name}: {clock.mhz:.1f} MHz ({FMAX_KIND}): {clock.path}", flush=True)
+            was = recorded_fmax().get(block.name, clock.mhz)
+            note = f", SLOWER than the recorded {was:.1f}" if clock.mhz < was / TOLERANCE else ""
+            print(f"{block.name}: {clock.mhz:.1f} MHz{note} ({FMAX_KIND}): {clock.path}", flush=True)
             if args.record:
                 _record("fmax_mhz", block.name, round(clock.mhz, 1))
     return 0
