@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,24 +148,26 @@ def _row(
 
 
 @contextmanager
-def _apart(context: Context, size: int, page_size: str) -> Iterator[Buffer]:
+def _apart(card: Card, size: int, page_size: str) -> Iterator[tuple[Context, Buffer]]:
     """A buffer with random words in one physical piece, pages of 4 KiB an odd number of pages away from their frames."""
-    with ExitStack() as spacers:
-        while True:
-            buffer = tlb_stress.stress_buffer(context, size, page_size, "contiguous", 1)
-            ((frame, _),) = buffer.physical()
-            if page_size != "4K" or (buffer.address ^ frame) & 4096:
-                break
-            buffer.free()
-            spacer = context.empty(4096, page_size="4K", contiguous=True)
-            spacers.callback(spacer.free)
-        yield buffer
+    with card.context() as context:
+        # Leaves a hole of one page; a piece of two in scattered frames fills it, and no hole in the addresses.
+        first, second = (context.empty(4096, page_size="4K") for _ in range(2))
+        first.free()
+        scattered = context.empty(8192, page_size="4K", contiguous=False)
+        buffer = tlb_stress.stress_buffer(context, size, page_size, "contiguous", 1)
+        ((frame, _),) = buffer.physical()
+        if page_size == "4K" and not (buffer.address ^ frame) & 4096:
+            raise CheckError(f"buffer {buffer.address:#x} lies an even number of pages from frame {frame:#x}")
+        yield context, buffer
+        for kept in (second, scattered):
+            kept.free()
 
 
 def _sweep(card: Card, design: Design, page_size: str, size: Amount) -> Iterator[Row]:
     """Fig. 2, first parts: how far a TLB reaches, and what it does beyond."""
     config = f"{design}, {size.accesses:,} accesses"
-    with card.context() as context, _apart(context, size.largest, page_size) as buffer:
+    with _apart(card, size.largest, page_size) as (context, buffer):
         for pattern in PATTERNS:
             points = [
                 tlb_stress.point(
@@ -206,7 +208,7 @@ def _strides(card: Card, design: Design, size: Amount) -> Iterator[Row]:
     """Fig. 2, last part: cycles of a page stride, one access at a time, 64 KiB pages against 4 KiB."""
     cycles: dict[tuple[str, int], float] = {}
     for page_size in PAGE_BYTES:
-        with card.context() as context, _apart(context, max(size.strides), page_size) as buffer:
+        with _apart(card, max(size.strides), page_size) as (context, buffer):
             for span in size.strides:
                 pages = span // tlb_stress.STRIDE_BYTES
                 plan = Plan(pages, tlb_stress.STRIDE_BYTES, size.stride_accesses, outstanding=1)
