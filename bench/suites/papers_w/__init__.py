@@ -75,11 +75,11 @@ class Amount:
     beats: int = 24_000
     """Of a random run, which has at least `bursts`."""
     bursts: int = 750
-    linear_bytes: int = 64 << 20
+    linear_bytes: int = 32 << 20
     linear_bursts: tuple[int, ...] = (4, 16, 64)
 
 
-FULL, QUICK = Amount(), Amount(beats=6_000, bursts=400, linear_bytes=32 << 20, linear_bursts=(16,))
+FULL, QUICK = Amount(), Amount(beats=6_000, bursts=400, linear_bursts=(16,))
 BASE = Design()
 LARGE_L1 = Design(32)
 WALKS = tuple(Design(walks=walks) for walks in (2, 16))
