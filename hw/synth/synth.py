@@ -256,22 +256,29 @@ def fmax(block: Block) -> Clock:
 
     def make() -> dict:
         with tempfile.TemporaryDirectory() as directory:
-            netlist, report = (Path(directory) / name for name in ("net.json", "report.json"))
+            netlist = Path(directory) / "net.json"
             _yosys([_read(block), f"{FMAX_FLOW} -top {block.top}", f"write_json {netlist}"])
-            done = subprocess.run(
-                [str(toolchain.nextpnr_ecp5()), *PLACE_OPTIONS, "--json", netlist, "--report", report],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise RuntimeError((done.stdout + done.stderr)[-4000:])
-            found = json.loads(report.read_text(encoding="utf-8"))
+            found = _place(netlist)
         (clock,) = found["fmax"]
         paths = [p["path"] for p in found["critical_paths"] if clock in p["from"] and clock in p["to"]]
         return {"mhz": found["fmax"][clock]["achieved"], "path": _path_text(paths[0])}
 
     return Clock(**_kept("ecp5", " ".join((FMAX_FLOW, *PLACE_OPTIONS)), block, make))
+
+
+def _place(netlist: Path) -> dict:
+    """nextpnr's report on a netlist."""
+    done = subprocess.run(
+        [str(toolchain.nextpnr_ecp5()), *PLACE_OPTIONS, "--json", netlist.name, "--report", "report.json"],
+        # The tool runs in a sandbox, which has the working directory and a /tmp of its own.
+        cwd=netlist.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError((done.stdout + done.stderr)[-4000:])
+    return json.loads((netlist.parent / "report.json").read_text(encoding="utf-8"))
 
 
 def _path_text(path: list[dict]) -> str:
