@@ -7,6 +7,9 @@ from pathlib import Path
 
 from godwit.report import Row
 
+STYLES = ("-", "--", "-.", ":")
+"""Curves that lie on each other stay visible."""
+
 
 def draw(rows: list[Row], path: Path, theirs: dict[int, float], few_pages: int) -> None:
     """One panel a figure."""
@@ -23,16 +26,14 @@ def draw(rows: list[Row], path: Path, theirs: dict[int, float], few_pages: int) 
     everywhere = [row for row in shares if row.row.startswith("random reads of") and row not in few]
     _curves(linear, by_page, lambda row: row.row.split(", ")[1])
     _curves(l1, few, lambda row: row.config.split(", ")[0])
-    _curves(
-        walks, [row for row in everywhere if "no L2" in row.config], lambda row: row.config.split(", ")[2]
-    )
-    most = "64 walks"
-    _curves(
-        second,
-        [row for row in everywhere if most in row.config],
-        lambda row: ", ".join(row.config.split(", ")[:2]),
-    )
+    by_walks = [row for row in everywhere if row.config.startswith("one L1 entry, no L2")]
+    _curves(walks, by_walks, lambda row: row.config.split(", ")[2])
+    by_size = [row for row in everywhere if "64 walks" in row.config]
+    _curves(second, by_size, lambda row: ", ".join(row.config.split(", ")[:2]))
     walks.plot(list(theirs), list(theirs.values()), "D", color="#333333", label="theirs, best")
+    for goal in (99.7, 99.9):
+        linear.axhline(goal, color="#333333", linestyle=":", linewidth=1)
+        linear.annotate(f"goal {goal}", (1, goal), fontsize=8, va="bottom")
     titles = (
         "Fig. 6.3: linear, by page size",
         f"Fig. 6.2: random in {few_pages} pages, by L1",
@@ -62,4 +63,5 @@ def _curves(axis, rows: list[Row], name) -> None:
         beats = int(row.row.rsplit(", ", 1)[1].split()[0])
         lines.setdefault(name(row), []).append((beats, row.value or 0.0))
     for label, points in lines.items():
-        axis.plot(*zip(*points, strict=True), "o-", label=label, markersize=4)
+        style = STYLES[list(lines).index(label) % len(STYLES)]
+        axis.plot(*zip(*points, strict=True), f"o{style}", label=label, markersize=4)
