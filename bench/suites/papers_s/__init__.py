@@ -4,29 +4,40 @@
 Configuration `svnapot`: 1,024 L2 entries, 32-entry L1, 8-entry walk cache. The sweep is TLB-stress: pages 4 KiB apart,
 footprints of 4 KiB to 256 MiB, warmed up with one pass. The join is real: every flight that left New York in 2013
 with the flight of the same number, carrier and origin a day later.
+
+A page of 4 KiB and its frame are an odd number of pages apart, except in the join: frames aligned like their pages would
+let the L1 keep eight neighbours in an entry, which the paper's cannot. Designs with clusters see the neighbours all the same.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import loads
+from bench.suites.papers_s import figures
+from bench.suites.papers_s.flights import tables
+from godwit.api import Card, Context
+from godwit.errors import CheckError
+from godwit.memory import Buffer
 from godwit.report import Progress, Row
 from godwit.run import tlb_stress
 from godwit.run.traffic import Plan
 from godwit.run.workload import Setup
+from godwit.units import bytes_text
 
 SUITE = "papers"
+CONFIG = "svnapot"
 ENTRIES = 1024
-LARGEST = 256 << 20
-SIZES = tuple(4096 << step for step in range(17))
-ACCESSES = {"linear": 6_000, "random": 6_000}
+PAGE_BYTES = {"4K": 4096, "64K": 65536}
+PATTERNS = ("linear", "random")
 FEW_MISSES = 0.01
 """Share of accesses that miss in the L2 up to which a footprint counts as covered."""
-JOIN_ROWS = 100_000
+SHOWN = (256 << 10, 4 << 20, 64 << 20)
+"""Footprints whose misses are rows; the plot has all."""
 
 
 @dataclass(frozen=True)
@@ -36,26 +47,46 @@ class Design:
     policy: str
     ways: int
     clusters: bool = False
+    joined: bool = False
+    """Measured with the hash join too: one card has both kernels."""
 
     @property
     def overrides(self) -> tuple[str, ...]:
         """On top of `svnapot`."""
-        sets = ENTRIES // self.ways
-        clusters = str(self.clusters).lower()
+        kernels = (f'card.kernels=["{loads.KERNEL}", "hashjoin"]',) if self.joined else ()
         return (
-            f"l2.sets={sets}",
+            *loads.ONLY_TRAFFIC,
+            *kernels,
+            f"l2.sets={ENTRIES // self.ways}",
             f"l2.ways={self.ways}",
             f"l2.policy={self.policy}",
-            f"l2.clusters={clusters}",
+            f"l2.clusters={str(self.clusters).lower()}",
         )
 
     def __str__(self) -> str:
         return f"{self.policy}, {self.ways}-way" + (", clusters" if self.clusters else "")
 
 
-PAPER_4, PAPER_16 = Design("partition", 4), Design("partition", 16)
-OURS, DEFAULT = Design("hashed", 4), Design("hashed", 4, clusters=True)
+@dataclass(frozen=True)
+class Amount:
+    """How much a run does. `largest` and `footprints`: of the sweep; `strides`: footprints of the page stride."""
+
+    accesses: int = 1_000_000
+    largest: int = 256 << 20
+    strides: tuple[int, ...] = (32 << 10, 256 << 10, 1 << 20, 16 << 20)
+    stride_accesses: int = 6_000
+    join_rows: int = 100_000
+
+    @property
+    def footprints(self) -> list[int]:
+        """4 KiB to the largest, doubling."""
+        return [4096 << step for step in range((self.largest // 4096).bit_length())]
+
+
+PAPER_4, PAPER_16 = Design("partition", 4, joined=True), Design("partition", 16)
+OURS, DEFAULT = Design("hashed", 4), Design("hashed", 4, clusters=True, joined=True)
 DESIGNS = (PAPER_4, PAPER_16, OURS, DEFAULT)
+FULL, QUICK = Amount(), Amount(accesses=20_000, stride_accesses=2_000, join_rows=20_000)
 
 # Reach in KiB: largest footprint with few L2 misses, L1 included. The paper's, read from its text, and our goals.
 THEIRS = {
@@ -73,27 +104,35 @@ GOALS = {
     (DEFAULT, "4K", "linear"): ">= 65536",
 }
 
-_curves: dict[tuple[Design, str, str], list[tlb_stress.Point]] = {}
+Curves = dict[tuple[str, str, str], list[tlb_stress.Point]]
+"""Points by design, page size and pattern."""
+_curves: Curves = {}
 """What the last run measured, for the plot."""
 
 
-def run(progress: Progress, quick: bool = False) -> list[Row]:
-    """All rows, in the order of the paper; `quick`: one design, without the join."""
-    if not loads.has_second_level():
-        return [Row(SUITE, "second-level TLB: not built yet", "svnapot", None, "")]
+def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -> list[Row]:
+    """All rows, in the order of the paper.
+
+    quick: the paper's 4-way array and ours of the same size, fewer accesses and rows. amount: how much to do.
+    """
+    size = amount or (QUICK if quick else FULL)
+    designs = (PAPER_4, OURS) if quick else DESIGNS
+    joined = [design for design in designs if design.joined]
+    steps = len(designs) + len(joined)
     rows: list[Row] = []
     _curves.clear()
-    for step, design in enumerate(DESIGNS[:1] if quick else DESIGNS):
-        progress(f"tlb-stress, {design}", step, len(DESIGNS) + 2)
-        with loads.traffic_card("svnapot", design.overrides) as card:
-            for page_size in ("4K", "64K"):
-                rows += _sweep(card, design, page_size)
-            if design is OURS:
-                rows += _strides(card)
-    for step, design in enumerate(() if quick else (PAPER_4, DEFAULT)):
-        progress(f"hash join, {design}", len(DESIGNS) + step, len(DESIGNS) + 2)
-        rows += _join(design)
-    progress("done", len(DESIGNS) + 2, len(DESIGNS) + 2)
+    for step, design in enumerate(designs):
+        with loads.traffic_card(CONFIG, design.overrides, progress=progress) as card:
+            for number, page_size in enumerate(PAGE_BYTES):
+                progress(f"paper S, {design}, {page_size} pages", step * len(PAGE_BYTES) + number, 2 * steps)
+                rows += _sweep(card, design, page_size, size)
+            if design in (PAPER_16, OURS):
+                rows += _strides(card, design, size)
+        rows += _lookup(design, progress)
+    for step, design in enumerate(joined, len(designs)):
+        progress(f"paper S, hash join, {design}", 2 * step, 2 * steps)
+        rows += _join(design, size, progress)
+    progress("paper S", 2 * steps, 2 * steps)
     return rows
 
 
@@ -108,160 +147,147 @@ def _row(
     return Row(SUITE, name, config, value, unit, theirs, goal)
 
 
-def _sweep(card, design: Design, page_size: str) -> Iterator[Row]:
-    """Fig. 2, first parts: how far a TLB reaches, and what it does beyond."""
+@contextmanager
+def _apart(card: Card, size: int, page_size: str) -> Iterator[tuple[Context, Buffer]]:
+    """A buffer with random words in one physical piece, pages of 4 KiB an odd number of pages away from their frames."""
     with card.context() as context:
-        buffer = tlb_stress.stress_buffer(context, LARGEST, page_size, "contiguous", 1)
-        for pattern, accesses in ACCESSES.items():
+        # Leaves a hole of one page; a piece of two in scattered frames fills it, and no hole in the addresses.
+        first, second = (context.empty(4096, page_size="4K") for _ in range(2))
+        first.free()
+        scattered = context.empty(8192, page_size="4K", contiguous=False)
+        buffer = tlb_stress.stress_buffer(context, size, page_size, "contiguous", 1)
+        ((frame, _),) = buffer.physical()
+        if page_size == "4K" and not (buffer.address ^ frame) & 4096:
+            raise CheckError(f"buffer {buffer.address:#x} lies an even number of pages from frame {frame:#x}")
+        yield context, buffer
+        for kept in (second, scattered):
+            kept.free()
+
+
+def _sweep(card: Card, design: Design, page_size: str, size: Amount) -> Iterator[Row]:
+    """Fig. 2, first parts: how far a TLB reaches, and what it does beyond."""
+    config = f"{design}, {size.accesses:,} accesses"
+    with _apart(card, size.largest, page_size) as (context, buffer):
+        for pattern in PATTERNS:
             points = [
                 tlb_stress.point(
                     card,
                     context,
                     loads.KERNEL,
                     buffer,
-                    Plan(size // tlb_stress.STRIDE_BYTES, tlb_stress.STRIDE_BYTES, accesses, pattern),
+                    Plan(
+                        footprint // tlb_stress.STRIDE_BYTES, tlb_stress.STRIDE_BYTES, size.accesses, pattern
+                    ),
                     physical=False,
                 )
-                for size in SIZES
+                for footprint in size.footprints
             ]
-            _curves[design, page_size, pattern] = points
+            _curves[str(design), page_size, pattern] = points
             covered = [p for p in points if (p.l2_misses or 0) <= FEW_MISSES * p.accesses]
             reach = max((p.footprint_bytes for p in covered), default=0) / 1024
             which = (design, page_size, pattern)
             yield _row(
                 f"reach, {pattern}, {page_size} pages",
-                str(design),
+                config,
                 reach,
                 "KiB",
                 THEIRS.get(which),
                 GOALS.get(which),
             )
             for p in points:
-                if p.footprint_bytes in (256 << 10, 4 << 20, 64 << 20):
+                if p.footprint_bytes in SHOWN:
                     yield _row(
-                        f"L2 misses, {pattern}, {page_size} pages, {p.footprint_bytes >> 10} KiB",
-                        str(design),
+                        f"L2 misses, {pattern}, {page_size} pages, {bytes_text(p.footprint_bytes)}",
+                        config,
                         100 * (p.l2_misses or 0) / p.accesses,
                         "% of accesses",
                     )
 
 
-def _strides(card) -> Iterator[Row]:
+def _strides(card: Card, design: Design, size: Amount) -> Iterator[Row]:
     """Fig. 2, last part: cycles of a page stride, one access at a time, 64 KiB pages against 4 KiB."""
-    sizes = (64 << 10, 1 << 20, 16 << 20)
     cycles: dict[tuple[str, int], float] = {}
-    for page_size in ("4K", "64K"):
-        with card.context() as context:
-            buffer = tlb_stress.stress_buffer(context, max(sizes), page_size, "contiguous", 1)
-            for size in sizes:
-                plan = Plan(size // tlb_stress.STRIDE_BYTES, tlb_stress.STRIDE_BYTES, 6000, outstanding=1)
+    for page_size in PAGE_BYTES:
+        with _apart(card, max(size.strides), page_size) as (context, buffer):
+            for span in size.strides:
+                pages = span // tlb_stress.STRIDE_BYTES
+                plan = Plan(pages, tlb_stress.STRIDE_BYTES, size.stride_accesses, outstanding=1)
                 found = tlb_stress.point(card, context, loads.KERNEL, buffer, plan, physical=False)
-                cycles[page_size, size] = found.cycles_per_access
-    for size in sizes:
-        saved = 100 * (1 - cycles["64K", size] / cycles["4K", size])
-        theirs, goal = ("3 to 5", ">= 3") if size > 16 << 10 else (None, None)
+                cycles[page_size, span] = found.cycles_per_access
+    for span in size.strides:
+        saved = 100 * (1 - cycles["64K", span] / cycles["4K", span])
         yield _row(
-            f"cycles saved by 64 KiB pages, stride over {size >> 10} KiB", str(OURS), saved, "%", theirs, goal
+            f"cycles saved by 64 KiB pages, stride over {bytes_text(span)}",
+            f"{design}, {size.stride_accesses:,} accesses, one at a time",
+            saved,
+            "%",
+            "3 to 5",
+            ">= 3",
         )
 
 
-def _join(design: Design) -> Iterator[Row]:
+def _lookup(design: Design, progress: Progress) -> Iterator[Row]:
+    """§3.0.1: what an L2 hit takes, for either size of pages. Ideal memory, one access at a time."""
+    pages, stride, accesses = 128, 65536, 1024
+    extra = {}
+    memory = {
+        "model": "fixed",
+        "latency_cycles": 0,
+        "page_table_latency_cycles": 0,
+        "requests_per_cycle": 4.0,
+    }
+    with loads.traffic_card(CONFIG, design.overrides, memory=memory, progress=progress) as card:
+        l1 = card.config["translator"]["l1_entries"]
+        for page_size in PAGE_BYTES:
+            with card.context() as context:
+                buffer = loads.buffer_of(context, pages * stride, page_size)
+                for level, count in (("L1", l1 // 2), ("L2", pages)):
+                    plan = Plan(count, stride, accesses, outstanding=1)
+                    pair = loads.both(card, context, buffer, plan, page=stride)
+                    hits = pair.counters["l2"]["hits"]
+                    if hits != (accesses if level == "L2" else 0):
+                        raise CheckError(
+                            f"{hits} of {accesses} accesses hit in the L2, measuring the {level}"
+                        )
+                    extra[level, page_size] = (
+                        pair.translated.latency_sum - pair.physical.latency_sum
+                    ) / accesses
+    config = f"{design}, ideal memory"
+    for page_size in PAGE_BYTES:
+        hit = extra["L2", page_size]
+        yield _row(f"L2 hit, {page_size} pages, over physical", config, hit, "cycles", 3.0, "<= 4")
+    difference = extra["L2", "64K"] - extra["L2", "4K"]
+    yield _row("L2 hit, 64K pages less 4K pages", config, difference, "cycles", 0.0, "== 0")
+
+
+def _join(design: Design, size: Amount, progress: Progress) -> Iterator[Row]:
     """A real join, with the table in pages of 4 KiB and of 64 KiB."""
     from godwit.run import hashjoin
 
     found = {}
     with tempfile.TemporaryDirectory() as directory:
-        build, probe = _flights(Path(directory))
-        for page_size in ("4K", "64K"):
-            setup = Setup("svnapot", (*design.overrides, "card.external_ports=0"), page_size=page_size)
+        build, probe = tables(Path(directory), size.join_rows)
+        for page_size in PAGE_BYTES:
+            setup = Setup(
+                CONFIG,
+                design.overrides,
+                page_size=page_size,
+                progress=progress,
+            )
             outcome = hashjoin.run(setup, build=build, probe=probe, on="flight_key")
             found[page_size] = {figure.name: figure.value for figure in outcome.figures}
-    config = f"{design}, {JOIN_ROWS:,} rows"
+    config = f"{design}, {size.join_rows:,} rows"
     for name, unit in (("cycles", "cycles"), ("l2_misses", "accesses"), ("walks", "walks")):
-        for page_size, figures in found.items():
-            if name in figures:
-                yield _row(
-                    f"hash join, {page_size} pages: {name.replace('_', ' ')}", config, figures[name], unit
-                )
+        for page_size, values in found.items():
+            yield _row(f"hash join, {page_size} pages: {name.replace('_', ' ')}", config, values[name], unit)
     for name, theirs, goal in (("cycles", 4.2, ">= 4.2"), ("l2_misses", 14.2, ">= 14.2")):
-        if found["4K"].get(name):
+        if found["4K"][name]:
             saved = 100 * (1 - found["64K"][name] / found["4K"][name])
-            yield _row(
-                f"hash join: {name.replace('_', ' ')} saved by 64 KiB pages", config, saved, "%", theirs, goal
-            )
-
-
-def _flights(directory: Path) -> tuple[Path, Path]:
-    """Two tables of JOIN_ROWS keys: flights by day, carrier, number and origin; and what a day later would be."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    from godwit import data
-
-    source = directory / "flights.parquet"
-    data.flights(source)
-    table = pq.read_table(source, columns=["year", "month", "day", "carrier", "flight", "origin"])
-    order = np.random.default_rng(1).permutation(len(table))[:JOIN_ROWS]
-    table = table.take(order)
-    days = pa.array(
-        np.array(
-            [
-                f"{y:04}-{m:02}-{d:02}"
-                for y, m, d in zip(*(table[n].to_pylist() for n in ("year", "month", "day")), strict=True)
-            ],
-            dtype="datetime64[D]",
-        ).astype(np.int64)
-    )
-    codes = [
-        pc.dictionary_encode(table[name].combine_chunks()).indices.to_numpy()
-        for name in ("carrier", "origin")
-    ]
-    flight = table["flight"].to_numpy()
-    paths = []
-    for name, shift in (("build", 0), ("probe", 1)):
-        keys = (((days.to_numpy() + shift) * 32 + codes[0]) * 4 + codes[1]) * 16384 + flight
-        paths.append(directory / f"{name}.parquet")
-        pq.write_table(pa.table({"flight_key": pa.array(keys, pa.int64())}), paths[-1])
-    return paths[0], paths[1]
+            text = f"hash join: {name.replace('_', ' ')} saved by 64 KiB pages"
+            yield _row(text, config, saved, "%", theirs, goal)
 
 
 def plot(rows: list[Row], path: Path) -> None:
     """Fig. 2: L2 misses and cycles an access by footprint, a curve a design and page size."""
-    if not _curves:
-        return
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    from godwit.units import bytes_text
-
-    figure, axes = plt.subplots(2, 2, figsize=(13, 8), sharex=True, layout="constrained")
-    for column, pattern in enumerate(ACCESSES):
-        for number, design in enumerate(dict.fromkeys(design for design, _, _ in _curves)):
-            for page_size, style in (("4K", "o-"), ("64K", "s--")):
-                points = _curves[design, page_size, pattern]
-                kib = [p.footprint_bytes / 1024 for p in points]
-                look = {"color": f"C{number}", "markersize": 3.5, "label": f"{design}, {page_size} pages"}
-                axes[0, column].plot(
-                    kib, [100 * (p.l2_misses or 0) / p.accesses for p in points], style, **look
-                )
-                axes[1, column].plot(kib, [p.cycles_per_access for p in points], style, **look)
-        axes[0, column].set_title(f"{pattern} page stride", loc="left", fontsize=10)
-        axes[1, column].set_xlabel("footprint")
-        axes[1, column].set_xscale("log", base=2)
-        axes[1, column].set_xticks(
-            [size / 1024 for size in SIZES], [bytes_text(size) for size in SIZES], rotation=60, fontsize=8
-        )
-    axes[0, 0].set_ylabel("L2 misses, % of accesses")
-    axes[1, 0].set_ylabel("cycles an access, 64 in flight")
-    for axis in axes.flat:
-        axis.grid(alpha=0.3)
-        axis.set_ylim(bottom=0)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    if _curves:
+        figures.draw(_curves, path)

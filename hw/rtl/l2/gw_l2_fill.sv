@@ -18,6 +18,8 @@ module gw_l2_fill #(
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
   /// Keep what an answer tells about neighbouring pages.
   parameter bit Clusters = 1'b1,
+  /// There are 64 KiB pages.
+  parameter bit Svnapot = 1'b1,
   /// Answers that wait to be kept, >= 1.
   parameter int unsigned Depth = 64,
   /// Derived.
@@ -75,6 +77,7 @@ module gw_l2_fill #(
   logic fill_waits, head_take, dropped;
   gw_l2_fill_queue #(
     .Clusters(Clusters),
+    .Svnapot (Svnapot),
     .Depth   (Depth)
   ) u_queue (
     .clk_i,

@@ -13,6 +13,8 @@
 
 module gw_l2_fill_queue #(
   parameter bit Clusters = 1'b1,
+  /// There are 64 KiB pages.
+  parameter bit Svnapot = 1'b1,
   /// Answers, >= 1.
   parameter int unsigned Depth = 64
 ) (
@@ -104,7 +106,7 @@ module gw_l2_fill_queue #(
       item_o.tag.size = L2Mega;
       item_o.tag.vpn &= ~cluster_vpn_t'(low_bits(L2Order[L2Mega] - ClusterShift));
       item_o.base = head.ppn & ~low_bits(L2Order[L2Mega]);
-    end else if (head.order >= page_order_t'(ClusterShift)) begin
+    end else if (Svnapot && head.order >= page_order_t'(ClusterShift)) begin
       item_o.tag.size = L2Cluster;
       item_o.tag.pages = '1;
     end else if (Clusters && (head.cluster & ~item_o.tag.pages) != '0) begin

@@ -25,7 +25,9 @@ module gw_l2_tlb #(
   /// Entries hold the pages of a cluster that the walker found in a row; 0: single pages and whole clusters only.
   parameter bit Clusters = 1'b1,
   /// Answers that wait to be kept, 1 to 1024.
-  parameter int unsigned FillDepth = 64
+  parameter int unsigned FillDepth = 64,
+  /// There are 64 KiB pages (Svnapot). Without them and Clusters no lookup of clusters is built.
+  parameter bit Svnapot = 1'b1
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -92,21 +94,27 @@ module gw_l2_tlb #(
   logic [L2Sizes-1:0] blocked;
   logic blocked_global;
   for (genvar s = 0; s < L2Sizes; s++) begin : gen_match
-    gw_l2_match #(
-      .Ways(Ways),
-      .Size(l2_size_e'(s))
-    ) u_match (
-      .clk_i,
-      .rst_ni,
-      .valid_i         (req_valid_i),
-      .vpn_i           (vpn_i),
-      .ctx_i           (ctx_i),
-      .write_i         (write_i),
-      .tags_i          (tags[s]),
-      .blocked_i       (blocked[s]),
-      .blocked_global_i(blocked_global),
-      .match_o         (match[s])
-    );
+    if (s == L2Cluster && !Clusters && !Svnapot) begin : gen_never
+      assign match[s] = '0;
+      logic unused;
+      assign unused = ^{tags[s], blocked[s]};
+    end else begin : gen_size
+      gw_l2_match #(
+        .Ways(Ways),
+        .Size(l2_size_e'(s))
+      ) u_match (
+        .clk_i,
+        .rst_ni,
+        .valid_i         (req_valid_i),
+        .vpn_i           (vpn_i),
+        .ctx_i           (ctx_i),
+        .write_i         (write_i),
+        .tags_i          (tags[s]),
+        .blocked_i       (blocked[s]),
+        .blocked_global_i(blocked_global),
+        .match_o         (match[s])
+      );
+    end
   end
 
   l2_tag_t hit_tag;
@@ -223,6 +231,7 @@ module gw_l2_tlb #(
     .Ways    (Ways),
     .Policy  (Policy),
     .Clusters(Clusters),
+    .Svnapot (Svnapot),
     .Depth   (FillDepth)
   ) u_fill (
     .clk_i,

@@ -10,7 +10,9 @@
 // - A leaf above 1 GiB is answered as the 1 GiB of it that holds the page (gw_pkg::MaxPageOrder).
 module gw_pte_check #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
-  parameter int unsigned Levels = 4
+  parameter int unsigned Levels = 4,
+  /// 64 KiB pages (Svnapot); 0: N is a reserved bit.
+  parameter bit Svnapot = 1'b1
 ) (
   input logic [63:0] pte_i,
   /// Level of the table the entry was found in; 0 holds 4 KiB pages.
@@ -40,7 +42,7 @@ module gw_pte_check #(
   );
 
   assign pte_ppn = pte_i[PtePpnLsb +: PtePpnWidth];
-  assign napot = pte_i[PteN];
+  assign napot = Svnapot && pte_i[PteN];
   for (genvar l = 0; l < Levels; l++) begin : gen_at_level
     assign at_level[l] = level_i == 3'(l);
   end
@@ -58,7 +60,7 @@ module gw_pte_check #(
   assign perm_o = '{r: pte_i[PteR], w: pte_i[PteW] && pte_i[PteD]};
 
   assign pointer_o = kind_pointer && !at_level[0];
-  assign allowed = kind_leaf && aligned && (!napot || at_level[0]) && pte_i[PteU] && (write_i ? pte_i[PteW] : pte_i[PteR]);
+  assign allowed = kind_leaf && aligned && (!pte_i[PteN] || (napot && at_level[0])) && pte_i[PteU] && (write_i ? pte_i[PteW] : pte_i[PteR]);
   assign up_to_date = pte_i[PteA] && (!write_i || pte_i[PteD]);
   assign leaf_o = allowed && up_to_date;
   assign update_o = allowed && !up_to_date;

@@ -18,6 +18,8 @@ module gw_walk_decode #(
   parameter int unsigned Lines = 32,
   /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic,
+  /// 64 KiB pages (Svnapot).
+  parameter bit Svnapot = 1'b1,
   /// Invalidations remembered to tell whether they concern an answer.
   parameter int unsigned InvalDepth = 4,
   /// Derived.
@@ -95,7 +97,8 @@ module gw_walk_decode #(
   page_order_t order;
   perm_t perm;
   gw_pte_check #(
-    .Levels(Levels)
+    .Levels (Levels),
+    .Svnapot(Svnapot)
   ) u_check (
     .pte_i(line[step_i.index]),
     .level_i(step_i.level),

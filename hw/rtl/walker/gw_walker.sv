@@ -42,7 +42,9 @@ module gw_walker #(
   /// The line after one that followed its predecessor is fetched before it is asked for.
   parameter bit Prefetch = 1'b1,
   /// Contexts, 1 to 256.
-  parameter int unsigned NumContexts = 16
+  parameter int unsigned NumContexts = 16,
+  /// 64 KiB pages (Svnapot); 0: an entry with N faults.
+  parameter bit Svnapot = 1'b1
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -245,6 +247,7 @@ module gw_walker #(
   // Cycles 5 + L and 6 + L: decide, answer.
   gw_walk_decode #(
     .Levels(Levels),
+    .Svnapot(Svnapot),
     .Requests(Requests),
     .Lines(Lines),
     .step_t(step_t),
