@@ -11,10 +11,12 @@ import pytest
 import synth
 
 
-def test_every_block_is_recorded():
+def test_what_is_recorded_is_what_is_listed():
+    """Every quick block has its area; nothing is left of a block that went."""
     blocks = synth.blocks()
-    assert set(synth.recorded()) == {block.name for block in blocks}
-    assert set(synth.recorded_fmax()) == {block.name for block in blocks if block.fmax}
+    assert {block.name for block in blocks if block.quick} <= set(synth.recorded())
+    assert set(synth.recorded()) <= {block.name for block in blocks}
+    assert set(synth.recorded_fmax()) <= {block.name for block in blocks if block.fmax}
 
 
 def test_every_block_can_be_read():
