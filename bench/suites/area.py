@@ -62,7 +62,7 @@ def _area(synth: ModuleType, block, area) -> Iterator[Row]:
     """Cells of one block, beside the papers' and with the recorded ones as goals."""
     was = synth.recorded().get(block.name)
     for field, unit in UNITS.items():
-        goal = None if was is None else f"<= {synth.limit(getattr(was, field)):g}"
+        goal = None if was is None else f"<= {synth.limit(field, getattr(was, field))}"
         theirs = block.theirs if field == "lut" else None
         yield Row("area", block.name, "xcup", getattr(area, field), unit, theirs, goal, kind="yosys")
 

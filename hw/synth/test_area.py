@@ -29,5 +29,5 @@ def test_every_block_can_be_read():
 def test_area_is_the_recorded_one(block):
     """`python hw/synth/synth.py area --record` records a change that is meant."""
     was, found = asdict(synth.recorded()[block.name]), asdict(synth.area(block))
-    grown = {name: (was[name], found[name]) for name in was if found[name] > synth.limit(was[name])}
+    grown = {name: (was[name], found[name]) for name in was if found[name] > synth.limit(name, was[name])}
     assert not grown, f"{block.name}: recorded, found: {grown}"
