@@ -3,7 +3,8 @@
 
 The blocks and their sizes are in hw/synth/blocks.toml; figures are exact for the pinned versions of the tools. They
 compare versions of a block; vendor tools make other numbers of the same RTL. The goals of a block are its recorded
-figures with 5 % of tolerance. The first run takes most of an hour; results are kept per block.
+figures with 5 % of tolerance. The first run takes long, docs/benchmarks.md says how
+long; results are kept per block.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _area(synth: ModuleType, block, area) -> Iterator[Row]:
     """Cells of one block, beside the papers' and with the recorded ones as goals."""
     was = synth.recorded().get(block.name)
     for field, unit in UNITS.items():
-        goal = None if was is None else f"<= {synth.limit(getattr(was, field)):g}"
+        goal = None if was is None else f"<= {synth.limit(field, getattr(was, field))}"
         theirs = block.theirs if field == "lut" else None
         yield Row("area", block.name, "xcup", getattr(area, field), unit, theirs, goal, kind="yosys")
 

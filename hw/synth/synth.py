@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import re
 import subprocess
 import sys
@@ -42,7 +43,7 @@ FMAX_KIND = f"nextpnr-ecp5, LFE5U-85F-{SPEED_GRADE}"
 TOLERANCE = 1.05
 """How much a figure may be worse than the recorded one."""
 SLACK = 8
-"""Cells that a small block may grow by: five percent of a few cells is nothing."""
+"""LUTs and flip-flops that a small block may grow by: five percent of a few cells is nothing."""
 LUT_RAM_LUTS = {
     "RAM32M16": 8,
     "RAM64M8": 8,
@@ -146,9 +147,9 @@ def _recorded() -> dict[str, dict]:
     return json.loads(RECORDED.read_text(encoding="utf-8"))
 
 
-def limit(was: float) -> float:
-    """The most cells of a kind, when `was` are recorded."""
-    return max(TOLERANCE * was, was + SLACK)
+def limit(kind: str, was: float) -> int:
+    """The most cells of a kind (a field of `Area`), when `was` are recorded."""
+    return math.floor(max(TOLERANCE * was, was + (0 if kind == "bram" else SLACK)))
 
 
 @cache
