@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -83,6 +84,8 @@ def run(group: Group) -> Count:
 
 def run_all(groups: list[Group]) -> int:
     """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed."""
+    # A job in the background of a script ignores SIGINT, and so would every test of Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     counts = [(group, run(group)) for group in groups]
     print("\nsummary")
     for group, count in counts:

@@ -210,11 +210,11 @@ def test_trace_that_loses_lines_is_an_error(open_card):
 
 def test_event_stream_has_every_pulse(open_card, tmp_path):
     """The pass-through's scratch register makes pulses: a read miss and a write stall of port 1, a walk's end of
-    latency 9, an invalidation of context 7.
+    latency 9, an invalidation of context 7, an L2 hit, and entries of the L2 that an invalidation cleared.
     """
     file = tmp_path / "events"
     card = open_card(events=str(file))
-    card.write(0, 0b1111)
+    card.write(0, 0b1_00101_1111)
     card.run(5)
     card.write(0, 0)
     card.run(5)
@@ -236,6 +236,8 @@ def test_event_stream_has_every_pulse(open_card, tmp_path):
             ("l1", "stall", 1, 1, 5, 0),
             ("walker", "end", 0xFF, 0xFF, 0xFFFF, 9),
             ("invalidation", "begin", 0xFF, 0xFF, 7, 1),
+            ("l2", "hit", 0xFF, 0xFF, 0xFFFF, 0),
+            ("l2", "invalidated", 0xFF, 0xFF, 0xFFFF, 5),
         ]
 
 

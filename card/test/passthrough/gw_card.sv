@@ -123,6 +123,7 @@ module gw_card #(
     };
   end
   assign mmu_event_o = '{
+    l2:          '{hit: scratch_q[9], invalidated: scratch_q[8:4], default: '0},
     walk:        '{done: scratch_q[2], latency: 16'd9, default: '0},
     inval:       scratch_q[3],
     inval_scope: gw_pkg::InvalContext,
