@@ -137,7 +137,9 @@ def _read(path: Path) -> list[dict[str, Any]]:
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read '{path}'", found=str(error)) from None
+        raise InputError(
+            f"cannot read '{path}'", found=str(error), hint="a JSON array: godwit cmt simulate --help"
+        ) from None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise InputError(f"'{path}' is not an array of objects")
     return items
