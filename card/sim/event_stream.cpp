@@ -10,11 +10,15 @@
 namespace gw {
 namespace {
 
+// Where the port, channel and context of an event of the MMU stand in the pins of owners.
+enum class Owner { none, invalidation, walk_start, walk_end, lookup, fill };
+
 struct Kind {
     const char* level;
     const char* name;
     unsigned bit;       // of the pins in gw_card_top: of a channel's five, or of the MMU's
     const char* value;  // what EventRecord::value is; empty: nothing
+    Owner owner = Owner::none;
 };
 
 // Every address is a hit or a miss, so that `request` (bit 0) needs no record of its own.
@@ -26,24 +30,24 @@ constexpr std::array kChannelKinds = {
 };
 
 constexpr std::array kMmuKinds = {
-    Kind{"walker", "start", 0, ""},
-    Kind{"walker", "end", 1, "latency"},
-    Kind{"walker", "fault", 2, ""},
+    Kind{"walker", "start", 0, "", Owner::walk_start},
+    Kind{"walker", "end", 1, "latency", Owner::walk_end},
+    Kind{"walker", "fault", 2, "", Owner::walk_end},
     Kind{"walker", "merge", 3, ""},
     Kind{"walker", "line_hit", 4, ""},
-    Kind{"walker", "cache_hit", 5, ""},
+    Kind{"walker", "cache_hit", 5, "", Owner::walk_start},
     Kind{"walker", "page_table_read", 6, ""},
-    Kind{"invalidation", "begin", 7, "scope"},
+    Kind{"invalidation", "begin", 7, "scope", Owner::invalidation},
     Kind{"walker", "prefetch", 34, ""},
     Kind{"walker", "prefetch_used", 35, ""},
     Kind{"walker", "prefetch_useless", 36, ""},
     Kind{"walker", "update", 37, ""},
-    Kind{"l2", "hit", 38, ""},
-    Kind{"l2", "range_hit", 39, ""},
-    Kind{"l2", "miss", 40, ""},
-    Kind{"l2", "fill", 41, ""},
-    Kind{"l2", "merge", 42, ""},
-    Kind{"l2", "evict", 43, ""},
+    Kind{"l2", "hit", 38, "", Owner::lookup},
+    Kind{"l2", "range_hit", 39, "", Owner::lookup},
+    Kind{"l2", "miss", 40, "", Owner::lookup},
+    Kind{"l2", "fill", 41, "", Owner::fill},
+    Kind{"l2", "merge", 42, "", Owner::fill},
+    Kind{"l2", "evict", 43, "", Owner::fill},
     Kind{"l2", "drop", 44, ""},
 };
 // Beside these: a count instead of a pulse.
@@ -54,6 +58,25 @@ constexpr uint8_t kWalkEnd = kFirstMmuKind + 1, kInvalidation = kFirstMmuKind + 
 // Fields of the pins between the pulses.
 constexpr uint64_t kPulses = uint64_t{0xffff} << 34 | 0xff;
 constexpr unsigned kChannelBits = 5, kContextShift = 10, kLatencyShift = 8, kScopeShift = 24, kInvalContextShift = 26;
+
+// Pins of owners: {context of a fill, lookup, walk's end, walk's start}; an owner is {port, direction, context}.
+void set_owner(EventRecord& record, Owner owner, uint64_t events, uint64_t owners) {
+    const auto take = [&](unsigned shift) {
+        record.context = static_cast<uint16_t>(owners >> shift & 0xff);
+        record.channel = static_cast<uint8_t>(owners >> (shift + 8) & 1);
+        record.port = static_cast<uint8_t>(owners >> (shift + 9) & 0x7f);
+    };
+    switch (owner) {
+        case Owner::none: break;
+        case Owner::invalidation:
+            if (record.value != 0) record.context = static_cast<uint16_t>(events >> kInvalContextShift & 0xff);
+            break;
+        case Owner::walk_start: take(0); break;
+        case Owner::walk_end: take(16); break;
+        case Owner::lookup: take(32); break;
+        case Owner::fill: record.context = static_cast<uint16_t>(owners >> 48 & 0xff); break;
+    }
+}
 
 std::string kinds_json() {
     std::string text;
@@ -100,15 +123,14 @@ void EventStream::sample(uint64_t cycle) {
     }
     const uint64_t pins = top_.mmu_event_o;
     if ((pins & kPulses) == 0) return;
+    const uint64_t owners = top_.mmu_owner_o;
     for (unsigned index = 0; index < kMmuKinds.size(); ++index) {
         if (!(pins >> kMmuKinds[index].bit & 1)) continue;
         EventRecord record{cycle, static_cast<uint8_t>(kFirstMmuKind + index), EventRecord::kNone, EventRecord::kNone, 0,
                            EventRecord::kNoContext, 0};
         if (record.kind == kWalkEnd) record.value = static_cast<uint16_t>(pins >> kLatencyShift & 0xffff);
-        if (record.kind == kInvalidation) {
-            record.value = static_cast<uint16_t>(pins >> kScopeShift & 3);
-            if (record.value != 0) record.context = static_cast<uint16_t>(pins >> kInvalContextShift & 0xff);
-        }
+        if (record.kind == kInvalidation) record.value = static_cast<uint16_t>(pins >> kScopeShift & 3);
+        set_owner(record, kMmuKinds[index].owner, pins, owners);
         add(record);
     }
     if (const auto entries = static_cast<uint16_t>(pins >> kInvalidated.bit & 0x1f))

@@ -111,9 +111,10 @@ module gw_card_top #(
   output logic                   acc_b_valid_o  [NumPorts],
   output logic                   acc_b_ready_o  [NumPorts],
   // Observation: event pulses of a port, {context, writes, reads}, five bits a channel as in gw_pkg::chan_event_t, and of the
-  // MMU; the bits are named in events.cpp
+  // MMU, with the owners of those that have one; the bits are named in event_stream.cpp
   output logic [17:0]            port_event_o [NumPorts],
-  output logic [49:0]            mmu_event_o,
+  output logic [63:0]            mmu_event_o,
+  output logic [63:0]            mmu_owner_o,
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
@@ -247,10 +248,18 @@ module gw_card_top #(
     return {e.stall, e.fault, e.miss, e.hit, e.request};
   endfunction
 
+  // {channel: port and direction, context}
+  function automatic logic [15:0] owner_bits(gw_pkg::owner_t owner);
+    return {8'(owner.src), 8'(owner.ctx)};
+  endfunction
+
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port_event
     assign port_event_o[i] = {port_event[i].ctx, channel_bits(port_event[i].write), channel_bits(port_event[i].read)};
   end
-  assign mmu_event_o = {
+  assign mmu_owner_o = 64'({
+    mmu_event.l2.fill_ctx, owner_bits(mmu_event.l2.lookup_of), owner_bits(mmu_event.walk.done_of), owner_bits(mmu_event.walk.start_of)
+  });
+  assign mmu_event_o = 64'({
     mmu_event.l2.invalidated,
     mmu_event.l2.drop,
     mmu_event.l2.evict,
@@ -274,7 +283,7 @@ module gw_card_top #(
     mmu_event.walk.fault,
     mmu_event.walk.done,
     mmu_event.walk.start
-  };
+  });
 
   assign axil_req = '{
     aw_addr:  axil_aw_addr_q,

@@ -234,9 +234,9 @@ def test_event_stream_has_every_pulse(open_card, tmp_path):
         assert found == [
             ("l1", "miss", 1, 0, 5, 0),
             ("l1", "stall", 1, 1, 5, 0),
-            ("walker", "end", 0xFF, 0xFF, 0xFFFF, 9),
+            ("walker", "end", 1, 0, 4, 9),
             ("invalidation", "begin", 0xFF, 0xFF, 7, 1),
-            ("l2", "hit", 0xFF, 0xFF, 0xFFFF, 0),
+            ("l2", "hit", 1, 1, 6, 0),
             ("l2", "invalidated", 0xFF, 0xFF, 0xFFFF, 5),
         ]
 

@@ -184,6 +184,12 @@ class Card:
         """Sets the RTL's counters to zero."""
         self.native.clear_counters()
 
+    def count_only(self, context: Context | None) -> None:
+        """From now on counts, of events that belong to a context, only those of `context`; None counts all again.
+        The walker's merges, line hits, reads, prefetches and updates and the L2's drops belong to no context.
+        """
+        self.native.count_only(context.native if context else None)
+
     def memory_free(self) -> tuple[int, int]:
         """Bytes of device memory not in use, and the largest contiguous piece of them."""
         return self.native.memory_free()

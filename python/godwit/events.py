@@ -176,6 +176,7 @@ def _trace(header: Header, batches: Iterator[np.ndarray]) -> Iterator[dict[str, 
     window: dict[tuple[int, str], dict[str, int]] = {}
     window_end = 0
     walks = 0
+    args: dict[str, Any]
 
     def at(cycle: int) -> float:
         return cycle / header.clock_mhz  # microseconds
@@ -211,10 +212,11 @@ def _trace(header: Header, batches: Iterator[np.ndarray]) -> Iterator[dict[str, 
                 # A walk as a span: the event comes at its end.
                 walks += 1
                 span = {"cat": kind["level"], "name": "walk", "id": walks, "pid": pid, "tid": tid}
-                yield {**span, "ph": "b", "ts": at(cycle + 1 - value), "args": {"cycles": value}}
+                args = {"cycles": value} if context == NO_CONTEXT else {"cycles": value, "context": context}
+                yield {**span, "ph": "b", "ts": at(cycle + 1 - value), "args": args}
                 yield {**span, "ph": "e", "ts": at(cycle + 1)}
             elif name != "start":
-                args: dict[str, Any] = {"cycle": cycle}
+                args = {"cycle": cycle}
                 if context != NO_CONTEXT:
                     args["context"] = context
                 if kind["value"] == "scope":

@@ -263,6 +263,34 @@ def test_counters_count_what_ran_and_can_be_cleared(card):
     assert card.counters()["walker"]["walks"] == 0
 
 
+def test_each_level_is_counted_for_its_port_and_for_one_context(card):
+    other = card.context()
+    sums = {
+        space: space.put(np.ones(4096, "int64"), page_size="4K") for space in (card.default_context, other)
+    }
+    port = card.kernels["array_sum"]["port"]
+
+    def counted(only: godwit.Context | None) -> dict:
+        card.count_only(only)
+        card.clear_counters()
+        for space, buffer in sums.items():
+            card.launch("array_sum", values=buffer, count=4096, dtype=1, context=space)
+        return card.counters()
+
+    try:
+        both, first, second = (counted(space) for space in (None, card.default_context, other))
+    finally:
+        card.count_only(None)
+    reads = both["ports"][port]["read"]
+    assert reads["l2_hits"] + reads["range_hits"] + reads["walks"] == reads["misses"] > 0
+    assert reads["walks"] == both["walker"]["walks"]
+    assert reads["l2_hits"] == both["l2"]["hits"]
+    for one in (first, second):
+        assert one["ports"][port]["read"]["requests"] == reads["requests"] // 2
+        assert one["l2"]["hits"] + one["l2"]["misses"] == one["ports"][port]["read"]["misses"] > 0
+    other.close()
+
+
 def test_a_range_entry_spares_all_walks(card):
     count = 65_536
     buffer = card.empty(count, dtype="int64", page_size="4K", contiguous=True)

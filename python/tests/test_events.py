@@ -22,6 +22,8 @@ KINDS = [
     {"level": "invalidation", "name": "begin", "value": "scope"},
 ]
 HIT, MISS, START, END, INVALIDATION = range(5)
+OWNED = {("l2", "hit"), ("l2", "range_hit"), ("l2", "miss"), ("walker", "start"), ("walker", "end")}
+"""Events behind the ports that one access causes."""
 
 
 def raw_file(path: Path, records: list[tuple[int, ...]]) -> Path:
@@ -126,5 +128,11 @@ def test_events_add_up_to_the_counters(call, tmp_path):
     latencies = [row["value"] for row in rows if row["event"] == "end"]
     assert max(latencies) == figures["walk_latency_max"]["value"]
     assert {row["port"] for row in rows if row["level"] == "l1"} == {"memcopy"}
+    owned = [row for row in rows if (row["level"], row["event"]) in OWNED]
+    assert {row["port"] for row in owned} == {"memcopy"}
+    assert {row["channel"] for row in owned} == {"read", "write"}
+    contexts = {row["context"] for row in rows if row["level"] == "l1"}
+    assert len(contexts) == 1
+    assert {row["context"] for row in (*owned, *(row for row in rows if row["event"] == "fill"))} == contexts
     assert [row["cycle"] for row in rows] == sorted(row["cycle"] for row in rows)
     assert list(tmp_path.iterdir()) == [out]

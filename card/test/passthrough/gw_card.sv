@@ -123,8 +123,8 @@ module gw_card #(
     };
   end
   assign mmu_event_o = '{
-    l2:          '{hit: scratch_q[9], invalidated: scratch_q[8:4], default: '0},
-    walk:        '{done: scratch_q[2], latency: 16'd9, default: '0},
+    l2:          '{hit: scratch_q[9], lookup_of: '{src: 6'd3, ctx: 8'd6}, invalidated: scratch_q[8:4], default: '0},
+    walk:        '{done: scratch_q[2], done_of: '{src: 6'd2, ctx: 8'd4}, latency: 16'd9, default: '0},
     inval:       scratch_q[3],
     inval_scope: gw_pkg::InvalContext,
     inval_ctx:   8'd7

@@ -115,6 +115,9 @@ impl Card {
             dict.set_item("misses", counters.misses)?;
             dict.set_item("faults", counters.faults)?;
             dict.set_item("stalls", counters.stalls)?;
+            dict.set_item("l2_hits", counters.l2_hits)?;
+            dict.set_item("range_hits", counters.range_hits)?;
+            dict.set_item("walks", counters.walks)?;
             PyResult::Ok(dict)
         };
         let ports = PyList::empty(py);
@@ -157,6 +160,13 @@ impl Card {
     /// Sets the hardware's counters to zero.
     fn clear_counters(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, godwit::Card::clear_counters)
+    }
+
+    /// From now on counts, of events that belong to a context, only those of one.
+    #[pyo3(signature = (context=None))]
+    fn count_only(&self, py: Python<'_>, context: Option<Py<Context>>) -> PyResult<()> {
+        let context = context.map(|context| context.get().inner.clone());
+        self.call(py, |card| card.count_only(context.as_ref()))
     }
 
     /// Reads a register of the card's register space.

@@ -83,6 +83,9 @@ typedef struct godwit_channel_counters {
 	uint64_t misses;   /* ... sent on to the next level */
 	uint64_t faults;   /* ... answered with an error */
 	uint64_t stalls;   /* cycles in which an address was offered and not accepted */
+	uint64_t l2_hits;    /* of its misses, those answered by the L2 TLB */
+	uint64_t range_hits; /* ... by the range TLB */
+	uint64_t walks;      /* ... by the walker */
 } godwit_channel_counters;
 
 typedef struct godwit_port_counters {
@@ -111,6 +114,8 @@ typedef struct godwit_walker_counters {
 int godwit_get_counters(godwit_card *card, godwit_port_counters *ports, size_t capacity, size_t *count,
 			godwit_walker_counters *walker);
 int godwit_clear_counters(godwit_card *card);
+/* Counts, of events that belong to a context, only those of `context` from now on; of all contexts with NULL. */
+int godwit_count_only(godwit_card *card, const godwit_context *context);
 
 /* Bytes of device memory that are free, and those of the largest contiguous piece; either may be NULL. */
 int godwit_memory_free(const godwit_card *card, uint64_t *free_bytes, uint64_t *largest_bytes);

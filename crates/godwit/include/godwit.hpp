@@ -68,6 +68,8 @@ class Card {
     }
 
     void clear_counters() { check(godwit_clear_counters(get())); }
+    /// Counts, of events that belong to a context, only those of one; of all contexts with none.
+    void count_only(const godwit_context* context = nullptr) { check(godwit_count_only(get(), context)); }
 
     std::uint64_t memory_free() const {
         std::uint64_t free_bytes = 0;

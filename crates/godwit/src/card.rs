@@ -164,6 +164,13 @@ impl Card {
             .with(|state| Ok(mmu::clear_counters(state.device.as_mut())?))
     }
 
+    /// From now on counts, of events that belong to a context, only those of `context`; of all contexts with `None`.
+    pub fn count_only(&self, context: Option<&Context>) -> Result<(), Error> {
+        let id = context.map(Context::id);
+        self.shared
+            .with(|state| Ok(mmu::count_only(state.device.as_mut(), id)?))
+    }
+
     /// Reads a register of the card's register space.
     pub fn reg_read(&self, offset: u64) -> Result<u32, Error> {
         self.shared.with(|state| Ok(state.device.reg_read(offset)?))

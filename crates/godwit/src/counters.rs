@@ -14,6 +14,12 @@ pub struct ChannelCounters {
     pub faults: u64,
     /// Cycles in which an address was offered and not accepted.
     pub stalls: u64,
+    /// Of its misses, those answered by the L2 TLB.
+    pub l2_hits: u64,
+    /// ... by the range TLB.
+    pub range_hits: u64,
+    /// ... by the walker.
+    pub walks: u64,
 }
 
 /// Counters of one port.

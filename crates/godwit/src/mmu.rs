@@ -149,14 +149,30 @@ pub(crate) fn take_fault(device: &mut dyn Device) -> Result<Option<FaultRecord>,
 
 /// All counters as of one cycle: they stand still while they are read.
 pub(crate) fn counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardError> {
+    let control = read(device, regs::COUNT_CONTROL)?;
     write(
         device,
         regs::COUNT_CONTROL,
-        regs::COUNT_CONTROL_INHIBIT_MASK,
+        control | regs::COUNT_CONTROL_INHIBIT_MASK,
     )?;
     let counters = read_counters(device, ports);
-    write(device, regs::COUNT_CONTROL, 0)?;
+    write(device, regs::COUNT_CONTROL, control)?;
     counters
+}
+
+/// The counters of one channel; `first`: the register of the first.
+fn channel_counters(device: &mut dyn Device, first: u64) -> Result<ChannelCounters, CardError> {
+    let mut at = |register| read64(device, first + register - regs::PORT_COUNTERS_PORT_AR_REQUESTS);
+    Ok(ChannelCounters {
+        requests: at(regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
+        hits: at(regs::PORT_COUNTERS_PORT_AR_HITS)?,
+        misses: at(regs::PORT_COUNTERS_PORT_AR_MISSES)?,
+        faults: at(regs::PORT_COUNTERS_PORT_AR_FAULTS)?,
+        stalls: at(regs::PORT_COUNTERS_PORT_AR_STALLS)?,
+        l2_hits: at(regs::PORT_COUNTERS_PORT_AR_L2_HITS)?,
+        range_hits: at(regs::PORT_COUNTERS_PORT_AR_RANGE_HITS)?,
+        walks: at(regs::PORT_COUNTERS_PORT_AR_WALKS)?,
+    })
 }
 
 fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardError> {
@@ -164,20 +180,8 @@ fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardEr
         .map(|port| {
             let base = port * regs::PORT_COUNTERS_PORT_STRIDE;
             Ok(PortCounters {
-                read: ChannelCounters {
-                    requests: read64(device, base + regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
-                    hits: read64(device, base + regs::PORT_COUNTERS_PORT_AR_HITS)?,
-                    misses: read64(device, base + regs::PORT_COUNTERS_PORT_AR_MISSES)?,
-                    faults: read64(device, base + regs::PORT_COUNTERS_PORT_AR_FAULTS)?,
-                    stalls: read64(device, base + regs::PORT_COUNTERS_PORT_AR_STALLS)?,
-                },
-                write: ChannelCounters {
-                    requests: read64(device, base + regs::PORT_COUNTERS_PORT_AW_REQUESTS)?,
-                    hits: read64(device, base + regs::PORT_COUNTERS_PORT_AW_HITS)?,
-                    misses: read64(device, base + regs::PORT_COUNTERS_PORT_AW_MISSES)?,
-                    faults: read64(device, base + regs::PORT_COUNTERS_PORT_AW_FAULTS)?,
-                    stalls: read64(device, base + regs::PORT_COUNTERS_PORT_AW_STALLS)?,
-                },
+                read: channel_counters(device, base + regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
+                write: channel_counters(device, base + regs::PORT_COUNTERS_PORT_AW_REQUESTS)?,
             })
         })
         .collect::<Result<_, CardError>>()?;
@@ -213,7 +217,20 @@ fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardEr
 
 /// Sets every counter to zero.
 pub(crate) fn clear_counters(device: &mut dyn Device) -> Result<(), CardError> {
-    write(device, regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)
+    let control = read(device, regs::COUNT_CONTROL)?;
+    write(
+        device,
+        regs::COUNT_CONTROL,
+        control | regs::COUNT_CONTROL_CLEAR_MASK,
+    )
+}
+
+/// Counts, of events that belong to a context, only those of `context`; all with none.
+pub(crate) fn count_only(device: &mut dyn Device, context: Option<u32>) -> Result<(), CardError> {
+    let control = context.map_or(0, |context| {
+        regs::COUNT_CONTROL_FILTER_MASK | context << regs::COUNT_CONTROL_CONTEXT_ID_SHIFT
+    });
+    write(device, regs::COUNT_CONTROL, control)
 }
 
 /// Pages of a context whose frames lie in a row, for an entry of the range TLB.

@@ -33,7 +33,7 @@ module fv_l2_tlb #(
   page_order_t order;
   cluster_t    cluster;
   perm_t       perm;
-  logic        is_global, busy;
+  logic        is_global, busy, working;
   l2_event_t   happened;
   vpn_t        vpn_q;
   logic        valid_q;
@@ -67,6 +67,7 @@ module fv_l2_tlb #(
     .inval_valid_i,
     .inval_i,
     .inval_busy_o(busy),
+    .busy_o      (working),
     .event_o     (happened)
   );
 

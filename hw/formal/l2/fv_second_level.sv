@@ -49,7 +49,7 @@ module fv_second_level #(
 
   localparam int unsigned MaxWait = 12;
 
-  logic       req_ready, rsp_valid, walk_valid, walk_cancel, busy;
+  logic       req_ready, rsp_valid, walk_valid, walk_cancel, busy, awake;
   xlate_rsp_t rsp;
   xlate_req_t walk_req;
   l2_event_t  happened;
@@ -81,6 +81,7 @@ module fv_second_level #(
     .inval_valid_i,
     .inval_i         (inval),
     .inval_busy_o    (busy),
+    .awake_o         (awake),
     .event_o         (happened)
   );
 

@@ -13,7 +13,9 @@ module fv_walker #(
   parameter int unsigned Lines = 1,
   parameter bit Responsive = 1'b0,
   /// Requests are withdrawn at times.
-  parameter bit Withdraw = 1'b1
+  parameter bit Withdraw = 1'b1,
+  /// What an invalidation's scope means for an answer is checked as well.
+  parameter bit Scopes = 1'b0
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -161,7 +163,17 @@ module fv_walker #(
     assume (rst_ni == past_valid_q);
     if (flying_q && req_valid_i) assume (tag_i != id_q);
     if (r_valid_i) assume ((r_mask & out_q) != '0);
+    // Bits of page numbers that matter: those inside a cluster and the lowest of each table's index.
+    assume ({other_q[17:10], other_q[8:4]} == '0);
+    assume (inval_order_i inside {5'd0, 5'd2, 5'd4, 5'd9, 5'd18});
     if (Responsive) assume (ar_ready_i);
+  end
+
+  // Reads of memory and looks at lines since the request was accepted: what the depth of the proofs must hold.
+  logic [2:0] reads_q, looks_q;
+  always_ff @(posedge clk_i) begin
+    reads_q <= (accept_id || !rst_ni) ? '0 : reads_q + 3'(ev.pte_read);
+    looks_q <= (accept_id || !rst_ni) ? '0 : looks_q + 3'(ev.merge || ev.line_hit);
   end
 
   // Cycles in which nothing moved although something waits.
@@ -174,13 +186,17 @@ module fv_walker #(
     if (rst_ni) begin
       AnswerWasAsked_A : assert (!answer_id || flying_q);
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
-      NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
+      if (Scopes) NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
       BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
       WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit);
       if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
       AnsweredRead_C : cover (answer_id && !rsp.fault);
       AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault && !rsp.cacheable);
       AnsweredSpared_C : cover (answer_id && stale_q && rsp.cacheable);
+      // A walk of two levels, or one that looks a second time, alone in the walker; two walks, one after a merge.
+      AnsweredTwoReads_C : cover (answer_id && !rsp.fault && reads_q == 3'd2 && count_q == 4'd1 && looks_q == '0);
+      AnsweredThreeReads_C : cover (answer_id && reads_q == 3'd3 && count_q == 4'd1 && looks_q == '0);
+      AnsweredMerged_C : cover (answer_id && reads_q == '0 && looks_q != '0);
     end
   end
 

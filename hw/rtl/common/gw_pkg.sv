@@ -236,10 +236,18 @@ package gw_pkg;
     chan_event_t read;
   } port_event_t;
 
-  // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included.
+  // Whose access an event is of: the port's channel, and the context it was translated in.
+  typedef struct packed {
+    src_t    src;
+    ctx_id_t ctx;
+  } owner_t;
+
+  // Event pulses of the walker. Those of a line or an entry have no owner: several walks may wait for one. Walk latency: cycles from the request's acceptance to its answer's, both included.
   typedef struct packed {
     logic        start;         // request accepted
+    owner_t      start_of;
     logic        done;          // answer taken; `latency` is its walk latency
+    owner_t      done_of;
     logic [15:0] latency;
     logic        fault;         // ... and it was a fault
     logic        merge;         // a step joined a line that was already being fetched
@@ -257,12 +265,20 @@ package gw_pkg;
     logic       hit;          // lookup answered by the L2 TLB
     logic       range_hit;    // ... by the range TLB
     logic       miss;         // ... by neither: sent on to the walker
+    owner_t     lookup_of;
     logic       fill;         // entry written for an answer of the walker
     logic       merge;        // pages of an answer joined an entry that was there
     logic       evict;        // a valid entry gave way to another
+    ctx_id_t    fill_ctx;     // context of the answer that filled, merged or evicted
     logic       drop;         // an answer was not kept: queue full, or an invalidation came first
     logic [4:0] invalidated;  // entries cleared by invalidations
   } l2_event_t;
+
+  // Which events are counted: all, or of those that have a context only `ctx`'s.
+  typedef struct packed {
+    logic    enable;
+    ctx_id_t ctx;
+  } count_filter_t;
 
   // Events that belong to no port.
   typedef struct packed {

@@ -5,7 +5,8 @@
 // Contract
 // - An answer that is cacheable and no fault is queued; it is dropped (`event_o.drop`) if the queue is full, and all that
 //   wait or are under way are dropped by an invalidation pulse. Never waits for, or delays, a lookup.
-// - A single page takes 2 cycles, pages of a cluster 3 when nothing is new and up to 3 + SingleSets otherwise, larger pages
+// - A single page takes 2 cycles, 3 if there is an entry of its cluster that it may join; pages of a cluster 3 when nothing is
+//   new and up to 3 + SingleSets otherwise, 2 more if one of their pages stands elsewhere by now; larger pages
 //   2; between two answers the sweep of an invalidation gets a set in, and all cycles without answers.
 // - In any context at most one entry of a single page or cluster translates a page, and at most one of each larger size:
 //   a page that comes again is cleared where it was before it is written elsewhere, or joins its cluster's entry.
@@ -52,6 +53,8 @@ module gw_l2_fill #(
   input  logic [WayWidth-1:0]        victim_i,
   output logic                       touch_o,
   output logic [WayWidth-1:0]        touch_way_o,
+  /// An answer waits or is under way, or a set is being swept.
+  output logic                       busy_o,
   /// fill, merge, evict, drop, invalidated.
   output gw_pkg::l2_event_t          event_o
 );
@@ -92,12 +95,13 @@ module gw_l2_fill #(
   );
 
   // What was read in the cycle before and is acted on in this one.
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     Idle,
     Sweep,    // a set; clears what invalidations drop
     Home,     // the set of a 2 MiB or 1 GiB page; written
     Cluster,  // the cluster's set; cleared of pages that are elsewhere now
-    Singles,  // a set with single pages of the cluster, and the frame of the cluster's entry; cleared, or the single written
+    Compare,  // a set with single pages, and the frame of the cluster's entry; whether it is the item's is noted
+    Singles,  // a set with single pages of the cluster; cleared, or the single written
     Clear,    // nothing read: the cluster's entry lies elsewhere, its pages are cleared
     Again,    // nothing read: from the cluster's set anew
     Final     // nothing read: the cluster's entry is written
@@ -174,14 +178,12 @@ module gw_l2_fill #(
   assign conflict = overlap & ~cand;
 
   // Singles.
-  logic base_equal, join_cand, nothing_new, elsewhere, is_single, last_single, write_single;
-  assign base_equal = first_q ? cand_valid_q && ppn_i == item_q.base : base_equal_q;
-  assign join_cand = cand_valid_q && base_equal;
-  assign nothing_new = join_cand && (item_q.tag.pages & ~cand_pages_q) == '0;
-  assign elsewhere = cand_valid_q && !base_equal && (item_q.tag.pages & cand_pages_q) != '0;
+  logic nothing_new, elsewhere, is_single, last_single, write_single;
+  assign nothing_new = base_equal_q && (item_q.tag.pages & ~cand_pages_q) == '0;
+  assign elsewhere = cand_valid_q && !base_equal_q && (item_q.tag.pages & cand_pages_q) != '0;
   assign is_single = item_q.tag.size == L2Single;
   assign last_single = is_single || single_q == ClusterShift'(SingleSets - 1);
-  assign write_single = is_single && !join_cand;
+  assign write_single = is_single && !base_equal_q;
 
   // Actions and the next step of the item.
   ways_t clear_ways, write_way;
@@ -212,8 +214,10 @@ module gw_l2_fill #(
         single_d = is_single ? item_q.page : '0;
         clear_ways = conflict;
         keep_pages = ~item_q.tag.pages;
-        step = (conflict != '0) ? Again : Singles;
+        step = (conflict != '0) ? Again : (cand != '0) ? Compare : Singles;
       end
+      // The frame goes into a register first: from the memory through the comparison to its next address is too far.
+      Compare: step = Singles;
       Singles: begin
         single_d = single_q + 1'b1;
         if (first_q && nothing_new) finished = 1'b1;
@@ -317,15 +321,19 @@ module gw_l2_fill #(
       for (int unsigned w = 0; w < Ways; w++) if (cand[w]) cand_pages_q <= tags_i[w].pages;
     end
     single_q <= single_d;
-    first_q <= state_q == Cluster;
-    base_equal_q <= base_equal;
+    first_q <= state_q == Cluster || state_q == Compare;
+    if (state_q == Cluster) base_equal_q <= 1'b0;
+    if (state_q == Compare) base_equal_q <= ppn_i == item_q.base;
   end
+
+  assign busy_o = fill_waits || dropped || state_q != Idle;
 
   // Events. An answer under way, or taken in the pulse's cycle, is given up.
   always_comb begin
     event_o = '0;
     event_o.fill = write_new;
     event_o.merge = state_q == Final && base_equal_q;
+    event_o.fill_ctx = item_q.tag.ctx;
     event_o.evict = write_new && ((state_q == Final) ? victim_valid_q : choice_valid);
     event_o.drop = dropped || (inval_valid_i && (head_take || !finished));
     if (state_q == Sweep) event_o.invalidated = 5'($countones(sweep_drop_i));

@@ -39,6 +39,8 @@ module gw_l2_inval #(
   // Entries read, and which of them go
   input  gw_pkg::l2_tag_t [Ways-1:0]   tags_i,
   output logic [Ways-1:0]              drop_o,
+  /// Something is dropped, or sets are swept for it.
+  output logic                         active_o,
   /// The sweep after reset is not over.
   output logic                         first_o
 );
@@ -115,7 +117,8 @@ module gw_l2_inval #(
     end
   end
 
-  assign busy_o = pulsed_q && active_q != '0;
+  assign active_o = active_q != '0;
+  assign busy_o = pulsed_q && active_o;
   assign sweep_set_o = set_q;
   assign first_o = first_q;
   always_comb begin

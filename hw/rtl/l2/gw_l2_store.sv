@@ -7,9 +7,13 @@
 // - Every read port takes an address in t and has its words in t+1, until its next read; nothing ever waits.
 // - Tags are written in the cycle of `we_i`, all ways of a set at will; the frame given with them one cycle later. So a
 //   lookup that reads a tag in t and its frame in t+1 gets the frame of exactly that tag, whatever is written when.
+`include "gw_assert.svh"
+
 module gw_l2_store #(
   parameter int unsigned Sets = 256,
   parameter int unsigned Ways = 4,
+  /// Single pages are looked up in the set of their cluster: one copy serves both.
+  parameter bit SharedSingles = 1'b0,
   /// Derived.
   localparam int unsigned SetWidth = $clog2(Sets),
   localparam int unsigned WayWidth = (Ways > 1) ? $clog2(Ways) : 1
@@ -42,6 +46,10 @@ module gw_l2_store #(
 
   import gw_pkg::*;
 
+  if (SharedSingles) begin : gen_check
+    `GW_INVARIANT(SameSet_A, !re_i || set_i[L2Single] == set_i[L2Cluster])
+  end
+
   localparam int unsigned Entries = Sets * Ways;
   localparam int unsigned EntryWidth = $clog2(Entries);
 
@@ -51,18 +59,24 @@ module gw_l2_store #(
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
     for (genvar s = 0; s < L2Sizes; s++) begin : gen_size
-      gw_ram #(
-        .Width($bits(l2_tag_t)),
-        .Depth(Sets)
-      ) u_tags (
-        .clk_i,
-        .we_i   (we_i[w]),
-        .waddr_i(wset_i),
-        .wdata_i(wtags_i[w]),
-        .re_i,
-        .raddr_i(set_i[s]),
-        .rdata_o(tags_o[s][w])
-      );
+      l2_tag_t tag;
+      assign tags_o[s][w] = tag;
+      if (s == L2Single && SharedSingles) begin : gen_shared
+        assign tag = gen_size[L2Cluster].tag;
+      end else begin : gen_copy
+        gw_ram #(
+          .Width($bits(l2_tag_t)),
+          .Depth(Sets)
+        ) u_tags (
+          .clk_i,
+          .we_i   (we_i[w]),
+          .waddr_i(wset_i),
+          .wdata_i(wtags_i[w]),
+          .re_i,
+          .raddr_i(set_i[s]),
+          .rdata_o(tag)
+        );
+      end
     end
 
     gw_ram #(

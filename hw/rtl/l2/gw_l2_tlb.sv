@@ -53,6 +53,8 @@ module gw_l2_tlb #(
   input  logic                inval_valid_i,
   input  gw_pkg::inval_t      inval_i,
   output logic                inval_busy_o,
+  /// An answer is being kept or sets are being swept: the clock must go on.
+  output logic                busy_o,
   /// All but miss and range_hit.
   output gw_pkg::l2_event_t   event_o
 );
@@ -170,7 +172,7 @@ module gw_l2_tlb #(
   );
 
   // Maintenance.
-  logic sweep_valid, sweep_take, first_sweep, fill_touch, m_re, ppn_we;
+  logic sweep_valid, sweep_take, sweep_active, fill_busy, first_sweep, fill_touch, m_re, ppn_we;
   logic [Ways-1:0] sweep_drop, we;
   set_t sweep_set, m_set, wset;
   way_t m_ppn_way, ppn_wway, fill_way, victim;
@@ -179,8 +181,9 @@ module gw_l2_tlb #(
   l2_event_t fill_event;
 
   gw_l2_store #(
-    .Sets(Sets),
-    .Ways(Ways)
+    .Sets         (Sets),
+    .Ways         (Ways),
+    .SharedSingles(Policy == L2Partition)
   ) u_store (
     .clk_i,
     .rst_ni,
@@ -223,6 +226,7 @@ module gw_l2_tlb #(
     .sweep_set_o     (sweep_set),
     .tags_i          (m_tags),
     .drop_o          (sweep_drop),
+    .active_o        (sweep_active),
     .first_o         (first_sweep)
   );
 
@@ -257,6 +261,7 @@ module gw_l2_tlb #(
     .victim_i     (victim),
     .touch_o      (fill_touch),
     .touch_way_o  (fill_way),
+    .busy_o       (fill_busy),
     .event_o      (fill_event)
   );
 
@@ -272,6 +277,8 @@ module gw_l2_tlb #(
     .set_i      (wset),
     .victim_o   (victim)
   );
+
+  assign busy_o = fill_busy || sweep_active;
 
   always_comb begin
     event_o = fill_event;

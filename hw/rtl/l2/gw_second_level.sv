@@ -16,6 +16,8 @@
 //   walker took it. A hit never makes an access fail: what an entry does not allow is a miss.
 // - Invalidation pulse in t: requests taken in t or later use nothing that it drops. Those taken before may, and are then
 //   answered as not cacheable. Misses that wait are looked up by the walker after the pulse.
+// - Without `awake_o`, a request, an answer of the walker, an invalidation and a write of a range nothing changes: the clock
+//   may stop.
 // - Sets = 0: no L2 TLB; RangeEntries = 0: no range TLB; both 0: wires.
 `include "gw_assert.svh"
 
@@ -60,6 +62,7 @@ module gw_second_level #(
   input  logic                            inval_valid_i,
   input  gw_pkg::inval_t                  inval_i,
   output logic                            inval_busy_o,
+  output logic                            awake_o,
   output gw_pkg::l2_event_t               event_o
 );
 
@@ -81,6 +84,7 @@ module gw_second_level #(
     assign rsp_o = walk_rsp_i;
     assign ranges_o = '0;
     assign inval_busy_o = 1'b0;
+    assign awake_o = 1'b0;
     assign event_o = '0;
     logic unused;
     assign unused = ^{clk_i, rst_ni, range_we_i, range_idx_i, range_i, inval_valid_i, inval_i};
@@ -207,7 +211,7 @@ module gw_second_level #(
     assign hits_coming = 2'(valid_q) + 2'(hit_q);
     assign req_ready_o = 32'(hit_usage) + 32'(hits_coming) < HitDepth && 32'(miss_usage) + 32'(valid_q) < MissDepth;
 
-    logic l2_busy;
+    logic l2_busy, l2_awake;
     assign inval_busy_o = l2_busy || stale_q != '0 || (hit_q && !fresh_q);
 
     l2_event_t l2_event;
@@ -238,12 +242,14 @@ module gw_second_level #(
         .inval_valid_i,
         .inval_i,
         .inval_busy_o(l2_busy),
+        .busy_o      (l2_awake),
         .event_o     (l2_event)
       );
     end else begin : gen_no_l2
       assign l2_hit = 1'b0;
       assign {l2_ppn, l2_order, l2_cluster, l2_perm, l2_global} = '0;
       assign l2_busy = 1'b0;
+      assign l2_awake = 1'b0;
       assign l2_event = '0;
     end
 
@@ -276,16 +282,30 @@ module gw_second_level #(
       assign unused = ^{range_we_i, range_idx_i, range_i};
     end
 
+    // What comes after the last input or queued item, longer than the way through all stages.
+    localparam int unsigned Settle = 7;
+    logic [$clog2(Settle+1)-1:0] settle_q;
+    logic busy;
+    assign busy = req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || answer_valid || missed_valid || l2_awake;
+    assign awake_o = settle_q != '0;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) settle_q <= '1;
+      else if (busy) settle_q <= '1;
+      else if (awake_o) settle_q <= settle_q - 1'b1;
+    end
+
     always_comb begin
       event_o = l2_event;
       event_o.hit = l2_hit && !range_hit;
       event_o.range_hit = range_hit;
       event_o.miss = miss;
+      event_o.lookup_of = '{src: req_q.src, ctx: req_q.ctx};
     end
 
     logic unused;
     assign unused = done_q.write;
 
+    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || hit_q || answer_valid || missed_valid || l2_awake || inval_busy_o))
     `GW_INVARIANT(HitRoom_A, hit_room || !hit_q)
     `GW_INVARIANT(MissRoom_A, miss_room || !miss || early_q)
     `GW_COVER(MissQueued_C, miss && !early_q)

@@ -146,6 +146,27 @@ module gw_csr #(
   end
   assign count_clear = hwif_out.count_control.clear.value;
 
+  gw_pkg::count_filter_t                   count_filter;
+  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
+  gw_pkg::walk_event_t                     walk_event;
+  gw_pkg::l2_event_t                       l2_event;
+  assign count_filter = '{
+    enable: hwif_out.count_control.filter.value,
+    ctx: hwif_out.count_control.context_id.value
+  };
+  gw_csr_event_filter #(
+    .NumPorts(NumPorts)
+  ) u_event_filter (
+    .filter_i    (count_filter),
+    .port_cfg_i  (port_cfg_o),
+    .chan_event_i,
+    .walk_event_i,
+    .l2_event_i,
+    .chan_event_o(chan_event),
+    .walk_event_o(walk_event),
+    .l2_event_o  (l2_event)
+  );
+
   gw_csr_counters #(
     .NumPorts(NumPorts)
   ) u_counters (
@@ -153,8 +174,9 @@ module gw_csr #(
     .rst_ni,
     .inhibit_i   (hwif_out.count_control.inhibit.value),
     .clear_i     (count_clear),
-    .chan_event_i,
-    .walk_event_i,
+    .chan_event_i(chan_event),
+    .walk_event_i(walk_event),
+    .l2_event_i  (l2_event),
     .walk_addr_i (hwif_out.walker_counters.addr),
     .walk_rdata_o(walk_rdata),
     .port_addr_i (counter_addr),
@@ -176,7 +198,7 @@ module gw_csr #(
     .rst_ni,
     .inhibit_i    (hwif_out.count_control.inhibit.value),
     .clear_i      (count_clear),
-    .event_i      (l2_event_i),
+    .event_i      (l2_event),
     .count_addr_i (hwif_out.l2_counters.addr),
     .count_rdata_o(l2_rdata),
     .req_i        (hwif_out.ranges.req),

@@ -18,6 +18,7 @@ module gw_csr_counters #(
   /// Per port: [0] AR, [1] AW.
   input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
   input  gw_pkg::walk_event_t                     walk_event_i,
+  input  gw_pkg::l2_event_t                       l2_event_i,
   /// Byte offset in walker_counters.
   input  logic [6:0]                              walk_addr_i,
   output logic [31:0]                             walk_rdata_o,
@@ -26,7 +27,9 @@ module gw_csr_counters #(
   output logic [31:0]                             port_rdata_o
 );
 
-  localparam int unsigned NumChanCounters = $bits(gw_pkg::chan_event_t);
+  // A channel's own events, then what the levels behind it did for it.
+  localparam int unsigned NumChanEvents = $bits(gw_pkg::chan_event_t);
+  localparam int unsigned NumChanCounters = NumChanEvents + 3;
 
   // In the order of the registers.
   typedef enum logic [3:0] {
@@ -48,17 +51,29 @@ module gw_csr_counters #(
   logic [63:0] chan_q[NumPorts][2][NumChanCounters];
   logic [63:0] walk_q[NumWalkCounters];
 
-  // The struct's first field is its highest bit and the first register.
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     for (genvar c = 0; c < 2; c++) begin : gen_channel
+      localparam gw_pkg::src_t Src = gw_pkg::src_t'(2 * p + c);
+      logic looked_up, walked;
+      logic [NumChanCounters-1:0] count;
+      assign looked_up = l2_event_i.lookup_of.src == Src;
+      assign walked = walk_event_i.done_of.src == Src;
+      always_comb begin
+        // The first field of the struct is its highest bit and the first register.
+        for (int unsigned i = 0; i < NumChanEvents; i++) count[i] = chan_event_i[p][c][NumChanEvents-1-i];
+        count[NumChanEvents] = l2_event_i.hit && looked_up;
+        count[NumChanEvents+1] = l2_event_i.range_hit && looked_up;
+        count[NumChanEvents+2] = walk_event_i.done && walked;
+      end
+
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) begin
           for (int unsigned i = 0; i < NumChanCounters; i++) chan_q[p][c][i] <= '0;
         end else if (clear_i) begin
           for (int unsigned i = 0; i < NumChanCounters; i++) chan_q[p][c][i] <= '0;
-        end else if (!inhibit_i && chan_event_i[p][c] != '0) begin
+        end else if (!inhibit_i && count != '0) begin
           for (int unsigned i = 0; i < NumChanCounters; i++) begin
-            chan_q[p][c][i] <= chan_q[p][c][i] + 64'(chan_event_i[p][c][NumChanCounters-1-i]);
+            chan_q[p][c][i] <= chan_q[p][c][i] + 64'(count[i]);
           end
         end
       end
@@ -106,6 +121,6 @@ module gw_csr_counters #(
   end
 
   logic unused;
-  assign unused = ^{walk_addr_i[1:0], port_addr_i[1:0], walk_event_i.start};
+  assign unused = ^{walk_addr_i[1:0], port_addr_i[1:0], walk_event_i, l2_event_i};
 
 endmodule

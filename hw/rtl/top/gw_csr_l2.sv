@@ -55,7 +55,7 @@ module gw_csr_l2 #(
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) count_q[i] <= '0;
       else if (clear_i) count_q[i] <= '0;
-      else if (!inhibit_i && event_i != '0) count_q[i] <= count_q[i] + 64'(step[i]);
+      else if (!inhibit_i && step[i] != '0) count_q[i] <= count_q[i] + 64'(step[i]);
     end
   end
   assign count_rdata_o = count_addr_i[2] ? count_q[count_addr_i[5:3]][63:32] : count_q[count_addr_i[5:3]][31:0];
@@ -122,6 +122,9 @@ module gw_csr_l2 #(
   end
 
   logic unused;
-  assign unused = ^{count_addr_i[1:0], addr_i[1:0], base_q[63:VpnWidth], limit_q[63:VpnWidth], offset_q[63:PpnWidth]};
+  assign unused = ^{
+    event_i.lookup_of, event_i.fill_ctx, count_addr_i[1:0], addr_i[1:0], base_q[63:VpnWidth], limit_q[63:VpnWidth],
+    offset_q[63:PpnWidth]
+  };
 
 endmodule

@@ -187,6 +187,14 @@ module gw_mmu #(
   gw_pkg::range_t [NumRanges-1:0]  ranges;
   gw_pkg::l2_event_t               l2_event;
 
+  // Most cycles need neither a lookup nor a walk.
+  logic l2_clk, l2_awake;
+  gw_clock_gate u_l2_gate (
+    .clk_i,
+    .en_i (l2_req_valid || walk_rsp_valid || inval_valid || range_we || l2_awake || !rst_ni),
+    .clk_o(l2_clk)
+  );
+
   gw_second_level #(
     .Sets        (L2Sets),
     .Ways        (L2Ways),
@@ -196,7 +204,7 @@ module gw_mmu #(
     .MissDepth   (L2MissEntries),
     .RangeEntries(RangeEntries)
   ) u_second_level (
-    .clk_i,
+    .clk_i           (l2_clk),
     .rst_ni,
     .req_valid_i     (l2_req_valid),
     .req_ready_o     (l2_req_ready),
@@ -216,10 +224,10 @@ module gw_mmu #(
     .inval_valid_i   (inval_valid),
     .inval_i         (inval),
     .inval_busy_o    (l2_busy),
+    .awake_o         (l2_awake),
     .event_o         (l2_event)
   );
 
-  // Most cycles need no walk.
   logic walk_clk, walk_awake;
   gw_clock_gate u_walk_gate (
     .clk_i,

@@ -25,7 +25,8 @@
 //   later. Answers to those accepted before are not cacheable if the pulse names a page they cover; `inval_busy_o` is high
 //   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
 //   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
-// - Memory port: only reads, one 64-byte beat each, ID = line slot, data in any order; always ready for data.
+// - Memory port: reads of a line, one 64-byte beat, ID = line slot, and exclusive updates of A and D (gw_walk_update); data in
+//   any order, always ready for it.
 // - Without `awake_o`, a request and an invalidation nothing changes: the clock may stop.
 // - Never: an answer without a request; a wait for anything but memory.
 `include "gw_assert.svh"
@@ -299,16 +300,22 @@ module gw_walker #(
 
   // Told when it is certain.
   logic accept_q, cache_hit_q;
+  owner_t accept_of_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) accept_q <= 1'b0;
     else accept_q <= accept;
   end
-  always_ff @(posedge clk_i) cache_hit_q <= cache_hit;
+  always_ff @(posedge clk_i) begin
+    cache_hit_q <= cache_hit;
+    accept_of_q <= '{src: req_i.src, ctx: req_i.ctx};
+  end
 
   logic started;
   assign started = accept_q && !req_cancel_i;
   assign event_o.start = started;
+  assign event_o.start_of = accept_of_q;
   assign event_o.done = rsp_valid_o;
+  assign event_o.done_of = '{src: rsp_o.src, ctx: rsp_o.ctx};
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
   assign event_o.cache_hit = started && cache_hit_q;
   assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready && !m_req_o.ar.lock;

@@ -96,6 +96,16 @@ module tb_second_level #(
     assign range_valid_o[i] = ranges[i].valid;
   end
 
+  gw_pkg::l2_event_t happened;
+
+  // As in gw_mmu.
+  logic dut_clk, awake;
+  gw_clock_gate u_gate (
+    .clk_i,
+    .en_i (req_valid_i || ans_valid_i || inval_valid_i || range_we_i || awake || !rst_ni),
+    .clk_o(dut_clk)
+  );
+
   gw_second_level #(
     .Sets        (Sets),
     .Ways        (Ways),
@@ -105,7 +115,7 @@ module tb_second_level #(
     .MissDepth   (MissDepth),
     .RangeEntries(RangeEntries)
   ) u_dut (
-    .clk_i,
+    .clk_i           (dut_clk),
     .rst_ni,
     .req_valid_i,
     .req_ready_o,
@@ -125,7 +135,12 @@ module tb_second_level #(
     .inval_valid_i,
     .inval_i         (inval),
     .inval_busy_o,
-    .event_o         (events_o)
+    .awake_o         (awake),
+    .event_o         (happened)
   );
+  assign events_o = {
+    happened.hit, happened.range_hit, happened.miss, happened.fill, happened.merge, happened.evict, happened.drop,
+    happened.invalidated
+  };
 
 endmodule

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 
 import cocotb
 from cocotb.clock import Clock
@@ -18,8 +19,8 @@ LEVELS = int(os.environ["BENCH_LEVELS"])
 CHANNELS = 2 * PORTS
 INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
           "chan_event_i", "walk_event_i", "walk_done_i", "walk_latency_i", "cq_status_i",
-          "l2_event_i", "range_drop_i")  # fmt: skip
-CHANNEL_COUNTERS = ("requests", "hits", "misses", "faults", "stalls")
+          "l2_event_i", "lookup_of_i", "start_of_i", "done_of_i", "fill_ctx_i", "range_drop_i")  # fmt: skip
+CHANNEL_EVENTS = ("requests", "hits", "misses", "faults", "stalls")
 
 
 def new_rng() -> random.Random:
@@ -383,107 +384,127 @@ async def interrupts_are_enabled_and_cleared(dut):
     assert await regs.fields("irq_pending") == {"fault": 1, "invalidated": 1}
 
 
+# Counters by their bit of `walk_event_i` and `l2_event_i`.
+WALK_EVENTS = {4: "faults", 3: "merges", 2: "line_hits", 1: "cache_hits", 0: "pte_reads",
+               5: "prefetches", 6: "prefetches_used", 7: "prefetches_useless", 8: "updates"}  # fmt: skip
+L2_EVENTS = {11: "hits", 10: "range_hits", 9: "misses", 8: "fills", 7: "merges", 6: "evictions", 5: "drops"}
+
+
+class EventModel:
+    """Draws events and keeps what the counters must be; `only`: the one context that is counted."""
+
+    def __init__(self, dut, rng: random.Random, context_of_port: list[int]) -> None:
+        self.dut, self.rng, self.context_of_port = dut, rng, context_of_port
+        self.only: int | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        self.want: Counter[str] = Counter()
+
+    def _owner(self) -> tuple[int, int]:
+        """A channel, and one of few contexts."""
+        return self.rng.randrange(CHANNELS), self.rng.choice(self.context_of_port)
+
+    def _passes(self, context: int) -> bool:
+        return self.only in (None, context)
+
+    def _count(self, name: str, by: int = 1) -> None:
+        self.want[name] += by
+
+    def _count_channel(self, channel: int, name: str) -> None:
+        self._count(f"port_counters_port_{('ar', 'aw')[channel % 2]}_{name}[{channel // 2}]")
+
+    def draw(self, *, counted: bool) -> None:
+        """The events of the next cycle."""
+        dut, rng = self.dut, self.rng
+        pulses = rng.getrandbits(5 * CHANNELS) & rng.getrandbits(5 * CHANNELS)
+        done, latency, walk = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(9)
+        walk &= ~16 if not done else ~0  # a fault comes with `done`
+        l2 = rng.getrandbits(12)
+        lookup_of, start_of, done_of = (self._owner() for _ in range(3))
+        fill_ctx = rng.choice(self.context_of_port)
+        dut.chan_event_i.value, dut.walk_event_i.value, dut.l2_event_i.value = pulses, walk, l2
+        dut.walk_done_i.value, dut.walk_latency_i.value = int(done), latency
+        for name, (source, context) in (("lookup", lookup_of), ("start", start_of), ("done", done_of)):
+            getattr(dut, f"{name}_of_i").value = source << 8 | context
+        dut.fill_ctx_i.value = fill_ctx
+        if not counted:
+            return
+        for channel in range(CHANNELS):
+            for i, name in enumerate(CHANNEL_EVENTS):
+                if pulses >> (5 * channel + 4 - i) & 1 and self._passes(self.context_of_port[channel // 2]):
+                    self._count_channel(channel, name)
+        if done and self._passes(done_of[1]):
+            self._count("walker_counters_walks")
+            self._count("walker_counters_latency_sum", latency)
+            self.want["walker_counters_latency_max"] = max(self.want["walker_counters_latency_max"], latency)
+            self._count_channel(done_of[0], "walks")
+        for bit, name in WALK_EVENTS.items():
+            owner = {"faults": done_of[1], "cache_hits": start_of[1]}.get(name)
+            if walk >> bit & 1 and (owner is None or self._passes(owner)):
+                self._count(f"walker_counters_{name}")
+        for bit, name in L2_EVENTS.items():
+            owner = lookup_of[1] if bit >= 9 else fill_ctx if bit >= 6 else None
+            if l2 >> bit & 1 and (owner is None or self._passes(owner)):
+                self._count(f"l2_counters_{name}")
+                if name in ("hits", "range_hits"):
+                    self._count_channel(lookup_of[0], {"hits": "l2_hits"}.get(name, name))
+        self._count("l2_counters_invalidated", l2 & 31)
+
+
 @cocotb.test()
 async def counters_count_events(dut):
-    """Random event streams against a model, with inhibit and clear in between; a stopped counter reads consistently."""
+    """Random event streams against a model, with inhibit, clear and the filter of a context in between; a stopped counter
+    reads consistently."""
     rng = new_rng()
     regs = await start(dut, rng)
-    chan = [[0] * 5 for _ in range(CHANNELS)]
-    walk = dict.fromkeys(
-        (
-            *(
-                "walks",
-                "latency_sum",
-                "latency_max",
-                "faults",
-                "merges",
-                "line_hits",
-                "cache_hits",
-                "pte_reads",
-            ),
-            *("prefetches", "prefetches_used", "prefetches_useless", "updates"),
-        ),
-        0,
-    )
+    context_of_port = [3 + 5 * (port % 3) for port in range(PORTS)]
+    for port, context in enumerate(context_of_port):
+        await regs.write("port_binding", regs.pack("port_binding", context_id=context), port)
+    model = EventModel(dut, rng, context_of_port)
+    channel_names = (*CHANNEL_EVENTS, "l2_hits", "range_hits", "walks")
+    names = [(f"port_counters_port_{kind}_{name}", port)
+             for port in range(PORTS) for kind in ("ar", "aw") for name in channel_names]  # fmt: skip
+    names += [(f"walker_counters_{name}", None)
+              for name in ("walks", "latency_sum", "latency_max", *WALK_EVENTS.values())]  # fmt: skip
+    names += [(f"l2_counters_{name}", None) for name in (*L2_EVENTS.values(), "invalidated")]
 
     async def events(count: int, counted: bool) -> None:
         for _ in range(count):
             await FallingEdge(dut.clk_i)
-            pulses = rng.getrandbits(5 * CHANNELS) & rng.getrandbits(5 * CHANNELS)
-            done, latency, others = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(9)
-            others &= ~16 if not done else ~0  # a fault comes with `done`
-            dut.chan_event_i.value = pulses
-            dut.walk_done_i.value = int(done)
-            dut.walk_latency_i.value = latency
-            dut.walk_event_i.value = others
-            if not counted:
-                continue
-            for channel in range(CHANNELS):
-                for i in range(5):
-                    chan[channel][i] += pulses >> (5 * channel + 4 - i) & 1
-            if done:
-                walk["walks"] += 1
-                walk["latency_sum"] += latency
-                walk["latency_max"] = max(walk["latency_max"], latency)
-                walk["faults"] += others >> 4 & 1
-            events = {
-                3: "merges",
-                2: "line_hits",
-                1: "cache_hits",
-                0: "pte_reads",
-                5: "prefetches",
-                6: "prefetches_used",
-                7: "prefetches_useless",
-                8: "updates",
-            }
-            for bit, name in events.items():
-                walk[name] += others >> bit & 1
+            model.draw(counted=counted)
         await FallingEdge(dut.clk_i)
-        for name in ("chan_event_i", "walk_done_i", "walk_event_i", "walk_latency_i"):
+        for name in ("chan_event_i", "walk_done_i", "walk_event_i", "l2_event_i"):
             getattr(dut, name).value = 0
 
     async def compare() -> None:
-        for channel in range(CHANNELS):
-            for i, name in enumerate(CHANNEL_COUNTERS):
-                kind = "aw" if channel % 2 else "ar"
-                assert await regs.read(f"port_counters_port_{kind}_{name}", channel // 2) == chan[channel][i]
-        for name, value in walk.items():
-            assert await regs.read(f"walker_counters_{name}") == value, name
+        for name, port in names:
+            found = await (regs.read(name) if port is None else regs.read(name, port))
+            assert found == model.want[name if port is None else f"{name}[{port}]"], (name, port)
+
+    async def control(**fields: int) -> None:
+        await regs.write("count_control", regs.pack("count_control", **fields))
 
     await events(200, counted=True)
     await compare()
-    await regs.write("count_control", regs.pack("count_control", inhibit=1))
+    await control(inhibit=1)
     await events(50, counted=False)
     await compare()
-    await regs.write("count_control", regs.pack("count_control", clear=1))
-    chan = [[0] * 5 for _ in range(CHANNELS)]
-    walk = dict.fromkeys(walk, 0)
+    await control(clear=1)
+    model.clear()
     await compare()
     await events(100, counted=True)
     await compare()
+    for context in (context_of_port[0], 200):
+        await control(clear=1, filter=1, context_id=context)
+        model.clear()
+        model.only = context
+        await events(100, counted=True)
+        await compare()
     # What is written to a counter is taken and changes nothing.
     assert (await regs.raw_write(regs.offset("walker_counters_walks"), 0xFFFF_FFFF)).resp == OKAY
     assert (await regs.raw_write(regs.offset("port_counters_port_ar_hits", 0), 0xFFFF_FFFF)).resp == OKAY
     await compare()
-
-
-@cocotb.test()
-async def events_of_the_second_level_are_counted(dut):
-    rng = new_rng()
-    regs = await start(dut, rng)
-    names = ["hits", "range_hits", "misses", "fills", "merges", "evictions", "drops"]
-    want = dict.fromkeys([*names, "invalidated"], 0)
-    for _ in range(200):
-        events = rng.randrange(1 << 12)
-        dut.l2_event_i.value = events
-        await cycles(dut, 1)
-        want["invalidated"] += events & 31
-        for i, name in enumerate(names):
-            want[name] += events >> (11 - i) & 1
-    dut.l2_event_i.value = 0
-    assert {name: await regs.read(f"l2_counters_{name}") for name in want} == want
-    await regs.write("count_control", regs.pack("count_control", clear=1))
-    assert await regs.read("l2_counters_invalidated") == 0
 
 
 @cocotb.test()

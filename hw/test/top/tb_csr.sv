@@ -49,8 +49,13 @@ module tb_csr #(
   // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
   output logic [114:0]                 cq_cfg_o,
   input  logic [37:0]                  cq_status_i,
-  // gw_pkg::l2_event_t
+  // {hit, range_hit, miss, fill, merge, evict, drop, invalidated}
   input  logic [11:0]                  l2_event_i,
+  // {source, context} of a lookup, a walk's start, a walk's end; context of a fill
+  input  logic [13:0]                  lookup_of_i,
+  input  logic [13:0]                  start_of_i,
+  input  logic [13:0]                  done_of_i,
+  input  logic [7:0]                   fill_ctx_i,
   input  logic [NumRanges-1:0]         range_drop_i,
   output logic [145*NumRanges-1:0]     ranges_o,
   output logic                         irq_o
@@ -147,7 +152,9 @@ module tb_csr #(
     .chan_event_i (chan_event),
     .walk_event_i ('{
       start:     1'b0,
+      start_of:  start_of_i,
       done:      walk_done_i,
+      done_of:   done_of_i,
       latency:   walk_latency_i,
       fault:     walk_event_i[4],
       merge:     walk_event_i[3],
@@ -159,7 +166,18 @@ module tb_csr #(
       prefetch_useless: walk_event_i[7],
       update:           walk_event_i[8]
     }),
-    .l2_event_i,
+    .l2_event_i   ('{
+      hit:         l2_event_i[11],
+      range_hit:   l2_event_i[10],
+      miss:        l2_event_i[9],
+      lookup_of:   lookup_of_i,
+      fill:        l2_event_i[8],
+      merge:       l2_event_i[7],
+      evict:       l2_event_i[6],
+      fill_ctx:    fill_ctx_i,
+      drop:        l2_event_i[5],
+      invalidated: l2_event_i[4:0]
+    }),
     .range_we_o   (range_we),
     .range_idx_o  (range_idx),
     .range_o      (range_wdata),

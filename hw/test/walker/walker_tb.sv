@@ -128,6 +128,14 @@ module walker_tb #(
   assign event_update_o = ev.update;
   assign latency_o = ev.latency;
 
+  // As in gw_mmu.
+  logic dut_clk;
+  gw_clock_gate u_gate (
+    .clk_i,
+    .en_i (req_valid_i || inval_i || awake_o || !rst_ni),
+    .clk_o(dut_clk)
+  );
+
   gw_walker #(
     .Levels(Levels),
     .Requests(Requests),
@@ -136,7 +144,7 @@ module walker_tb #(
     .NumContexts(NumContexts),
     .Prefetch(Prefetch)
   ) u_dut (
-    .clk_i,
+    .clk_i(dut_clk),
     .rst_ni,
     .ctx_i(ctx),
     .req_valid_i,

@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use super::{GodwitPortCounters, GodwitStats, GodwitWalkerCounters, borrow, guarded, put, string};
+use super::{GodwitContext, GodwitPortCounters, GodwitStats, GodwitWalkerCounters, borrow, guarded, put, string};
 use crate::{Card, Error, OpenOptions};
 
 /// `godwit_card`
@@ -113,6 +113,19 @@ pub unsafe extern "C" fn godwit_get_counters(
 pub unsafe extern "C" fn godwit_clear_counters(card: *mut GodwitCard) -> c_int {
     // SAFETY: the caller gives a live handle.
     guarded(|| unsafe { borrow(card, "card") }?.card.clear_counters())
+}
+
+/// `godwit_count_only`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_count_only(
+    card: *mut GodwitCard,
+    context: *const GodwitContext,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives live handles, or no context.
+        let (card, context) = unsafe { (borrow(card, "card")?, context.as_ref()) };
+        card.card.count_only(context.map(|handle| &handle.context))
+    })
 }
 
 /// `godwit_memory_free`

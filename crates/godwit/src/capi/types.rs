@@ -85,6 +85,9 @@ pub struct GodwitChannelCounters {
     pub misses: u64,
     pub faults: u64,
     pub stalls: u64,
+    pub l2_hits: u64,
+    pub range_hits: u64,
+    pub walks: u64,
 }
 
 impl From<ChannelCounters> for GodwitChannelCounters {
@@ -95,6 +98,9 @@ impl From<ChannelCounters> for GodwitChannelCounters {
             misses: counters.misses,
             faults: counters.faults,
             stalls: counters.stalls,
+            l2_hits: counters.l2_hits,
+            range_hits: counters.range_hits,
+            walks: counters.walks,
         }
     }
 }

@@ -27,6 +27,7 @@ module gw_l2_tlb #(
   input  logic                inval_valid_i,
   input  gw_pkg::inval_t      inval_i,
   output logic                inval_busy_o,
+  output logic                busy_o,
   output gw_pkg::l2_event_t   event_o
 );
 
@@ -34,7 +35,7 @@ module gw_l2_tlb #(
   assign hit_o = req_valid_i && ctx_i[0];
   always_ff @(posedge clk_i) ppn_o <= gw_pkg::ppn_t'(vpn_i);
   assign {order_o, cluster_o, perm_o, is_global_o} = '0;
-  assign inval_busy_o = 1'b0;
+  assign {inval_busy_o, busy_o} = '0;
   assign event_o = '0;
 
 endmodule
