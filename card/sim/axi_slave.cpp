@@ -10,8 +10,6 @@
 namespace gw {
 namespace {
 
-unsigned long long ull(uint64_t value) { return value; }
-
 void merge(uint8_t* line, const uint8_t* data, uint64_t strobe) {
     if (strobe == ~uint64_t{0}) {
         std::memcpy(line, data, kLineBytes);

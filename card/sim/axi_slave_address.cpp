@@ -9,8 +9,6 @@ namespace {
 constexpr uint64_t kHostAperture = uint64_t{1} << 55;
 constexpr uint64_t kPhysicalEnd = uint64_t{1} << 56;
 
-unsigned long long ull(uint64_t value) { return value; }
-
 }  // namespace
 
 void AxiSlave::check_address(const Address& address, bool write) const {

@@ -6,12 +6,6 @@
 #include "error.hpp"
 
 namespace gw {
-namespace {
-
-unsigned long long ull(uint64_t value) { return value; }
-
-}  // namespace
-
 void AxiSlave::report_waiting(std::vector<std::string>& out) const {
     const auto stuck = [&](const Held& held, const char* channel) {
         if (held.since != kNever)

@@ -18,8 +18,6 @@ constexpr uint64_t kRegisterLimit = 100'000;
 // ap_ctrl of a kernel (Vitis HLS): start, done, idle.
 constexpr uint32_t kApStart = 1, kApDone = 2, kApIdle = 4;
 
-unsigned long long ull(uint64_t value) { return value; }
-
 std::unique_ptr<MemoryTiming> make_timing(const MemoryOptions& options, const Clock& clock) {
     if (options.model == MemoryOptions::Model::kLiteDram) return make_litedram(options, clock);
     if (options.model == MemoryOptions::Model::kBanked) return make_banked(options, kNumMem, clock);

@@ -31,4 +31,7 @@ class CardError : public std::runtime_error {
     return line;
 }
 
+/// What %llu and %llx want.
+inline unsigned long long ull(uint64_t value) { return value; }
+
 }  // namespace gw

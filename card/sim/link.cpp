@@ -10,8 +10,6 @@ namespace {
 
 constexpr uint64_t kBusEnd = uint64_t{1} << 55;  // bit 55 of a physical address says "host aperture"
 
-unsigned long long ull(uint64_t value) { return value; }
-
 }  // namespace
 
 Link::Link(const LinkOptions& options, const Clock& clock)

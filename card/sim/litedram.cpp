@@ -7,7 +7,7 @@
 //
 // Contract
 //   A read's line may be taken from the first cycle that begins after the controller's edge that brought it; B from the one
-//   after the controller took the last line's data. A channel takes kBurstsQueued bursts, then deasserts ready.
+//   after the controller took the last line's data. A channel takes kBurstsTaken bursts, then deasserts ready.
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -22,7 +22,7 @@
 namespace gw {
 namespace {
 
-constexpr unsigned kBurstsQueued = 16;
+constexpr unsigned kBurstsTaken = 16;
 constexpr unsigned kResetCycles = 8;
 
 class LiteDram final : public MemoryTiming {
@@ -40,7 +40,7 @@ class LiteDram final : public MemoryTiming {
     }
     ~LiteDram() override { model_->final(); }
 
-    bool accepts(unsigned channel) const override { return queues_[channel].taken < kBurstsQueued; }
+    bool accepts(unsigned channel) const override { return queues_[channel].taken < kBurstsTaken; }
 
     void add(Burst& burst) override {
         ++queues_[burst.channel].taken;

@@ -11,8 +11,6 @@ namespace {
 
 constexpr unsigned kMaxSize = 6;  // 64-byte beats
 
-unsigned long long ull(uint64_t value) { return value; }
-
 /// First byte of a beat's container, and where in the request's data that container is.
 uint64_t beat_addr(const gw_port_req& request, unsigned beat) {
     return (request.addr & ~((uint64_t{1} << request.size) - 1)) + (uint64_t{beat} << request.size);

@@ -20,6 +20,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from cocotb_tools import runner as cocotb_runner
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from godwit import toolchain
+from godwit.card import unity
 from godwit.spec import generate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +55,7 @@ BUILD_ARGS = [
     "-std=c++20",
 ]
 # Set-up code that runs once is most of the text of a wide design: unoptimised it compiles in seconds instead of minutes.
-COMPILE = "OPT_FAST=-O1 OPT_SLOW=-O0"
+COMPILE = ("OPT_FAST=-O1", "OPT_SLOW=-O0")
 # Builds of one bench with one set of options: of a few clones, or of sources that go back and forth.
 BUILDS_KEPT = 4
 # What a test bench may do and the design may not: unused signals, delays.
@@ -136,6 +138,7 @@ def _built(
             dict(defines),
             args,
             COMPILE,
+            _sha256(Path(unity.__file__)),
             waves,
             toolchain.version("verilator"),
             toolchain.cxx_version(),
@@ -152,26 +155,73 @@ def _built(
             _discard_old(builds)
             home.mkdir(parents=True, exist_ok=True)
             build = Path(tempfile.mkdtemp(prefix="build-", dir=home))
-            for directory in dirs:
-                args += ["-y", str(directory)]
-            cocotb_runner.get_runner("verilator").build(
-                sources=sources,
-                hdl_toplevel=top,
-                parameters=dict(parameters),
-                defines=dict(defines),
-                includes=dirs,
-                build_args=args,
-                build_dir=build,
-                always=True,
-                waves=waves,
-                log_file=build / "build.log",
-            )
+            _build(top, sources, dirs, parameters, defines, args, waves, build)
             files = {_from_root(path): _sha256(path) for path in _read_by_verilator(build)}
             (build / "files.json").write_text(json.dumps(files))
         in_use = (build / "in-use").open("w")
         fcntl.flock(in_use, fcntl.LOCK_SH)
     with in_use:
         yield build
+
+
+def _build(
+    top: str,
+    sources: list[Path],
+    dirs: list[Path],
+    parameters: Mapping[str, object],
+    defines: Mapping[str, object],
+    args: list[str],
+    waves: bool,
+    build: Path,
+) -> None:
+    """What cocotb's own runner does, but for the files that are compiled."""
+    libraries = cocotb_config.libs_dir
+    verilate = [
+        *(
+            str(toolchain.verilator()),
+            "-cc",
+            "--exe",
+            "-Mdir",
+            str(build),
+            "--top-module",
+            top,
+            "--prefix",
+            "Vtop",
+        ),
+        *("--vpi", "--public-flat-rw", "-o", top),
+        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+        *args,
+        *(f"-D{name}={value}" for name, value in defines.items()),
+        *(f"-I{directory}" for directory in dirs),
+        *(argument for directory in dirs for argument in ("-y", str(directory))),
+        *(f"-G{name}={value}" for name, value in parameters.items()),
+        str(cocotb_config.share_dir / "lib" / "verilator" / "verilator.cpp"),
+        *map(str, sources),
+    ]
+    with (build / "build.log").open("w") as log:
+
+        def step(command: list[str]) -> None:
+            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+            if done.returncode:
+                raise RuntimeError(f"{top} does not build:\n{(build / 'build.log').read_text()}")
+
+        step(verilate)
+        united = unity.unite_model(build, "Vtop", 1)
+        step(
+            [
+                *(
+                    str(toolchain.program("make")),
+                    "-j2",
+                    "-C",
+                    str(build),
+                    "-f",
+                    "Vtop.mk",
+                    f"VM_TRACE={int(waves)}",
+                ),
+                *COMPILE,
+                *united,
+            ]
+        )
 
 
 def run(
@@ -213,7 +263,6 @@ def run(
         "GODWIT_SEED": str(seed()),
         **(env or {}),
     }
-    cocotb_runner.MAX_PARALLEL_BUILD_JOBS = 2
     with (
         _tool_environment(),
         _built(top, sources, dirs, parameters or {}, defines or {}, build_args, waves) as build,
@@ -253,7 +302,6 @@ def _tool_environment():
         {key: tools[key] for key in ("VERILATOR_ROOT", "PATH", "OBJCACHE", "MAKEFLAGS") if key in tools}
     )
     try:
-        os.environ["MAKEFLAGS"] += f" {COMPILE}"
         libraries = [str(cocotb_config.libs_dir), *filter(None, [saved.get("LD_LIBRARY_PATH")])]
         os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
         yield

@@ -24,6 +24,7 @@ from godwit import toolchain
 from godwit.card import litedram
 from godwit.card import manifest as manifests
 from godwit.card.kernels import Kernel, error_lines, library_dirs, probe, shared_packages, wiring
+from godwit.card.unity import unite, unite_model
 from godwit.errors import InputError, SetupError, nearest
 from godwit.spec import config as configs
 from godwit.spec import layout
@@ -48,6 +49,8 @@ VERILATOR_OPTIONS = (
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
 MAKE_OPTIONS = ("OPT_FAST=-O3", "OPT_SLOW=-O1")
+# C++ files made of the simulation's sources, and of the fast part of a model: a build runs two jobs unless told otherwise.
+FILES = 2
 
 
 class BuildError(InputError):
@@ -341,7 +344,9 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
         command += ["--trace-fst", "--trace-structs"]
-    _run([*command, *sources, *map(str, _simulation_sources())], "the RTL does not compile")
+    simulation = unite(_simulation_sources(), includes[0], "gw_simulation", FILES)
+    _run([*command, *sources, *map(str, simulation)], "the RTL does not compile")
+    options = unite_model(model, "Vgw_card_top", FILES)
     report("verilate", 1, 1)
 
     printing = root / "card" / "sim" / "verilator_print.h"
@@ -354,6 +359,7 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         f"-j{jobs}",
         LIBRARY,
         *MAKE_OPTIONS,
+        *options,
     ]
     make.append(f"OPT_GLOBAL=-O2 -include {printing}")
     total = _objects(model)
@@ -419,7 +425,7 @@ def _objects(model: Path) -> int:
         for word in line.split()
         if word.startswith(("Vgw_card_top", "verilated"))
     ]
-    return len(names) + len(_simulation_sources())
+    return len(names) + FILES
 
 
 def _run(command: list[str], failure: str) -> None:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Few large C++ files instead of many small ones: nearly all that a small file costs the compiler is its headers.
+
+Verilator writes a model for machines with many cores: a dozen files and, for each way they are compiled, a precompiled
+header that takes longer than the files themselves. On two cores that is most of a build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def unite(sources: Sequence[Path], directory: Path, name: str, groups: int) -> list[Path]:
+    """Writes `groups` files of about the same size below `directory` that include the sources; returns them."""
+    parts: list[list[Path]] = [[] for _ in range(min(groups, len(sources)))]
+    sizes = [0] * len(parts)
+    for source in sorted(sources, key=lambda path: path.stat().st_size, reverse=True):
+        least = sizes.index(min(sizes))
+        parts[least].append(source)
+        sizes[least] += source.stat().st_size
+    files = [directory / f"{name}_{index}.cpp" for index in range(len(parts))]
+    for file, part in zip(files, parts, strict=True):
+        names = [source.name if source.parent == directory else source for source in sorted(part)]
+        file.write_text("".join(f'#include "{name}"\n' for name in names))
+    return files
+
+
+def unite_model(model: Path, prefix: str, groups: int) -> list[str]:
+    """Unites the files of a verilated model, what runs in every cycle and what runs once apart; returns variables that
+    its makefile has to be given.
+    """
+    makefile = model / f"{prefix}_classes.mk"
+    before = makefile.read_text().replace("\\\n", " ").splitlines()
+    lists = {line.split()[0]: line.split()[2:] for line in before if "+=" in line}
+    for speed, count in (("FAST", groups), ("SLOW", 1)):
+        names = [*lists[f"VM_CLASSES_{speed}"], *lists[f"VM_SUPPORT_{speed}"]]
+        files = unite([model / f"{name}.cpp" for name in names], model, f"{prefix}__{speed.lower()}", count)
+        lists[f"VM_CLASSES_{speed}"] = [file.stem for file in files]
+        lists[f"VM_SUPPORT_{speed}"] = []
+    after = [line for line in before if "+=" not in line]
+    after += [f"{variable} += {' '.join(names)}" for variable, names in lists.items()]
+    makefile.write_text("\n".join(after) + "\n")
+    # The makefile's rules ask for precompiled headers: files that are there and that nobody reads.
+    for speed in ("fast", "slow"):
+        (model / f"none.{speed}.gch").touch()
+    return ["VK_PCH_H=none", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]
