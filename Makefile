@@ -45,8 +45,8 @@ fmax: setup-test
 
 format: setup-test
 	@cargo fmt --all
-	@$(VENV)/bin/ruff format python hw kernels bench tools card core
-	@$(VENV)/bin/ruff check --fix python hw kernels bench tools card core
+	@$(VENV)/bin/ruff format python hw kernels bench tools card core conftest.py
+	@$(VENV)/bin/ruff check --fix python hw kernels bench tools card core conftest.py
 
 clean:
 	@rm -rf build target

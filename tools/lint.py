@@ -8,7 +8,7 @@ import sys
 from run_groups import VENV, Group, run_all
 
 BIN = VENV / "bin"
-PYTHON_DIRS = ["python", "hw", "kernels", "card", "core", "bench", "tools", "examples"]
+PYTHON_DIRS = ["python", "hw", "kernels", "card", "core", "bench", "tools", "examples", "conftest.py"]
 
 GROUPS = [
     Group("ruff", [str(BIN / "ruff"), "check", *PYTHON_DIRS]),

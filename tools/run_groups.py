@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs named groups of checks one after the other and sums up what passed and failed."""
+"""Runs rows of named groups of checks, the rows side by side, and sums up what passed and failed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def count_junit(report: Path) -> Callable[[str], Count]:
     return count
 
 
-def run(group: Group) -> Count:
-    """Runs one group, its output passed on as it comes."""
+def run(group: Group, *, alone: bool = True) -> Count:
+    """Runs one group, its output passed on as it comes; unless it runs alone, its lines begin with its name."""
+    begin = "" if alone else f"{group.name} | "
     print(f"\n==> {group.name}: {' '.join(group.command)}", flush=True)
     start = time.monotonic()
     env = dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=f"{VENV / 'bin'}:{os.environ['PATH']}")
@@ -68,7 +70,7 @@ def run(group: Group) -> Count:
     )
     lines = []
     for line in process.stdout or ():
-        sys.stdout.write(line)
+        sys.stdout.write(begin + line)
         sys.stdout.flush()
         lines.append(line)
     ok = process.wait() == 0
@@ -82,11 +84,16 @@ def run(group: Group) -> Count:
     return count
 
 
-def run_all(groups: list[Group]) -> int:
-    """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed."""
+def run_all(*rows: list[Group]) -> int:
+    """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed.
+
+    Rows run side by side, the groups of a row one after the other.
+    """
     # A job in the background of a script ignores SIGINT, and so would every test of Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    counts = [(group, run(group)) for group in groups]
+    with ThreadPoolExecutor(len(rows)) as pool:
+        done = pool.map(lambda row: [(group, run(group, alone=len(rows) == 1)) for group in row], rows)
+        counts = [count for row in done for count in row]
     print("\nsummary")
     for group, count in counts:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")

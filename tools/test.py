@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every test: the cards the tests need, the Rust workspace, then everything that pytest starts."""
+"""Runs every test: the cards that Rust tests need and the Rust workspace, beside everything that pytest starts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ REPORT = ROOT / "build/pytest.xml"
 # What the Rust tests open by name; pytest builds what it needs itself.
 CARDS = ("tiny", "default", "hw/test/cosim/cosim.toml", "hw/test/cosim/cosim-small.toml")
 
-GROUPS = [
+RUST = [
     *(
         Group(f"card {Path(config).stem}", [str(BIN / "godwit"), "card", "build", "--config", config])
         for config in CARDS
     ),
     Group("rust", ["cargo", "test", "--workspace", "--release", "--locked", "--no-fail-fast"], count_cargo),
+]
+PYTEST = [
     Group(
         "pytest",
-        [str(BIN / "python"), "-m", "pytest", "-n", "2", "--dist", "loadgroup", f"--junit-xml={REPORT}"],
+        [str(BIN / "python"), "-m", "pytest", "-n", "2", "--dist", "loadscope", f"--junit-xml={REPORT}"],
         count_junit(REPORT),
     ),
 ]
 
 if __name__ == "__main__":
     REPORT.unlink(missing_ok=True)
-    sys.exit(run_all(GROUPS))
+    sys.exit(run_all(RUST, PYTEST))

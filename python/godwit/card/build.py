@@ -364,7 +364,8 @@ def _compile(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     make.append(f"OPT_GLOBAL=-O2 -include {printing}")
     total = _objects(model)
     done = 0
-    for line in _stream(make, "the model does not compile"):
+    # Paths below `work` are no part of what ccache compares: the same model compiles once, wherever it is built.
+    for line in _stream(make, "the model does not compile", CCACHE_BASEDIR=str(work)):
         if " -c " in line:
             done += 1
             report("compile", min(done, total), total)
@@ -433,11 +434,11 @@ def _run(command: list[str], failure: str) -> None:
         pass
 
 
-def _stream(command: list[str], failure: str) -> Iterator[str]:
-    """Output lines of a command. Its whole process group ends with this generator, whatever ends that."""
+def _stream(command: list[str], failure: str, **variables: str) -> Iterator[str]:
+    """Output lines of a command, run with some more environment variables. Its whole process group ends with this generator, whatever ends that."""
     process = subprocess.Popen(
         command,
-        env=toolchain.env(),
+        env={**toolchain.env(), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
