@@ -271,6 +271,7 @@ def test_each_level_is_counted_for_its_port_and_for_one_context(card):
     port = card.kernels["array_sum"]["port"]
 
     def counted(only: godwit.Context | None) -> dict:
+        card.native.invalidate()
         card.count_only(only)
         card.clear_counters()
         for space, buffer in sums.items():

@@ -2,7 +2,8 @@
 //
 // Properties of gw_second_level around its L2 TLB (which a stand-in replaces: a request with an odd context hits): no request
 // is lost, doubled or answered for another; what the walker takes for a hit is withdrawn in the next cycle and nothing else is,
-// a miss asks it once, unchanged; hits take 3 cycles while the walker is silent; an answer given after an invalidation to a request taken before it is not cacheable.
+// a miss asks it once, unchanged; hits take 3 cycles while the walker is silent; an answer given after an invalidation to a
+// request taken before it is not cacheable.
 // Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 12 cycles.
 module fv_second_level #(
   parameter bit Responsive = 1'b0

@@ -2,11 +2,10 @@
 //
 // Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that
 // answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once, but for
-// those withdrawn in the cycle after, which are never; no answer
-// is cacheable that covers a page which an invalidation named since the request was accepted; an invalidation is acknowledged
-// only when all that were here before are answered; the memory port never has two reads with one ID; and no deadlock
-// (Responsive = 1: memory that answers within two cycles): something always moves on while anything waits. Contexts are
-// without hardware updates of A and D here (fv_walk_update).
+// those withdrawn in the cycle after, which are never; an invalidation is acknowledged only when all that were here before are
+// answered; the memory port never has two reads with one ID. Scopes = 1: no answer is cacheable that covers a page which an
+// invalidation named since the request was accepted. Responsive = 1 (memory that answers within two cycles): no deadlock,
+// something always moves on while anything waits. Contexts are without hardware updates of A and D here (fv_walk_update).
 module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,

@@ -242,7 +242,8 @@ package gw_pkg;
     ctx_id_t ctx;
   } owner_t;
 
-  // Event pulses of the walker. Those of a line or an entry have no owner: several walks may wait for one. Walk latency: cycles from the request's acceptance to its answer's, both included.
+  // Event pulses of the walker. Those of a line or an entry have no owner: several walks may wait for one. Walk latency:
+  // cycles from the request's acceptance to its answer's, both included.
   typedef struct packed {
     logic        start;         // request accepted
     owner_t      start_of;

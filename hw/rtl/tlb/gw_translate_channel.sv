@@ -4,8 +4,8 @@
 // go on at once, and the order in which addresses leave.
 //
 // Contract
-// - Hit: taken in cycle t, at the memory side in t+1; one a cycle. Miss: lookup request in t+1; an
-//   answer in cycle u is at the memory side in u+1 if nothing else waits.
+// - Hit: taken in cycle t, at the memory side in t+1 if nothing whose wait is over is before it; one
+//   a cycle. Miss: lookup request in t+1; an answer in cycle u is at the memory side in u+1, likewise.
 // - s_ready_o is a register: it falls for as long as one address, already taken, can neither go on
 //   nor find a slot.
 // - Order: kept per AXI ID, or in total with InOrder. A hit passes every waiting address of other
