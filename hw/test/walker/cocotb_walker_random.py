@@ -3,7 +3,7 @@
 
 import os
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import cocotb
@@ -64,6 +64,7 @@ class Space:
         self.root = {ctx: self.memory.frame() for ctx in range(contexts)}
         self.pages = {ctx: [] for ctx in range(contexts)}
         self.history = {}
+        self.readers = defaultdict(set)  # by address of an entry: (ctx, vpn) of walks that depend on it
         # Runs of pages lie as far from their frames, aligned to the line or not.
         self.distance = {ctx: rng.getrandbits(30) * rng.choice([1, 8]) for ctx in range(contexts)}
         # (ctx, level, first bits of vpn): not to be linked again before the invalidation is acknowledged.
@@ -72,7 +73,8 @@ class Space:
             self._fill(ctx)
         for ctx, pages in self.pages.items():
             for vpn in {page & ~7 | i for page in pages for i in range(8)}:
-                self.history[ctx, vpn] = [(-1, self._now(ctx, vpn, False), self._now(ctx, vpn, True))]
+                self.history[ctx, vpn] = [(-1, *self._both(ctx, vpn))]
+        self.memory.changed.clear()
 
     def _levels(self, ctx):
         return LEVELS[self.mode[ctx]]
@@ -129,14 +131,19 @@ class Space:
         updated = self.memory.walk(*where, sade=True)
         return answer if updated.cause is not None else replace(updated, cause=TO_UPDATE)
 
-    def note(self, cycle, changed):
-        """Records what changed in `cycle` in a context: it holds for reads accepted from that cycle on."""
-        for (ctx, vpn), states in self.history.items():
-            if ctx != changed:
-                continue
-            state = self._now(ctx, vpn, False), self._now(ctx, vpn, True)
+    def _both(self, ctx, vpn):
+        """The answers to a read and to a write, and who is to be asked again when an entry on the way changes."""
+        for address in self.memory.path(self.root[ctx], self._levels(ctx), vpn):
+            self.readers[address].add((ctx, vpn))
+        return self._now(ctx, vpn, False), self._now(ctx, vpn, True)
+
+    def note(self, cycle):
+        """Records what changed in `cycle`: it holds for reads accepted from that cycle on."""
+        for ctx, vpn in set().union(*(self.readers.pop(address, ()) for address in self.memory.changed)):
+            states, state = self.history[ctx, vpn], self._both(ctx, vpn)
             if states[-1][1:] != state:
                 states.append((cycle, *state))
+        self.memory.changed.clear()
 
     def change_leaf(self, cycle, *, take_away):
         """Rewrites one 4 KiB entry; without `take_away` only where nothing was allowed before."""
@@ -159,7 +166,7 @@ class Space:
         if take_away or not self.memory.read(ppn, vpn & 511) & V:
             gone = take_away and self.rng.random() < 0.5
             self.memory.write(ppn, vpn & 511, 0 if gone else self._leaf(ctx, vpn))
-        self.note(cycle, ctx)
+        self.note(cycle)
 
     def unlink_table(self, cycle):
         """Takes one leaf table away; its entries stay as they are until the invalidation is acknowledged.
@@ -182,7 +189,7 @@ class Space:
                 self.memory.write(ppn, vpn >> 9 & 511, 0)
                 self.unlinked.add((ctx, 1, vpn >> 9))
             ppn = entry >> 10 & (1 << 44) - 1
-        self.note(cycle, ctx)
+        self.note(cycle)
         return everything
 
     def some_inval(self):
@@ -269,8 +276,7 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0, updates=Fal
     b.updates.error = lambda: rng.random() < errors
 
     def noted(address, entry):
-        for ctx in space.mode:
-            space.note(b.cycle, ctx)
+        space.note(b.cycle)
 
     b.updates.on_update = noted
     requests = []

@@ -50,6 +50,7 @@ class Memory:
 
     words: dict[int, int] = field(default_factory=dict)
     next_frame: int = 0x1000
+    changed: set[int] = field(default_factory=set)  # addresses written since somebody cleared it
     on_write: Callable[[int], None] = lambda address: None
     pointer_flags: Callable[[], int] = lambda: V
 
@@ -63,6 +64,7 @@ class Memory:
 
     def write(self, ppn: int, index: int, value: int) -> None:
         self.words[ppn << 12 | index << 3] = value
+        self.changed.add(ppn << 12 | index << 3)
         self.on_write(ppn << 12 | index << 3)
 
     def line(self, addr: int) -> int:
@@ -83,6 +85,17 @@ class Memory:
 
     def map(self, root: int, levels: int, vpn: int, entry: int, level: int = 0) -> None:
         self.write(self.table(root, levels, vpn, level), vpn_index(vpn, level), entry)
+
+    def path(self, root: int, levels: int, vpn: int) -> list[int]:
+        """Addresses of the entries that a walk of the page depends on."""
+        ppn, addresses = root, []
+        for level in range(levels - 1, -1, -1):
+            addresses.append(ppn << 12 | vpn_index(vpn, level) << 3)
+            entry = self.words.get(addresses[-1], 0)
+            if not entry & V or entry & (R | W | X):
+                break
+            ppn = entry >> 10 & (1 << 44) - 1
+        return addresses
 
     def walk(
         self, mode: int, root: int, max_levels: int, vpn: int, write: bool, sade: bool = False

@@ -97,6 +97,7 @@ class Updates:
             assert changed and changed & ~(A | D) == 0 and entry & changed == changed, "only A and D are set"
             assert before & V and (not changed & D or entry & A)
             self.memory.words[address] = entry
+            self.memory.changed.add(address)
             self.done.append((address, before, entry))
             self.on_update(address, entry)
         self.reserved = self._address = self._data = self._write_at = None
