@@ -8,7 +8,7 @@
 #define CMT_ALIGN_MAX ((size_t)1 << 30)
 
 /* Aligned: what the short paths read is in one line of the cache. */
-struct cmt_pool cmt_pool __attribute__((aligned(64))) = { .lock = PTHREAD_MUTEX_INITIALIZER };
+struct cmt_pool cmt_pool CMT_HIDDEN __attribute__((aligned(64))) = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The calling thread's record if the pool serves it; NULL otherwise, with the reason. */
 static CMT_COLD struct cmt_thread *cmt_enter(void)
@@ -35,40 +35,65 @@ static CMT_COLD void *cmt_malloc_rare(size_t size)
 	return block;
 }
 
+/* Where a thread's heap has its pages with free blocks of a size. Nothing is ever allocated in mimalloc's smaller classes. */
+static inline mi_page_t *cmt_page_for(const mi_theap_t *theap, size_t size)
+{
+	return theap->pages_free_direct[(size + CMT_MIN_BLOCK - 1) / CMT_MIN_BLOCK * (CMT_MIN_BLOCK / MI_INTPTR_SIZE)];
+}
+
+/*
+ * The first free block of the size in the thread's superblock, or NULL: then there is more to do. As mimalloc does it,
+ * but in steps of the smallest block, so that 0 bytes find nothing.
+ */
+static inline void *cmt_malloc_fast(size_t size)
+{
+	mi_theap_t *theap = cmt_theap;
+	mi_page_t *page;
+	mi_block_t *block;
+
+	if (CMT_UNLIKELY(size > MI_SMALL_SIZE_MAX))
+		return NULL;
+	page = cmt_page_for(theap, size);
+	block = page->free;
+	if (CMT_UNLIKELY(!block))
+		return NULL;
+	page->free = mi_block_next(page, block);
+	page->used++;
+	*cmt_mark_of(block) = 0;
+	cmt_count(&cmt_theap_counts(theap)->allocs);
+	return block;
+}
+
+/* Blocks that the thread itself has freed in the page that it allocates from become free there. */
+static inline bool cmt_page_collect(size_t size)
+{
+	mi_page_t *page;
+
+	if (size > MI_SMALL_SIZE_MAX)
+		return false;
+	page = cmt_page_for(cmt_theap, size);
+	if (!page->local_free)
+		return false;
+	page->free = page->local_free;
+	page->local_free = NULL;
+	page->free_is_zero = false;
+	page->retire_expire = 0;
+	return true;
+}
+
 /* From the thread's superblock, when no free block of the size is at hand. */
 static __attribute__((noinline)) void *cmt_malloc_slow(size_t size)
 {
 	struct cmt_thread *self = cmt_self;
 	void *block = NULL;
 
+	if (cmt_page_collect(size))
+		return cmt_malloc_fast(size);
 	if (CMT_LIKELY(self && self->theap && size <= CMT_SMALL_MAX))
 		block = mi_theap_malloc(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size);
 	if (CMT_UNLIKELY(!block))
 		return cmt_malloc_rare(size);
-	cmt_count(self->allocs);
-	*cmt_mark_of(block) = 0;
-	return block;
-}
-
-/*
- * The first free block of the size in the thread's superblock, or NULL: then there is more to do. As mimalloc does it,
- * but in steps of the smallest block; nothing is ever allocated in its smaller classes, so that 0 bytes find nothing.
- */
-static inline void *cmt_malloc_fast(size_t size)
-{
-	struct cmt_thread *self = cmt_self;
-	mi_page_t *page;
-	mi_block_t *block;
-
-	if (CMT_UNLIKELY(!self || size > MI_SMALL_SIZE_MAX || !self->theap))
-		return NULL;
-	page = self->theap->pages_free_direct[(size + CMT_MIN_BLOCK - 1) / CMT_MIN_BLOCK * (CMT_MIN_BLOCK / MI_INTPTR_SIZE)];
-	block = page->free;
-	if (CMT_UNLIKELY(!block))
-		return NULL;
-	page->free = mi_block_next(page, block);
-	page->used++;
-	cmt_count(self->allocs);
+	cmt_count(&cmt_theap_counts(self->theap)->allocs);
 	*cmt_mark_of(block) = 0;
 	return block;
 }
@@ -94,20 +119,23 @@ void *gw_cmt_new(size_t size)
 	return CMT_LIKELY(block) ? block : cmt_new_slow(size);
 }
 
-static CMT_COLD void cmt_free_slow(void *block)
+/* The record of a thread that frees; NULL: there is no memory for it, and the block stays. */
+static inline struct cmt_thread *cmt_enter_free(void)
 {
+	struct cmt_thread *self = cmt_self;
 	int error = errno;
 
+	if (CMT_UNLIKELY(!self) && (self = cmt_attach()))
+		errno = error;
+	return self;
+}
+
+/* Not in the window, or not to be freed by this process. */
+static CMT_COLD void cmt_free_outside(void *block)
+{
 	if (!block || cmt_pool.closed || (cmt_boot_size && cmt_boot_size(block)))
 		return;
-	if (!cmt_pool.base || cmt_offset(block) >= cmt_pool.bytes) {
-		cmt_misuse(block, "not of this pool");
-		return;
-	}
-	if (cmt_attach()) {
-		gw_cmt_free(block);
-		errno = error;
-	}
+	cmt_misuse(block, "not of this pool");
 }
 
 static CMT_COLD void cmt_free_refuse(void *block)
@@ -117,61 +145,76 @@ static CMT_COLD void cmt_free_refuse(void *block)
 	cmt_misuse(block, inside ? "not the start of a block" : "freed already");
 }
 
-/* Counted when all is done: a superblock that is found empty is given back at once. */
-static inline void cmt_count_free(struct cmt_thread *self, uint32_t kind)
+/* Not in a page of small blocks. */
+static __attribute__((noinline)) void cmt_free_large(void *block)
 {
+	uint32_t kind = cmt_kind_get(cmt_offset(block));
+	struct cmt_thread *self;
+
+	if (CMT_UNLIKELY(kind >= CMT_SUPER))
+		cmt_free_refuse(block);
+	else if ((self = cmt_enter_free()))
+		cmt_large_free(self, block, kind);
+}
+
+/*
+ * A block of another thread's page, or of one that is full or whose blocks start anywhere. Counted when all is done: a
+ * superblock that is found empty is given back at once.
+ */
+static __attribute__((noinline)) void cmt_free_generic(void *block)
+{
+	uint32_t kind = cmt_kind_get(cmt_offset(block));
+	struct cmt_thread *self = cmt_enter_free();
+
+	if (CMT_UNLIKELY(!self || kind < CMT_SUPER))
+		return;
+	*cmt_mark_of(block) = cmt_freed_mark(block);
+	mi_free(block);
 	cmt_count(&self->counts[(size_t)kind - CMT_SUPER].frees);
 }
 
-/* A block of another thread's page, or of one that is full or whose blocks start anywhere. */
-static __attribute__((noinline)) void cmt_free_generic(struct cmt_thread *self, void *block, uint32_t kind)
-{
-	mi_free(block);
-	cmt_count_free(self, kind);
-}
-
 /* The page of this thread has no block in use any more. */
-static __attribute__((noinline)) void cmt_free_last(struct cmt_thread *self, mi_page_t *page, uint32_t kind)
+static __attribute__((noinline)) void cmt_free_last(mi_page_t *page)
 {
+	struct cmt_counts *counts = cmt_theap_counts(page->theap);
+
 	if (!page->retire_expire)
 		_mi_page_retire(page);
-	cmt_count_free(self, kind);
+	cmt_count(&counts->frees);
 }
 
-/* The last part is what mimalloc does for a block of a thread's own page, without finding the page once more. */
+/* The last part is what mimalloc does for a block of a thread's own page. */
 void gw_cmt_free(void *block)
 {
-	struct cmt_thread *self = cmt_self;
-	uint64_t offset = cmt_offset(block);
+	uint64_t offset = cmt_offset(block), mark = cmt_freed_mark(block);
 	mi_page_t *page;
-	uint32_t kind;
 
-	if (CMT_UNLIKELY(offset >= cmt_pool.bytes || !self)) {
-		cmt_free_slow(block);
+	if (CMT_UNLIKELY(offset >= cmt_pool.free_bytes)) {
+		cmt_free_outside(block);
 		return;
 	}
-	kind = cmt_kind_get(offset);
-	if (CMT_UNLIKELY(kind < CMT_SUPER)) {
-		cmt_large_free(self, block, kind);
+	page = __atomic_load_n(&cmt_pool.pages[offset >> CMT_SLICE_SHIFT], __ATOMIC_RELAXED);
+	if (CMT_UNLIKELY(!page)) {
+		cmt_free_large(block);
 		return;
 	}
-	page = _mi_checked_ptr_page(block);
-	if (CMT_UNLIKELY(offset % CMT_MIN_BLOCK || !page || *cmt_mark_of(block) == cmt_freed_mark(block))) {
+	if (CMT_UNLIKELY((uintptr_t)block % CMT_MIN_BLOCK || *cmt_mark_of(block) == mark)) {
 		cmt_free_refuse(block);
 		return;
 	}
-	*cmt_mark_of(block) = cmt_freed_mark(block);
 	if (CMT_UNLIKELY(mi_page_xthread_id(page) != _mi_prim_thread_id())) {
-		cmt_free_generic(self, block, kind);
+		cmt_free_generic(block);
 		return;
 	}
+	/* Atomic: put together with the next store in a register of 16 bytes it takes more instructions. */
+	__atomic_store_n(cmt_mark_of(block), mark, __ATOMIC_RELAXED);
 	mi_block_set_next(page, block, page->local_free);
 	page->local_free = block;
 	if (CMT_UNLIKELY(--page->used == 0)) {
-		cmt_free_last(self, page, kind);
+		cmt_free_last(page);
 		return;
 	}
-	cmt_count_free(self, kind);
+	cmt_count(&cmt_theap_counts(page->theap)->frees);
 }
 
 void *gw_cmt_calloc(size_t count, size_t size)
@@ -242,7 +285,7 @@ size_t gw_cmt_trim(void)
 	pthread_mutex_lock(&cmt_pool.lock);
 	bytes = cmt_caches_flush();
 	if (cmt_self)
-		cmt_self->theap = NULL;
+		cmt_theap_use(cmt_self, NULL, 0);
 	bytes += cmt_small_trim(0);
 	pthread_mutex_unlock(&cmt_pool.lock);
 	return bytes;

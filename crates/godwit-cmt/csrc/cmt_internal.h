@@ -24,6 +24,9 @@
 #define CMT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CMT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define CMT_COLD __attribute__((noinline, cold))
+/* What the short paths read: found without the linker's table. */
+#define CMT_HIDDEN __attribute__((visibility("hidden")))
+#define CMT_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
 
 /* Kinds. */
 #define CMT_NONE 0u     /* nothing, or the inside of a block */
@@ -42,6 +45,11 @@
 #define CMT_SLOTS 8u
 /* Smallest block: its second word says whether it was freed. */
 #define CMT_MIN_BLOCK 16u
+/* From a block's address to its mark as freed: odd, so that no address is one. */
+#define CMT_FREED_MARK ((uint64_t)0x35a4e901)
+/* mimalloc's unit of memory. */
+#define CMT_SLICE_SHIFT 16u
+#define CMT_SLICE ((size_t)1 << CMT_SLICE_SHIFT)
 
 /* A thread's share of one superblock; only the thread writes, others add up. */
 struct cmt_counts {
@@ -60,7 +68,6 @@ struct cmt_cache {
 /* What belongs to a thread; outlives it, to be taken over by the next. */
 struct cmt_thread {
 	mi_theap_t *theap;  /* of the superblock it allocates from; NULL: none */
-	uint64_t *allocs;   /* its count of that superblock */
 	uint32_t super;
 	bool taken;
 	struct cmt_counts counts[CMT_SUPERBLOCKS];
@@ -81,15 +88,16 @@ struct cmt_super {
 };
 
 struct cmt_pool {
-	struct gw_range *range;
 	char *base;
-	uint64_t bytes;   /* of the window */
-	uint64_t pa_base;
+	uint64_t free_bytes; /* of the window, while this process may free blocks in it */
+	struct mi_page_s **pages; /* of small blocks, one a slice; NULL: none. It is mimalloc's own map */
 	uint8_t *kinds;
+	uint64_t bytes;      /* of the window */
 	uint32_t shift;
-	bool shared;      /* the memory is shared with children: they only look at it */
-	bool closed;      /* this process is such a child */
-	uint64_t key;     /* marks freed blocks */
+	bool shared;         /* the memory is shared with children: they only look at it */
+	bool closed;         /* this process is such a child */
+	uint64_t pa_base;
+	struct gw_range *range;
 	uint64_t metadata_bytes;
 	size_t super_bytes;
 	size_t cache_bytes;   /* a thread */
@@ -112,6 +120,7 @@ struct cmt_open {
 	uint64_t bytes;
 	uint64_t pa_base;
 	void *kinds;
+	void *pages;
 	uint64_t metadata_bytes;
 	uint64_t super_bytes;
 	uint64_t cache_bytes;
@@ -121,8 +130,8 @@ struct cmt_open {
 	bool shared;
 };
 
-extern struct cmt_pool cmt_pool;
-extern __thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-exec")));
+extern struct cmt_pool cmt_pool CMT_HIDDEN;
+extern __thread struct cmt_thread *cmt_self CMT_TLS;
 
 /* api.c, block.c, reason.c and state.c: the calls of cmt.h. Libraries export them under the header's names. */
 int gw_cmt_init(const char *config);
@@ -183,6 +192,16 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align);
 /* Puts empty superblocks but for `keep` to sleep; bytes given back. Holds cmt_pool.lock. */
 size_t cmt_small_trim(uint32_t keep);
 
+/* heap.c */
+/* The map of pages in `table`: 8 bytes a slice of the window, which is whole GiB. 0 or an errno. */
+int cmt_pages_open(void *table, uint64_t window_bytes);
+/* From now on the calling thread allocates from this superblock with this heap of its own, or with NULL from none. */
+void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap, uint32_t super);
+/* The calling thread's heap in a superblock, counting in its record; NULL when there is no memory for it. */
+mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super);
+/* Ends the calling thread's heaps, and with them what counts in its record. Holds cmt_pool.lock: none is ended twice. */
+void cmt_theaps_end(void);
+
 /* large.c */
 void *cmt_large_alloc(struct cmt_thread *self, size_t size);
 void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind);
@@ -213,15 +232,21 @@ static inline uint64_t cmt_pa(uint64_t offset)
 	return cmt_pool.pa_base + offset;
 }
 
+/* By one; all that was done before is seen by whoever sees the new value. */
 static inline void cmt_count(uint64_t *counter)
 {
+#ifdef __x86_64__
+	/* One instruction; the compiler makes three of the one below. Stores are in order. */
+	__asm__ volatile("addq $1, %0" : "+m"(*counter) : : "cc", "memory");
+#else
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+#endif
 }
 
 /* The second word of a freed block. */
 static inline uint64_t cmt_freed_mark(const void *block)
 {
-	return cmt_pool.key ^ (uint64_t)(uintptr_t)block;
+	return (uint64_t)(uintptr_t)block + CMT_FREED_MARK;
 }
 
 static inline uint64_t *cmt_mark_of(void *block)

@@ -6,4 +6,6 @@
  */
 #include <static.c>
 
+#include "heap.c"
+
 #include "api.c"

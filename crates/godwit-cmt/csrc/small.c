@@ -10,7 +10,6 @@
 #include <errno.h>
 
 /* mimalloc works in slices; its smallest arena is larger than a superblock need be. */
-#define CMT_SLICE ((size_t)64 << 10)
 #define CMT_ARENA ((size_t)32 << 20)
 #define CMT_NO_SUPER CMT_SUPERBLOCKS
 
@@ -168,13 +167,11 @@ static void *cmt_theap_alloc(mi_theap_t *theap, size_t size, size_t align)
 static void *cmt_super_try(struct cmt_thread *self, uint32_t index, size_t size, size_t align)
 {
 	struct cmt_super *super = &cmt_pool.super[index];
-	mi_theap_t *theap = mi_heap_theap(super->heap);
+	mi_theap_t *theap = cmt_theap_of(self, index);
 	void *block = theap ? cmt_theap_alloc(theap, size, align) : NULL;
 
 	if (block) {
-		self->theap = theap;
-		self->super = index;
-		self->allocs = &self->counts[index].allocs;
+		cmt_theap_use(self, theap, index);
 		super->full = false;
 	} else {
 		super->full = true;
@@ -223,7 +220,7 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 
 			old->full = true;
 			old->full_live = cmt_super_live(self->super, &old->full_frees);
-			self->theap = NULL;
+			cmt_theap_use(self, NULL, 0);
 		}
 		block = cmt_super_search(self, size, align, false);
 		if (!block && (fresh = cmt_super_new()) != CMT_NO_SUPER)
@@ -245,6 +242,6 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 		why.largest = why.largest_placed = gw_range_largest_free(cmt_pool.range, 0, ~(uint64_t)0);
 		return cmt_fail_range(why.free < size ? GW_RANGE_ENOMEM : GW_RANGE_EFRAGMENT, size, &why);
 	}
-	cmt_count(self->allocs);
+	cmt_count(&self->counts[self->super].allocs);
 	return block;
 }

@@ -6,23 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 enum { CLOSED, OPENING, OPEN, FAILED };
 static uint32_t state;
 /* The thread that opens the pool allocates; not from the pool. */
 static __thread bool opening __attribute__((tls_model("initial-exec")));
-
-static uint64_t cmt_new_key(void)
-{
-	struct timespec now;
-	uint64_t key;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	key = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&key;
-	/* Never an address nor a small number. */
-	return key | (uint64_t)1 << 63 | 1;
-}
 
 int cmt_pool_open(const struct cmt_open *how)
 {
@@ -31,7 +19,6 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.kinds = how->kinds;
 	cmt_pool.shift = how->shift;
 	cmt_pool.shared = how->shared;
-	cmt_pool.key = cmt_new_key();
 	cmt_pool.metadata_bytes = how->metadata_bytes;
 	cmt_pool.super_bytes = how->super_bytes;
 	cmt_pool.cache_bytes = how->cache_bytes;
@@ -47,9 +34,10 @@ int cmt_pool_open(const struct cmt_open *how)
 	 */
 	mi_option_set(mi_option_page_full_retain, -1);
 	cmt_threads_init();
-	if (cmt_fork_init())
+	if (cmt_fork_init() || cmt_pages_open(how->pages, how->bytes))
 		return ENOMEM;
 	__atomic_store_n(&cmt_pool.bytes, how->bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&cmt_pool.free_bytes, how->bytes, __ATOMIC_RELEASE);
 	return 0;
 }
 

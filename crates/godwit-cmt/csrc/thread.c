@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
-__thread struct cmt_thread *cmt_self __attribute__((tls_model("initial-exec")));
+__thread struct cmt_thread *cmt_self CMT_TLS;
 
 void cmt_relax(uint32_t looks)
 {
@@ -39,7 +39,8 @@ static void cmt_detach(void *record)
 
 	cmt_cache_flush(thread);
 	pthread_mutex_lock(&cmt_pool.lock);
-	thread->theap = NULL;
+	cmt_theap_use(thread, NULL, 0);
+	cmt_theaps_end();
 	thread->taken = false;
 	pthread_mutex_unlock(&cmt_pool.lock);
 	cmt_self = NULL;
@@ -79,9 +80,20 @@ struct cmt_thread *cmt_attach(void)
 	return thread;
 }
 
-void cmt_threads_init(void)
+static void cmt_make_key(void)
 {
 	pthread_key_create(&cmt_pool.thread_key, cmt_detach);
+}
+
+/*
+ * As early as possible: keys end in the order they were made in, and what others allocate when theirs end must not come
+ * from a heap that mimalloc has ended. The pool may open even earlier.
+ */
+__attribute__((constructor(101))) void cmt_threads_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, cmt_make_key);
 }
 
 /* The child gets everything at rest. */
@@ -103,19 +115,21 @@ static void cmt_after_fork(void)
 
 /*
  * Private memory: the child has its own copy of all of it and goes on by itself; what the parent's other threads had in
- * caches is given back. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
+ * caches is given back. Their records stay theirs: a new thread may be taken for the owner of their pages, and what it
+ * frees counts there. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
  */
 static void cmt_in_child(void)
 {
 	if (cmt_pool.shared) {
 		cmt_pool.closed = true;
+		cmt_pool.free_bytes = 0;
+		if (cmt_self)
+			cmt_theap_use(cmt_self, NULL, 0);
 		cmt_self = NULL;
 	} else {
 		for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next) {
-			if (thread != cmt_self) {
+			if (thread != cmt_self)
 				thread->theap = NULL;
-				thread->taken = false;
-			}
 		}
 	}
 	cmt_after_fork();

@@ -18,6 +18,8 @@ const HUGE_PAGE: u64 = 2 << 20;
 
 /// Virtual and physical addresses agree below this, so that an aligned physical address is an aligned pointer.
 const WINDOW_ALIGN: u64 = 1 << 30;
+/// A pointer of mimalloc's map of pages stands for so many bytes.
+const SLICE: u64 = 64 << 10;
 /// From the lowest to the highest area; address space only.
 const WINDOW_MAX: u64 = 1 << 45;
 
@@ -64,8 +66,8 @@ fn reserve(bytes: u64) -> io::Result<*mut c_void> {
     Ok(base)
 }
 
-/// A byte a granule, zero; pages that stand for holes are never touched.
-fn kinds(bytes: usize) -> io::Result<*mut c_void> {
+/// Zeros; what stands for holes between areas is never touched.
+fn table(bytes: usize) -> io::Result<*mut c_void> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: anonymous memory at an address of the system's choice.
     Ok(unsafe {
@@ -103,16 +105,18 @@ fn open(config: &Config) -> Result<(), CmtError> {
     })?;
     let (low, end) = window(config)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
+    // The map of pages has pieces for less than this: none of them is of anybody else's memory.
+    let reserved_bytes = window_bytes.next_multiple_of(WINDOW_ALIGN);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
     let base =
-        reserve(window_bytes).map_err(|error| memory("no address space for the areas", error))?;
+        reserve(reserved_bytes).map_err(|error| memory("no address space for the areas", error))?;
     let backing = config.backing.open();
     for area in &config.areas {
         let at = base.wrapping_byte_add((area.base - low) as usize);
         // SAFETY: within the window that was just reserved; the range allocator has refused areas that overlap.
         if let Err(error) = unsafe { backing.map(at, area) } {
             // SAFETY: nothing uses the window yet.
-            let _ = unsafe { munmap(base, window_bytes as usize) };
+            let _ = unsafe { munmap(base, reserved_bytes as usize) };
             let hint = match config.backing {
                 BackingKind::Hugetlb => huge_pages_missing(config.total()),
                 _ => String::new(),
@@ -123,9 +127,11 @@ fn open(config: &Config) -> Result<(), CmtError> {
             ));
         }
     }
-    let table = (window_bytes / config.granule) as usize;
-    let kinds = kinds(table).map_err(|error| memory("no memory for the table of blocks", error))?;
-    let touched = config.total() / config.granule;
+    let no_table = |error| memory("no memory for the table of blocks", error);
+    let pointer = size_of::<*mut c_void>() as u64;
+    let kinds = table((window_bytes / config.granule) as usize).map_err(no_table)?;
+    let pages = table((reserved_bytes / SLICE * pointer) as usize).map_err(no_table)?;
+    let touched = config.total() / config.granule + config.total() / SLICE * pointer;
     // The pool lives as long as the process.
     let ranges: &'static Ranges = Box::leak(Box::new(ranges));
     let how = ffi::cmt_open {
@@ -134,6 +140,7 @@ fn open(config: &Config) -> Result<(), CmtError> {
         bytes: window_bytes,
         pa_base: low,
         kinds,
+        pages,
         metadata_bytes: ranges.metadata_bytes() as u64 + touched,
         super_bytes: config.superblock_bytes(),
         cache_bytes: config.cache_bytes(),

@@ -123,6 +123,33 @@ fn memory_that_caches_and_empty_superblocks_hold_is_there_when_it_is_needed() {
 }
 
 #[test]
+fn memory_of_an_emptied_superblock_is_left_alone() {
+    let _guard = pool();
+    const PATTERN: u8 = 0xff;
+    // SAFETY: every block is written within its size and freed once.
+    unsafe {
+        capi::cmt_free(capi::cmt_malloc(100));
+        trim();
+        // All of what was the superblock, and where the next one fits.
+        let blocks: Vec<*mut u8> = std::iter::repeat_with(|| capi::cmt_malloc(4 * MIB).cast())
+            .take_while(|block: &*mut u8| !block.is_null())
+            .collect();
+        for block in &blocks {
+            block.write_bytes(PATTERN, 4 * MIB);
+        }
+        let (last, others) = blocks.split_last().unwrap();
+        capi::cmt_free(last.cast());
+        capi::cmt_free(capi::cmt_malloc(100));
+        for block in others {
+            let bytes = std::slice::from_raw_parts(*block, 4 * MIB);
+            assert!(bytes.iter().all(|byte| *byte == PATTERN));
+            capi::cmt_free(block.cast());
+        }
+    }
+    trim();
+}
+
+#[test]
 fn threads_free_what_others_allocated_and_all_of_it_returns() {
     let _guard = pool();
     let (send, receive) = std::sync::mpsc::sync_channel::<usize>(1000);

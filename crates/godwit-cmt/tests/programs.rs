@@ -94,6 +94,11 @@ fn a_child_of_private_memory_goes_on_with_its_own_copy() {
 }
 
 #[test]
+fn threads_allocate_and_free_while_they_end() {
+    passes("ends.c", &[]);
+}
+
+#[test]
 fn threads_that_share_blocks_lose_nothing_and_everything_returns() {
     let output = passes("stress.cpp", &["3", "1"]);
     assert!(output.contains("everything returned"), "{output}");
