@@ -11,6 +11,13 @@ from cocotb.triggers import RisingEdge
 
 BEAT = 64
 OKAY, SLVERR = 0, 2
+ADDRESS = ("VALID", "READY", "ADDR", "ID", "LEN", "SIZE", "BURST")
+PINS = (
+    *(channel + field for channel in ("AR", "AW") for field in ADDRESS),
+    *("R" + field for field in ("VALID", "READY", "ID", "DATA", "LAST", "RESP")),
+    *("W" + field for field in ("VALID", "READY", "DATA", "STRB", "LAST")),
+    *("B" + field for field in ("VALID", "READY", "ID", "RESP")),
+)
 
 
 @dataclass
@@ -56,6 +63,8 @@ class AxiMemory:
         self._writes: deque[Burst] = deque()
         self._answers: list[Burst] = []
         self._held: dict[str, tuple] = {}
+        self._pins = {name: getattr(dut, f"m_axi_gmem_{name}") for name in PINS}
+        self._driven: dict[str, int] = {}
 
     def reset_counts(self) -> None:
         """Starts the statistics afresh."""
@@ -70,11 +79,15 @@ class AxiMemory:
         """Nothing is on the bus."""
         return not (self._reads or self._writes or self._answers)
 
-    def _pin(self, name: str):
-        return getattr(self.dut, f"m_axi_gmem_{name}")
-
     def _get(self, name: str) -> int:
-        return int(self._pin(name).value)
+        """A pin as it was before the edge; what this end drives is known without asking the simulator."""
+        known = self._driven.get(name)
+        return int(self._pins[name].value) if known is None else known
+
+    def _set(self, name: str, value: int) -> None:
+        if self._driven.get(name) != value:
+            self._driven[name] = value
+            self._pins[name].value = value
 
     def _awake(self) -> bool:
         return self.random.randrange(100) >= self.policy.stall_percent
@@ -120,7 +133,7 @@ class AxiMemory:
     def _read_channel(self) -> None:
         if self._get("RVALID") and self._get("RREADY"):
             self.r_cycles.append(self.cycle)
-            self._pin("RVALID").value = 0
+            self._set("RVALID", 0)
         elif self._get("RVALID"):
             return
         burst = self._next_read()
@@ -133,11 +146,11 @@ class AxiMemory:
         if last:
             self._reads.remove(burst)
         data = bytes(0xEE for _ in range(BEAT)) if error else self.data[addr : addr + BEAT]
-        self._pin("RVALID").value = 1
-        self._pin("RID").value = burst.id
-        self._pin("RDATA").value = int.from_bytes(data, "little")
-        self._pin("RLAST").value = int(last)
-        self._pin("RRESP").value = SLVERR if error else OKAY
+        self._set("RVALID", 1)
+        self._set("RID", burst.id)
+        self._set("RDATA", int.from_bytes(data, "little"))
+        self._set("RLAST", int(last))
+        self._set("RRESP", SLVERR if error else OKAY)
 
     def _write_data(self) -> None:
         if not (self._get("WVALID") and self._get("WREADY")):
@@ -167,22 +180,22 @@ class AxiMemory:
     def _write_response(self) -> None:
         if self._get("BVALID") and not self._get("BREADY"):
             return
-        self._pin("BVALID").value = 0
+        self._set("BVALID", 0)
         ready = [b for b in self._answers if b.ready <= self.cycle]
         if not ready or not self._awake():
             return
         burst = self.random.choice(ready) if self.policy.reorder else ready[0]
         self._answers.remove(burst)
-        self._pin("BVALID").value = 1
-        self._pin("BID").value = burst.id
-        self._pin("BRESP").value = SLVERR if burst.error else OKAY
+        self._set("BVALID", 1)
+        self._set("BID", burst.id)
+        self._set("BRESP", SLVERR if burst.error else OKAY)
 
     async def run(self) -> None:
         """Serves the port for ever; start it once, before the reset ends."""
         for name in ("RVALID", "RID", "RDATA", "RLAST", "RRESP", "BVALID", "BID", "BRESP"):
-            self._pin(name).value = 0
+            self._set(name, 0)
         for name in ("ARREADY", "AWREADY", "WREADY"):
-            self._pin(name).value = 0
+            self._set(name, 0)
         while True:
             await RisingEdge(self.dut.ap_clk)
             self.cycle += 1
@@ -200,4 +213,4 @@ class AxiMemory:
             self.max_reads = max(self.max_reads, len(self._reads))
             self.max_writes = max(self.max_writes, len(self._writes) + len(self._answers))
             for name in ("ARREADY", "AWREADY", "WREADY"):
-                self._pin(name).value = int(self._awake())
+                self._set(name, int(self._awake()))
