@@ -105,7 +105,7 @@ fn open(config: &Config) -> Result<(), CmtError> {
     })?;
     let (low, end) = window(config)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
-    // The map of pages has pieces for less than this: none of them is of anybody else's memory.
+    // Whole pieces of mimalloc's map of pages, 512 MiB each: none is of anybody else's memory.
     let reserved_bytes = window_bytes.next_multiple_of(WINDOW_ALIGN);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
     let base =

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by failing"
 )]
 
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use godwit_cmt::{Block, CmtError, Limits, capi, init, stats, trim};
@@ -128,22 +129,33 @@ fn memory_of_an_emptied_superblock_is_left_alone() {
     const PATTERN: u8 = 0xff;
     // SAFETY: every block is written within its size and freed once.
     unsafe {
+        // Another thread opens the superblock, this one uses it and leaves; a third finds it empty and takes its memory.
+        let small = std::thread::spawn(|| capi::cmt_malloc(100) as usize)
+            .join()
+            .unwrap();
         capi::cmt_free(capi::cmt_malloc(100));
         trim();
-        // All of what was the superblock, and where the next one fits.
-        let blocks: Vec<*mut u8> = std::iter::repeat_with(|| capi::cmt_malloc(4 * MIB).cast())
-            .take_while(|block: &*mut u8| !block.is_null())
-            .collect();
-        for block in &blocks {
-            block.write_bytes(PATTERN, 4 * MIB);
-        }
+        let blocks = std::thread::spawn(move || {
+            capi::cmt_free(small as *mut c_void);
+            trim();
+            let blocks: Vec<usize> = std::iter::repeat_with(|| capi::cmt_malloc(4 * MIB))
+                .take_while(|block| !block.is_null())
+                .map(|block| block as usize)
+                .collect();
+            for block in &blocks {
+                (*block as *mut u8).write_bytes(PATTERN, 4 * MIB);
+            }
+            blocks
+        })
+        .join()
+        .unwrap();
         let (last, others) = blocks.split_last().unwrap();
-        capi::cmt_free(last.cast());
+        capi::cmt_free(*last as *mut c_void);
         capi::cmt_free(capi::cmt_malloc(100));
         for block in others {
-            let bytes = std::slice::from_raw_parts(*block, 4 * MIB);
+            let bytes = std::slice::from_raw_parts(*block as *const u8, 4 * MIB);
             assert!(bytes.iter().all(|byte| *byte == PATTERN));
-            capi::cmt_free(block.cast());
+            capi::cmt_free(*block as *mut c_void);
         }
     }
     trim();
