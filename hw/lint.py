@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from godwit import toolchain  # noqa: E402
-from godwit.card import build  # noqa: E402
+from godwit.card import compile as compiler  # noqa: E402
+from godwit.card import plan  # noqa: E402
 from godwit.spec import config  # noqa: E402
 
 # Sources: hardware, card, kernels; benches and proofs follow the same style.
@@ -32,7 +33,7 @@ RULES = ("line-length=length:140",)
 def verilator(name: str) -> list[str]:
     """Complaints of Verilator about one configuration."""
     with tempfile.TemporaryDirectory() as work:
-        command = build.lint_command(build.plan(name), Path(work))
+        command = compiler.lint_command(plan.plan(name), Path(work))
         done = subprocess.run(command, env=toolchain.env(), capture_output=True, text=True, check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("- ")]
     return lines if done.returncode != 0 or any(line.startswith("%") for line in lines) else []

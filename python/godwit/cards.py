@@ -73,14 +73,12 @@ def ensure(
     SetupError instead of building. Raises InputError for a configuration or kernel that cannot be built.
     """
     from godwit.card import build as builder
+    from godwit.card import plan as plans
 
     for kernel in kernels:
         brought_kernel(kernel)
-    todo = builder.plan(config, overrides, kernels, waves=waves)
-    if (
-        not build
-        and not (builder.cards_dir() / f"{todo.config.name}-{todo.hash}" / builder.LIBRARY).is_file()
-    ):
+    todo = plans.plan(config, overrides, kernels, waves=waves)
+    if not build and not (builder.cards_dir() / f"{todo.config.name}-{todo.hash}" / plans.LIBRARY).is_file():
         raise SetupError(
             f"the card of configuration '{config}' is not built",
             found="build=False",
@@ -96,10 +94,10 @@ def ensure(
 
 def current() -> dict[str, str]:
     """Hash that each named configuration's card has with the sources as they are now."""
-    from godwit.card import build as builder
+    from godwit.card import plan as plans
     from godwit.spec import config
 
-    return {name: builder.plan(name).hash for name in config.names()}
+    return {name: plans.plan(name).hash for name in config.names()}
 
 
 def brought_kernel(path: str | Path) -> Manifest:

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from godwit import toolchain
-from godwit.card import build, kernels
-from godwit.card.build import BuildError
+from godwit.card import build, kernels, plan
 from godwit.card.kernels import KernelError
 from godwit.card.manifest import ManifestError
+from godwit.card.process import BuildError
 from godwit.errors import SetupError
 
 # Same model, least time in the compiler; ports and kernels are what is tested here.
@@ -39,15 +39,15 @@ MANIFEST = 'name = "{name}"\nsources = ["{name}.sv"]\n'
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("GODWIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "MAKE_OPTIONS", FAST)
+    monkeypatch.setattr(plan, "MAKE_OPTIONS", FAST)
     return tmp_path / "cache" / "cards"
 
 
 def _build_and_report(directory: str, results) -> None:
     os.environ["GODWIT_CACHE"] = directory
-    build.MAKE_OPTIONS = FAST
+    plan.MAKE_OPTIONS = FAST
     steps = []
-    card = build.build(build.plan("tiny"), progress=lambda *step: steps.append(step))
+    card = build.build(plan.plan("tiny"), progress=lambda *step: steps.append(step))
     results.put((card.cached, str(card.library), steps))
 
 
@@ -71,8 +71,8 @@ def built(reports, monkeypatch):
     """That card, what was reported while it was built, and the directory of its cache, which is in use."""
     answers, directory = reports
     monkeypatch.setenv("GODWIT_CACHE", str(directory))
-    monkeypatch.setattr(build, "MAKE_OPTIONS", FAST)
-    return build.build(build.plan("tiny")), answers[0][2], directory
+    monkeypatch.setattr(plan, "MAKE_OPTIONS", FAST)
+    return build.build(plan.plan("tiny")), answers[0][2], directory
 
 
 def kernel_files(directory: Path, name: str, text: str) -> Path:
@@ -93,7 +93,7 @@ def test_a_build_makes_a_library_that_says_what_it_is(built):
     library.gw_card_describe.restype = ctypes.c_char_p
     described = json.loads(library.gw_card_describe())
     assert described == json.loads((card.directory / "card.json").read_text())
-    assert (described["name"], described["hash"], described["abi"]) == ("tiny", card.hash, build.ABI)
+    assert (described["name"], described["hash"], described["abi"]) == ("tiny", card.hash, plan.ABI)
     assert described["config"]["card"]["external_ports"] == 2
     names = [what for what, _, _ in steps]
     assert names[0] == "verilate"
@@ -106,7 +106,7 @@ def test_the_second_build_takes_what_is_there(built):
     card, _, directory = built
     before = card.library.stat()
     steps = []
-    again = build.build(build.plan("tiny"), progress=lambda *step: steps.append(step))
+    again = build.build(plan.plan("tiny"), progress=lambda *step: steps.append(step))
     assert (again.cached, again.library, steps) == (True, card.library, [])
     assert card.library.stat().st_mtime_ns == before.st_mtime_ns
     pointer = json.loads((directory / "cards" / "tiny.json").read_text())
@@ -115,27 +115,27 @@ def test_the_second_build_takes_what_is_there(built):
 
 
 def test_only_the_configuration_as_its_file_has_it_gets_the_name(tmp_path):
-    assert build.plan("tiny").as_named
-    assert not build.plan("tiny", ["translator.l1_entries=2"]).as_named
-    assert not build.plan("tiny", waves=True).as_named
+    assert plan.plan("tiny").as_named
+    assert not plan.plan("tiny", ["translator.l1_entries=2"]).as_named
+    assert not plan.plan("tiny", waves=True).as_named
     source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
-    assert not build.plan("tiny", kernels=[source]).as_named
+    assert not plan.plan("tiny", kernels=[source]).as_named
 
 
 def test_what_goes_into_the_hash(tmp_path, monkeypatch):
-    base = build.plan("tiny")
-    assert build.plan("tiny").hash == base.hash
-    assert build.plan("tiny", waves=True).hash != base.hash
-    assert build.plan("tiny", ["translator.l1_entries=2"]).hash != base.hash
+    base = plan.plan("tiny")
+    assert plan.plan("tiny").hash == base.hash
+    assert plan.plan("tiny", waves=True).hash != base.hash
+    assert plan.plan("tiny", ["translator.l1_entries=2"]).hash != base.hash
     source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
-    mine = build.plan("tiny", kernels=[source])
+    mine = plan.plan("tiny", kernels=[source])
     before = mine.hash
     assert before != base.hash
     assert mine.config.card.kernels == ["mine"]
     source.write_text("module mine; /* changed */ endmodule\n")
-    assert build.plan("tiny", kernels=[source]).hash != before
+    assert plan.plan("tiny", kernels=[source]).hash != before
     monkeypatch.setattr(toolchain, "cxx_version", lambda: "another compiler")
-    assert build.plan("tiny").hash != base.hash
+    assert plan.plan("tiny").hash != base.hash
 
 
 def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, monkeypatch):
@@ -143,20 +143,20 @@ def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, mon
 
     def compile_and_edit(work, todo, jobs, report):
         source.write_text("module mine; /* changed */ endmodule\n")
-        library = work / build.LIBRARY
+        library = work / plan.LIBRARY
         library.write_bytes(b"")
         return library
 
     monkeypatch.setattr(build, "_compile", compile_and_edit)
     with pytest.raises(BuildError, match="changed while it was built"):
-        build.build(build.plan("tiny", kernels=[source]))
+        build.build(plan.plan("tiny", kernels=[source]))
     assert visible(cache) == []
 
 
 def test_a_kernel_that_does_not_compile_leaves_nothing(cache, tmp_path):
     source = kernel_files(tmp_path, "broken", BROKEN)
     with pytest.raises(KernelError) as caught:
-        build.build(build.plan("tiny", kernels=[source]))
+        build.build(plan.plan("tiny", kernels=[source]))
     assert "kernel broken does not compile" in str(caught.value)
     assert f"{source}:5:" in caught.value.found
     assert "Exiting due to" not in caught.value.found
@@ -173,23 +173,23 @@ def test_a_kernel_that_does_not_compile_leaves_nothing(cache, tmp_path):
 def test_a_kernel_with_other_ports_is_refused(cache, tmp_path, port, message):
     source = kernel_files(tmp_path, "odd", f"module odd ({port});\nendmodule\n")
     with pytest.raises(KernelError, match=message):
-        build.build(build.plan("tiny", kernels=[source]))
+        build.build(plan.plan("tiny", kernels=[source]))
     assert visible(cache) == []
 
 
 def test_kernels_and_manifests_that_are_not_there(tmp_path):
     with pytest.raises(BuildError) as caught:
-        build.plan("tiny", ['card.kernels=["memcpy"]'])
+        plan.plan("tiny", ['card.kernels=["memcpy"]'])
     assert "no kernel 'memcpy'" in str(caught.value)
     assert "memcopy" in caught.value.hint
     with pytest.raises(ManifestError, match="does not exist"):
-        build.plan("tiny", kernels=[tmp_path / "none.sv"])
+        plan.plan("tiny", kernels=[tmp_path / "none.sv"])
 
 
 def test_waves_without_their_library_are_one_clear_line(cache, monkeypatch):
     monkeypatch.setattr(toolchain, "has_lz4", lambda: False)
     with pytest.raises(SetupError) as caught:
-        build.build(build.plan("tiny", waves=True))
+        build.build(plan.plan("tiny", waves=True))
     assert "lz4.h" in str(caught.value)
     assert "liblz4-dev" in caught.value.hint
     assert not cache.exists()
@@ -198,7 +198,7 @@ def test_waves_without_their_library_are_one_clear_line(cache, monkeypatch):
 def test_a_compiler_error_is_shown(cache, monkeypatch):
     monkeypatch.setattr(build, "CXX_OPTIONS", ("-include", "missing.h"))
     with pytest.raises(BuildError) as caught:
-        build.build(build.plan("tiny"))
+        build.build(plan.plan("tiny"))
     assert "missing.h" in caught.value.found
     assert visible(cache) == []
 
@@ -255,9 +255,9 @@ def _running_in(directory: Path) -> list[str]:
 
 def test_kernel_wiring_has_every_port(tmp_path):
     """The generated slots of Godwit's own kernels: one instance each, every pin connected once."""
-    plan = build.plan("default")
-    probed = [kernels.probe(kernel, plan.config.axi.id_width, tmp_path) for kernel in plan.kernels]
-    text = kernels.wiring(probed, plan.config)
+    todo = plan.plan("default")
+    probed = [kernels.probe(kernel, todo.config.axi.id_width, tmp_path) for kernel in todo.kernels]
+    text = kernels.wiring(probed, todo.config)
     for kernel in probed:
         for port in kernel.ports:
             assert text.count(f".{port}(") == len(probed), port

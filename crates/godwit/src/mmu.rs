@@ -162,7 +162,12 @@ pub(crate) fn counters(device: &mut dyn Device, ports: u32) -> Result<Counters, 
 
 /// The counters of one channel; `first`: the register of the first.
 fn channel_counters(device: &mut dyn Device, first: u64) -> Result<ChannelCounters, CardError> {
-    let mut at = |register| read64(device, first + register - regs::PORT_COUNTERS_PORT_AR_REQUESTS);
+    let mut at = |register| {
+        read64(
+            device,
+            first + register - regs::PORT_COUNTERS_PORT_AR_REQUESTS,
+        )
+    };
     Ok(ChannelCounters {
         requests: at(regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
         hits: at(regs::PORT_COUNTERS_PORT_AR_HITS)?,

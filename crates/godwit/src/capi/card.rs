@@ -3,7 +3,10 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use super::{GodwitContext, GodwitPortCounters, GodwitStats, GodwitWalkerCounters, borrow, guarded, put, string};
+use super::{
+    GodwitContext, GodwitPortCounters, GodwitStats, GodwitWalkerCounters, borrow, guarded, put,
+    string,
+};
 use crate::{Card, Error, OpenOptions};
 
 /// `godwit_card`
