@@ -126,6 +126,8 @@ def install_python(profile: str) -> None:
         "--disable-pip-version-check",
         "--progress-bar",
         "on",
+        # Python compiles what it imports, which is the smaller part.
+        "--no-compile",
     ]
     try:
         for name, file in zip(names, files, strict=True):

@@ -23,7 +23,7 @@ namespace gw {
 namespace {
 
 constexpr unsigned kBurstsTaken = 16;
-constexpr unsigned kResetCycles = 8;
+constexpr unsigned kControllerReset = 8;
 
 class LiteDram final : public MemoryTiming {
    public:
@@ -35,7 +35,7 @@ class LiteDram final : public MemoryTiming {
           ports_(kNumMem) {
         context_.fatalOnError(false);
         model_->sys_rst = 1;
-        for (unsigned i = 0; i < kResetCycles; ++i) edge();
+        for (unsigned i = 0; i < kControllerReset; ++i) edge();
         model_->sys_rst = 0;
     }
     ~LiteDram() override { model_->final(); }

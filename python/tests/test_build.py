@@ -147,7 +147,7 @@ def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, mon
         library.write_bytes(b"")
         return library
 
-    monkeypatch.setattr(build, "_compile", compile_and_edit)
+    monkeypatch.setattr(build, "compile_card", compile_and_edit)
     with pytest.raises(BuildError, match="changed while it was built"):
         build.build(plan.plan("tiny", kernels=[source]))
     assert visible(cache) == []
@@ -196,7 +196,7 @@ def test_waves_without_their_library_are_one_clear_line(cache, monkeypatch):
 
 
 def test_a_compiler_error_is_shown(cache, monkeypatch):
-    monkeypatch.setattr(build, "CXX_OPTIONS", ("-include", "missing.h"))
+    monkeypatch.setattr(plan, "CXX_OPTIONS", ("-include", "missing.h"))
     with pytest.raises(BuildError) as caught:
         build.build(plan.plan("tiny"))
     assert "missing.h" in caught.value.found
