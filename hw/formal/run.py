@@ -63,12 +63,12 @@ def _sby(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def sources(proof: Path) -> list[Path]:
-    """The files a proof reads."""
+    """The files a proof reads, sorted: sby lists them in another order every time."""
     generate.shared_package(ROOT)
     done = _sby("--dumpfiles", str(proof))
     if done.returncode:
         raise RuntimeError(f"{proof}: {done.stdout}")
-    return [ROOT / line for line in done.stdout.split()]
+    return sorted(ROOT / line for line in done.stdout.split())
 
 
 def key(proof: Path) -> str:
