@@ -112,14 +112,16 @@ def test_a_bad_path_is_one_clear_error(call, tmp_path, name, said):
 def test_events_add_up_to_the_counters(call, tmp_path):
     """Every hit, miss and walk that the report counts is an event, at its port, and nothing else is left behind."""
     out = tmp_path / "run.arrow"
-    done = call("run", "memcopy", "--bytes", "256K", "--page-size", "4K", "--events", out, "--json")
+    done = call(
+        "run", "memcopy", "--bytes", "1M", "--iterations", "2", "--page-size", "4K", "--events", out, "--json"
+    )
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)["figures"]
     rows = pa.ipc.open_file(out).read_all().to_pylist()
     found = Counter((row["level"], row["event"]) for row in rows)
     assert found["l1", "hit"] == figures["l1_hits"]["value"]
     assert found["l1", "miss"] == figures["l1_misses"]["value"] > 0
-    assert found["l2", "hit"] == figures["l2_hits"]["value"]
+    assert found["l2", "hit"] == figures["l2_hits"]["value"] > 0
     assert found["l2", "range_hit"] == figures["range_hits"]["value"]
     assert found["l2", "miss"] == figures["l2_misses"]["value"] > 0
     assert found["l2", "fill"] > 0

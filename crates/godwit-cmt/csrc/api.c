@@ -168,7 +168,11 @@ static __attribute__((noinline)) void cmt_free_generic(void *block)
 	uint32_t kind = cmt_kind_get(cmt_offset(block));
 	struct cmt_thread *self = cmt_enter_free();
 
-	if (CMT_UNLIKELY(!self || kind < CMT_SUPER))
+	if (CMT_UNLIKELY(kind < CMT_SUPER)) {
+		cmt_free_refuse(block);
+		return;
+	}
+	if (CMT_UNLIKELY(!self))
 		return;
 	*cmt_mark_of(block) = cmt_freed_mark(block);
 	mi_free(block);
