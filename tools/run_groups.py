@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -68,12 +69,14 @@ def run(group: Group, *, alone: bool = True) -> Count:
     process = subprocess.Popen(
         group.command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
+    _running.add(process)
     lines = []
     for line in process.stdout or ():
         sys.stdout.write(begin + line)
         sys.stdout.flush()
         lines.append(line)
     ok = process.wait() == 0
+    _running.discard(process)
     count = group.count("".join(lines)) if group.count else Count(int(ok), int(not ok))
     if not ok and count.failed == 0:
         count = Count(count.passed, 1)
@@ -84,16 +87,31 @@ def run(group: Group, *, alone: bool = True) -> Count:
     return count
 
 
+_running: set[subprocess.Popen[str]] = set()
+_cancelled = threading.Event()
+
+
+def _run_row(row: list[Group], alone: bool) -> list[tuple[Group, Count]]:
+    return [(group, run(group, alone=alone)) for group in row if not _cancelled.is_set()]
+
+
 def run_all(*rows: list[Group]) -> int:
     """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed.
 
-    Rows run side by side, the groups of a row one after the other.
+    Rows run side by side, the groups of a row one after the other. Ctrl-C ends what runs and begins nothing more: 130.
     """
     # A job in the background of a script ignores SIGINT, and so would every test of Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with ThreadPoolExecutor(len(rows)) as pool:
-        done = pool.map(lambda row: [(group, run(group, alone=len(rows) == 1)) for group in row], rows)
-        counts = [count for row in done for count in row]
+        done = pool.map(lambda row: _run_row(row, len(rows) == 1), rows)
+        try:
+            counts = [count for row in done for count in row]
+        except KeyboardInterrupt:
+            _cancelled.set()
+            for process in list(_running):
+                process.send_signal(signal.SIGINT)
+            print("\ncancelled", flush=True)
+            return 130
     print("\nsummary")
     for group, count in counts:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")
