@@ -27,7 +27,7 @@ def test_registers(shape, monkeypatch):
     rtl = spec_for(monkeypatch, ports, contexts, levels)
     run(
         "tb_csr",
-        "cocotb_csr",
+        "cocotb_csr,cocotb_csr_counters",
         here=__file__,
         parameters={"NumPorts": ports, "NumContexts": contexts, "Levels": levels},
         packages=[rtl / "gw_csr_regs_pkg.sv"],
