@@ -35,6 +35,12 @@ def directory() -> Path:
     return toolchain.root() / "build" / "bench" / "papers_c"
 
 
+Results = dict[str, list[dict[str, Any]]]
+"""What was measured in every round, by allocator."""
+Cell = tuple[Any, ...]
+"""What is measured: the program's arguments."""
+
+
 @dataclass
 class Tools:
     """What `build` has made."""
@@ -70,18 +76,29 @@ class Tools:
         return json.loads(done.stdout)
 
     def rounds(
-        self, allocators: Sequence[str], count: int, measure: Callable[[str], dict[str, Any]]
-    ) -> dict[str, list[dict[str, Any]]]:
-        """`measure` of every allocator, taking turns; the order turns round, so that nobody is always first."""
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in allocators}
+        self,
+        allocators: Sequence[str],
+        count: int,
+        cells: Sequence[Cell],
+        measure: Callable[[str, Cell], dict[str, Any]],
+        note: Callable[[int, int], None] = lambda done, total: None,
+    ) -> dict[Cell, Results]:
+        """`measure` of every cell on every allocator, `count` times.
+
+        Allocators take turns, and nobody is always first. A round goes over all cells, so that what disturbs the machine for some
+        seconds is in one round of some cells and not in all rounds of one.
+        """
+        found: dict[Cell, Results] = {cell: {name: [] for name in allocators} for cell in cells}
         for number in range(count):
             turn = allocators[number % len(allocators) :] + allocators[: number % len(allocators)]
-            for name in turn:
-                found[name].append(measure(name))
+            for at, cell in enumerate(cells):
+                note(number * len(cells) + at, count * len(cells))
+                for name in turn:
+                    found[cell][name].append(measure(name, cell))
         return found
 
 
-def ratio(results: dict[str, list[dict[str, Any]]], peer: str, key: str) -> float:
+def ratio(results: Results, peer: str, key: str) -> float:
     """Median over the rounds of the peer's time over ours: above 1 we are faster."""
     pairs = zip(results[peer], results[OURS], strict=True)
     return statistics.median(theirs[key] / ours[key] for theirs, ours in pairs)

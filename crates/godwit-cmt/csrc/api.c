@@ -31,29 +31,39 @@ static CMT_COLD void *cmt_malloc_rare(size_t size)
 	}
 	block = cmt_small_slow(self, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size, CMT_MIN_BLOCK);
 	if (block)
-		*cmt_mark_of(block) = 0;
+		cmt_live_change(block, true);
 	return block;
 }
 
 /* Where a thread's heap has its pages with free blocks of a size. Nothing is ever allocated in mimalloc's smaller classes. */
-static inline mi_page_t *cmt_page_for(const mi_theap_t *theap, size_t size)
+static inline mi_page_t *cmt_page_for(const mi_theap_t *theap, size_t units)
 {
-	return theap->pages_free_direct[(size + CMT_MIN_BLOCK - 1) / CMT_MIN_BLOCK * (CMT_MIN_BLOCK / MI_INTPTR_SIZE)];
+	return theap->pages_free_direct[units * (CMT_MIN_BLOCK / MI_INTPTR_SIZE)];
 }
 
 /*
- * The first free block of the size in the thread's superblock, or NULL: then there is more to do. As mimalloc does it,
- * but in steps of the smallest block, so that 0 bytes find nothing.
+ * What the thread freed last of the size, else the first free block in its superblock, or NULL: then there is more to do. As
+ * mimalloc does it, but in steps of the smallest block, so that 0 bytes find nothing.
  */
 static inline void *cmt_malloc_fast(size_t size)
 {
-	mi_theap_t *theap = cmt_theap;
+	struct cmt_recent *recent = cmt_recent;
+	size_t units = (size + CMT_MIN_BLOCK - 1) / CMT_MIN_BLOCK;
 	mi_page_t *page;
 	mi_block_t *block;
 
-	if (CMT_UNLIKELY(size > MI_SMALL_SIZE_MAX))
+	if (CMT_LIKELY(size <= CMT_RECENT_SIZES * CMT_MIN_BLOCK)) {
+		void **top = recent->top[units], *last = *top;
+
+		if (last) {
+			recent->top[units] = top - 1;
+			cmt_live_change(last, true);
+			return last;
+		}
+	} else if (CMT_UNLIKELY(size > MI_SMALL_SIZE_MAX)) {
 		return NULL;
-	page = cmt_page_for(theap, size);
+	}
+	page = cmt_page_for(recent->theap, units);
 	block = page->free;
 	if (CMT_UNLIKELY(!block))
 		return NULL;
@@ -61,8 +71,8 @@ static inline void *cmt_malloc_fast(size_t size)
 	/* The next allocation of the size reads it, and it may be long out of the caches. */
 	__builtin_prefetch(page->free, 1);
 	page->used++;
-	*cmt_mark_of(block) = 0;
-	cmt_count(&cmt_theap_counts(theap)->allocs);
+	cmt_live_change(block, true);
+	cmt_count(&recent->counts->allocs);
 	return block;
 }
 
@@ -73,7 +83,7 @@ static inline bool cmt_page_collect(size_t size)
 
 	if (size > MI_SMALL_SIZE_MAX)
 		return false;
-	page = cmt_page_for(cmt_theap, size);
+	page = cmt_page_for(cmt_recent->theap, (size + CMT_MIN_BLOCK - 1) / CMT_MIN_BLOCK);
 	if (!page->local_free)
 		return false;
 	page->free = page->local_free;
@@ -96,7 +106,7 @@ static __attribute__((noinline)) void *cmt_malloc_slow(size_t size)
 	if (CMT_UNLIKELY(!block))
 		return cmt_malloc_rare(size);
 	cmt_count(&cmt_theap_counts(self->theap)->allocs);
-	*cmt_mark_of(block) = 0;
+	cmt_live_change(block, true);
 	return block;
 }
 
@@ -142,9 +152,10 @@ static CMT_COLD void cmt_free_outside(void *block)
 
 static CMT_COLD void cmt_free_refuse(void *block)
 {
-	bool inside = cmt_offset(block) % CMT_MIN_BLOCK || !_mi_checked_ptr_page(block);
+	const mi_page_t *page = _mi_checked_ptr_page(block);
+	bool start = page && ((uintptr_t)block - (uintptr_t)mi_page_start(page)) % mi_page_block_size(page) == 0;
 
-	cmt_misuse(block, inside ? "not the start of a block" : "freed already");
+	cmt_misuse(block, start ? "freed already" : "not the start of a block in use");
 }
 
 /* Not in a page of small blocks. */
@@ -168,13 +179,12 @@ static __attribute__((noinline)) void cmt_free_generic(void *block)
 	uint32_t kind = cmt_kind_get(cmt_offset(block));
 	struct cmt_thread *self = cmt_enter_free();
 
-	if (CMT_UNLIKELY(kind < CMT_SUPER)) {
+	if (CMT_UNLIKELY(!self))
+		return;
+	if (CMT_UNLIKELY(kind < CMT_SUPER || !cmt_live_clear_shared(block))) {
 		cmt_free_refuse(block);
 		return;
 	}
-	if (CMT_UNLIKELY(!self))
-		return;
-	*cmt_mark_of(block) = cmt_freed_mark(block);
 	mi_free(block);
 	cmt_count(&self->counts[(size_t)kind - CMT_SUPER].frees);
 }
@@ -189,10 +199,21 @@ static __attribute__((noinline)) void cmt_free_last(mi_page_t *page)
 	cmt_count(&counts->frees);
 }
 
-/* The last part is what mimalloc does for a block of a thread's own page. */
+/* What mimalloc does for a block of a thread's own page. */
+static inline void cmt_free_into(mi_page_t *page, void *block)
+{
+	mi_block_set_next(page, block, page->local_free);
+	page->local_free = block;
+	if (CMT_UNLIKELY(--page->used == 0)) {
+		cmt_free_last(page);
+		return;
+	}
+	cmt_count(&cmt_theap_counts(page->theap)->frees);
+}
+
 void gw_cmt_free(void *block)
 {
-	uint64_t offset = cmt_offset(block), mark = cmt_freed_mark(block);
+	uint64_t offset = cmt_offset(block);
 	mi_page_t *page;
 
 	if (CMT_UNLIKELY(offset >= cmt_pool.free_bytes)) {
@@ -204,7 +225,7 @@ void gw_cmt_free(void *block)
 		cmt_free_large(block);
 		return;
 	}
-	if (CMT_UNLIKELY((uintptr_t)block % CMT_MIN_BLOCK || *cmt_mark_of(block) == mark)) {
+	if (CMT_UNLIKELY((uintptr_t)block % CMT_MIN_BLOCK)) {
 		cmt_free_refuse(block);
 		return;
 	}
@@ -212,15 +233,32 @@ void gw_cmt_free(void *block)
 		cmt_free_generic(block);
 		return;
 	}
-	/* Atomic: put together with the next store in a register of 16 bytes it takes more instructions. */
-	__atomic_store_n(cmt_mark_of(block), mark, __ATOMIC_RELAXED);
-	mi_block_set_next(page, block, page->local_free);
-	page->local_free = block;
-	if (CMT_UNLIKELY(--page->used == 0)) {
-		cmt_free_last(page);
+	if (CMT_UNLIKELY(!cmt_live_change(block, false))) {
+		cmt_free_refuse(block);
 		return;
 	}
-	cmt_count(&cmt_theap_counts(page->theap)->frees);
+	if (CMT_LIKELY(page->block_size <= CMT_RECENT_SIZES * CMT_MIN_BLOCK)) {
+		struct cmt_recent *recent = cmt_recent;
+		size_t units = page->block_size / CMT_MIN_BLOCK;
+		void **top = recent->top[units] + 1;
+
+		if ((uintptr_t)top % sizeof(recent->block[0])) {
+			recent->top[units] = top;
+			*top = block;
+			return;
+		}
+	}
+	cmt_free_into(page, block);
+}
+
+void cmt_recent_flush(struct cmt_thread *self)
+{
+	for (uint32_t units = 1; units <= CMT_RECENT_SIZES; units++) {
+		void ***top = &self->recent.top[units];
+
+		for (; **top; --*top)
+			cmt_free_into(cmt_pool.pages[cmt_offset(**top) >> CMT_SLICE_SHIFT], **top);
+	}
 }
 
 void *gw_cmt_calloc(size_t count, size_t size)
@@ -248,7 +286,7 @@ void *gw_cmt_aligned_alloc(size_t align, size_t size)
 	if (size <= CMT_SMALL_MAX && align <= 4096) {
 		block = cmt_small_slow(self, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size, align);
 		if (block)
-			*cmt_mark_of(block) = 0;
+			cmt_live_change(block, true);
 		return block;
 	}
 	if (align <= (size_t)1 << cmt_pool.shift && size > CMT_SMALL_MAX)
@@ -290,8 +328,10 @@ size_t gw_cmt_trim(void)
 		return 0;
 	pthread_mutex_lock(&cmt_pool.lock);
 	bytes = cmt_caches_flush();
-	if (cmt_self)
+	if (cmt_self) {
+		cmt_recent_flush(cmt_self);
 		cmt_theap_use(cmt_self, NULL, 0);
+	}
 	bytes += cmt_small_trim(0);
 	pthread_mutex_unlock(&cmt_pool.lock);
 	return bytes;

@@ -16,7 +16,7 @@ static uint32_t cmt_block_kind(const void *block)
 	kind = cmt_kind_get(offset);
 	if (kind < CMT_SUPER)
 		return kind < CMT_CACHED && !(offset & (((uint64_t)1 << cmt_pool.shift) - 1)) ? kind : CMT_NONE;
-	if (offset % CMT_MIN_BLOCK || *((const uint64_t *)block + 1) == cmt_freed_mark(block))
+	if (offset % CMT_MIN_BLOCK || !cmt_live(block))
 		return CMT_NONE;
 	return kind;
 }

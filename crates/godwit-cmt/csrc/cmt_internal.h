@@ -43,10 +43,13 @@
 #define CMT_SMALL_MAX ((size_t)1 << CMT_LARGE_SHIFT)
 /* Freed blocks of a class that a thread keeps. */
 #define CMT_SLOTS 8u
-/* Smallest block: its second word says whether it was freed. */
+/* Smallest block, and what every small block is aligned to: a bit says whether one that is in use starts there. */
 #define CMT_MIN_BLOCK 16u
-/* From a block's address to its mark as freed: odd, so that no address is one. */
-#define CMT_FREED_MARK ((uint64_t)0x35a4e901)
+#define CMT_LIVE_SHIFT 10u /* to a word of such bits */
+/* Sizes of which a thread keeps what it freed last, in smallest blocks: each is a size class of mimalloc. */
+#define CMT_RECENT_SIZES 8u
+/* One more than it keeps of a size; a power of two. */
+#define CMT_RECENT 32u
 /* mimalloc's unit of memory. */
 #define CMT_SLICE_SHIFT 16u
 #define CMT_SLICE ((size_t)1 << CMT_SLICE_SHIFT)
@@ -65,8 +68,25 @@ struct cmt_cache {
 	void *slot[CMT_CLASSES][CMT_SLOTS];
 };
 
+/*
+ * The blocks of the smallest sizes that a thread freed last, in pages of its own, for its next requests: their memory is still in
+ * the caches. mimalloc knows of none of this, so the superblocks of blocks that wait here are in use.
+ */
+struct cmt_recent {
+	/* Of the superblock that the thread allocates from; for none a heap that never has a block. */
+	mi_theap_t *theap;
+	struct cmt_counts *counts;
+	/*
+	 * By size in smallest blocks: a stack that begins with NULL and is aligned to its size, so that the address of its
+	 * top says when it is full.
+	 */
+	void **top[CMT_RECENT_SIZES + 1];
+	void *block[CMT_RECENT_SIZES + 1][CMT_RECENT] __attribute__((aligned(CMT_RECENT * sizeof(void *))));
+};
+
 /* What belongs to a thread; outlives it, to be taken over by the next. */
 struct cmt_thread {
+	struct cmt_recent recent;
 	mi_theap_t *theap;  /* of the superblock it allocates from; NULL: none */
 	uint32_t super;
 	bool taken;
@@ -91,6 +111,7 @@ struct cmt_pool {
 	char *base;
 	uint64_t free_bytes; /* of the window, while this process may free blocks in it */
 	struct mi_page_s **pages; /* of small blocks, one a slice; NULL: none. It is mimalloc's own map */
+	uintptr_t live; /* small blocks in use, a bit each: where the word for address 0 would be */
 	uint8_t *kinds;
 	uint64_t bytes;      /* of the window */
 	uint32_t shift;
@@ -121,6 +142,7 @@ struct cmt_open {
 	uint64_t pa_base;
 	void *kinds;
 	void *pages;
+	void *live;
 	uint64_t metadata_bytes;
 	uint64_t super_bytes;
 	uint64_t cache_bytes;
@@ -199,6 +221,10 @@ int cmt_pages_open(void *table, uint64_t window_bytes);
 void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap, uint32_t super);
 /* The calling thread's heap in a superblock, counting in its record; NULL when there is no memory for it. */
 mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super);
+/* From now on the calling thread keeps what it frees in this record, or with NULL nowhere. */
+void cmt_recent_use(struct cmt_thread *self);
+/* Puts the blocks that the calling thread freed last into their pages. */
+void cmt_recent_flush(struct cmt_thread *self);
 /* Ends the calling thread's heaps, and with them what counts in its record. Holds cmt_pool.lock: none is ended twice. */
 void cmt_theaps_end(void);
 
@@ -243,15 +269,53 @@ static inline void cmt_count(uint64_t *counter)
 #endif
 }
 
-/* The second word of a freed block. */
-static inline uint64_t cmt_freed_mark(const void *block)
+/*
+ * Bits of small blocks in use. They are not in the blocks because whoever frees one has often not read it for long, and
+ * would wait for memory before it knows that all is well. The thread that a page belongs to sets and clears them with plain
+ * loads and stores, another thread that frees clears its bit atomically. The owner may put such a bit back if it changes that of a
+ * neighbour in the same moment: that block could be freed twice unseen. No bit of a block in use is ever lost.
+ */
+static inline uint64_t *cmt_live_word(const void *block)
 {
-	return (uint64_t)(uintptr_t)block + CMT_FREED_MARK;
+	return (uint64_t *)cmt_pool.live + ((uintptr_t)block >> CMT_LIVE_SHIFT);
 }
 
-static inline uint64_t *cmt_mark_of(void *block)
+static inline uint64_t cmt_live_bit(const void *block)
 {
-	return (uint64_t *)block + 1;
+	return (uint64_t)1 << ((uintptr_t)block / CMT_MIN_BLOCK % 64);
+}
+
+static inline bool cmt_live(const void *block)
+{
+	return __atomic_load_n(cmt_live_word(block), __ATOMIC_RELAXED) & cmt_live_bit(block);
+}
+
+/* Sets or clears the bit; what it was before. By the owner of the block's page. */
+static inline bool cmt_live_change(const void *block, bool to)
+{
+	uint64_t *word = cmt_live_word(block), bits = __atomic_load_n(word, __ATOMIC_RELAXED);
+	bool was;
+
+#ifdef __x86_64__
+	/* Compilers make twice as many instructions of the lines below. */
+	if (to)
+		__asm__("btsq %2, %0" : "+r"(bits), "=@ccc"(was) : "r"((uintptr_t)block / CMT_MIN_BLOCK) : "cc");
+	else
+		__asm__("btrq %2, %0" : "+r"(bits), "=@ccc"(was) : "r"((uintptr_t)block / CMT_MIN_BLOCK) : "cc");
+#else
+	was = bits & cmt_live_bit(block);
+	bits = to ? bits | cmt_live_bit(block) : bits & ~cmt_live_bit(block);
+#endif
+	__atomic_store_n(word, bits, __ATOMIC_RELAXED);
+	return was;
+}
+
+/* By any thread; false: it was not in use. */
+static inline bool cmt_live_clear_shared(const void *block)
+{
+	uint64_t bit = cmt_live_bit(block);
+
+	return __atomic_fetch_and(cmt_live_word(block), ~bit, __ATOMIC_RELAXED) & bit;
 }
 
 #endif /* CMT_INTERNAL_H_ */

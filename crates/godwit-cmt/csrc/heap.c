@@ -7,8 +7,16 @@
 
 #include <errno.h>
 
-/* That of `cmt_self` or, for none, one that never has a block: the short path need not ask. */
-static __thread mi_theap_t *cmt_theap __attribute__((tls_model("initial-exec"))) = (mi_theap_t *)&_mi_theap_empty;
+#define CMT_THEAP_NONE ((mi_theap_t *)&_mi_theap_empty)
+
+/* Of a thread without a record: it stays empty, as such a thread has no pages. The short paths need not ask. */
+static struct cmt_recent cmt_recent_none = {
+	.top = { cmt_recent_none.block[0], cmt_recent_none.block[1], cmt_recent_none.block[2], cmt_recent_none.block[3],
+		 cmt_recent_none.block[4], cmt_recent_none.block[5], cmt_recent_none.block[6], cmt_recent_none.block[7],
+		 cmt_recent_none.block[8] },
+	.theap = CMT_THEAP_NONE,
+};
+static __thread struct cmt_recent *cmt_recent __attribute__((tls_model("initial-exec"))) = &cmt_recent_none;
 
 /* mimalloc asks two tables, a piece of the second at a time. With all pieces in a row one look finds the page. */
 int cmt_pages_open(void *table, uint64_t window_bytes)
@@ -36,11 +44,22 @@ static inline struct cmt_counts *cmt_theap_counts(const mi_theap_t *theap)
 	return (struct cmt_counts *)theap->cookie;
 }
 
+void cmt_recent_use(struct cmt_thread *self)
+{
+	if (self && !self->recent.theap) {
+		self->recent.theap = CMT_THEAP_NONE;
+		for (uint32_t units = 0; units <= CMT_RECENT_SIZES; units++)
+			self->recent.top[units] = self->recent.block[units];
+	}
+	cmt_recent = self ? &self->recent : &cmt_recent_none;
+}
+
 void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap, uint32_t super)
 {
 	self->theap = theap;
 	self->super = super;
-	cmt_theap = theap ? theap : (mi_theap_t *)&_mi_theap_empty;
+	self->recent.theap = theap ? theap : CMT_THEAP_NONE;
+	self->recent.counts = &self->counts[super];
 }
 
 mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super)
@@ -52,7 +71,7 @@ mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super)
 		return NULL;
 	theap = mi_heap_theap(cmt_pool.super[super].heap);
 	/* mimalloc remembers it for the next such call, and would still write to it when its superblock is given back. */
-	_mi_theap_cached_set((mi_theap_t *)&_mi_theap_empty);
+	_mi_theap_cached_set(CMT_THEAP_NONE);
 	/* cmt_theaps_end() is what ends this thread for mimalloc. */
 	_mi_prim_thread_associate_default_theap(NULL);
 	if (!mi_theap_is_initialized(theap))

@@ -114,6 +114,8 @@ static char *cmt_range_take(const struct gw_range_request *request)
 	int status = gw_range_alloc(cmt_pool.range, request, &pa, &why);
 
 	if (CMT_UNLIKELY(status <= GW_RANGE_ENOMEM && status >= GW_RANGE_EUNALIGNED)) {
+		if (cmt_self)
+			cmt_recent_flush(cmt_self);
 		pthread_mutex_lock(&cmt_pool.lock);
 		cmt_caches_flush();
 		cmt_small_trim(0);

@@ -214,6 +214,7 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 	if (!block) {
 		uint32_t fresh;
 
+		cmt_recent_flush(self);
 		pthread_mutex_lock(&cmt_pool.lock);
 		if (self->theap) {
 			struct cmt_super *old = &cmt_pool.super[self->super];

@@ -25,6 +25,7 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.keep_empty = how->keep_empty;
 	cmt_pool.reuse_percent = how->reuse_percent;
 	cmt_pool.base = how->base;
+	cmt_pool.live = (uintptr_t)how->live - ((uintptr_t)how->base >> CMT_LIVE_SHIFT) * sizeof(uint64_t);
 	how->range->relax = cmt_relax;
 	/* Memory is ours and stays: nothing is committed step by step or given back to the system. */
 	mi_option_set(mi_option_page_commit_on_demand, 0);

@@ -38,6 +38,8 @@ static void cmt_detach(void *record)
 	struct cmt_thread *thread = record;
 
 	cmt_cache_flush(thread);
+	cmt_recent_flush(thread);
+	cmt_recent_use(NULL);
 	pthread_mutex_lock(&cmt_pool.lock);
 	cmt_theap_use(thread, NULL, 0);
 	cmt_theaps_end();
@@ -76,6 +78,7 @@ struct cmt_thread *cmt_attach(void)
 	if (!thread)
 		return cmt_fail(12, "no memory for the record of a thread");
 	cmt_self = thread;
+	cmt_recent_use(thread);
 	pthread_setspecific(cmt_pool.thread_key, thread);
 	return thread;
 }
@@ -125,6 +128,7 @@ static void cmt_in_child(void)
 		cmt_pool.free_bytes = 0;
 		if (cmt_self)
 			cmt_theap_use(cmt_self, NULL, 0);
+		cmt_recent_use(NULL);
 		cmt_self = NULL;
 	} else {
 		for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next) {

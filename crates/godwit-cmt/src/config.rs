@@ -14,7 +14,7 @@ use crate::CmtError;
 /// | `backing` | `private`, `memfd` or `hugetlb` | `private` |
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
 /// | `superblock` | what small blocks are cut from, 1MiB to 32MiB | total / 64, 4MiB to 32MiB |
-/// | `cache` | freed large blocks that a thread keeps, bytes | total / 16, at least 4MiB |
+/// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
 /// | `keep` | empty superblocks that are kept | 1 |
 /// | `reuse` | a full superblock is used again when so many per cent of its blocks are left | 75 |
 ///
@@ -203,7 +203,7 @@ impl Config {
 
     /// Bytes of freed large blocks that a thread keeps.
     pub fn cache_bytes(&self) -> u64 {
-        self.cache.unwrap_or((self.total() / 16).max(4 * MIB))
+        self.cache.unwrap_or((self.total() / 8).max(4 * MIB))
     }
 }
 

@@ -59,6 +59,7 @@ pub struct cmt_open {
     pub pa_base: u64,
     pub kinds: *mut c_void,
     pub pages: *mut c_void,
+    pub live: *mut c_void,
     pub metadata_bytes: u64,
     pub super_bytes: u64,
     pub cache_bytes: u64,

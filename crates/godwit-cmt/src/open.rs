@@ -20,6 +20,8 @@ const HUGE_PAGE: u64 = 2 << 20;
 const WINDOW_ALIGN: u64 = 1 << 30;
 /// A pointer of mimalloc's map of pages stands for so many bytes.
 const SLICE: u64 = 64 << 10;
+/// A byte of bits of small blocks in use stands for so many bytes.
+const LIVE: u64 = 8 * 16;
 /// From the lowest to the highest area; address space only.
 const WINDOW_MAX: u64 = 1 << 45;
 
@@ -131,7 +133,9 @@ fn open(config: &Config) -> Result<(), CmtError> {
     let pointer = size_of::<*mut c_void>() as u64;
     let kinds = table((window_bytes / config.granule) as usize).map_err(no_table)?;
     let pages = table((reserved_bytes / SLICE * pointer) as usize).map_err(no_table)?;
-    let touched = config.total() / config.granule + config.total() / SLICE * pointer;
+    let live = table((reserved_bytes / LIVE) as usize).map_err(no_table)?;
+    let total = config.total();
+    let touched = total / config.granule + total / SLICE * pointer + total / LIVE;
     // The pool lives as long as the process.
     let ranges: &'static Ranges = Box::leak(Box::new(ranges));
     let how = ffi::cmt_open {
@@ -141,6 +145,7 @@ fn open(config: &Config) -> Result<(), CmtError> {
         pa_base: low,
         kinds,
         pages,
+        live,
         metadata_bytes: ranges.metadata_bytes() as u64 + touched,
         super_bytes: config.superblock_bytes(),
         cache_bytes: config.cache_bytes(),

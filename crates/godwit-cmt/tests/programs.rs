@@ -62,7 +62,11 @@ fn program(source: &str) -> PathBuf {
         .arg(here().join("tests/programs").join(source))
         .arg("-L")
         .arg(libraries())
-        .arg(format!("-Wl,-rpath,{}", libraries().display()))
+        // Before LD_LIBRARY_PATH, where cargo has a folder in which an older library may lie.
+        .arg(format!(
+            "-Wl,--disable-new-dtags,-rpath,{}",
+            libraries().display()
+        ))
         .args(["-lgodwit_cmt", "-o"])
         .arg(&target));
     target

@@ -104,6 +104,10 @@ fn layouts_and_constants_are_those_of_the_header() {
             offset_of!(GodwitChannelCounters, stalls) as i64,
         ),
         (
+            "offsetof(godwit_channel_counters, walks)",
+            offset_of!(GodwitChannelCounters, walks) as i64,
+        ),
+        (
             "sizeof(godwit_walker_counters)",
             size_of::<GodwitWalkerCounters>() as i64,
         ),
@@ -294,6 +298,10 @@ fn the_c_example_runs_against_the_static_library() {
     let source = root().join("examples/c/vector_sum.c");
     let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
     assert!(printed.contains("sum of 100000 values"), "{printed}");
+    assert!(
+        printed.contains("reads translated by the L1 TLB"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -302,7 +310,7 @@ fn the_cpp_example_runs_against_the_shared_library() {
     let directory = libraries();
     let (library, rpath) = (
         directory.join("libgodwit.so"),
-        format!("-Wl,-rpath,{}", directory.display()),
+        format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
     );
     let link = [library.to_str().unwrap(), &rpath];
     let source = root().join("examples/cpp/split.cpp");

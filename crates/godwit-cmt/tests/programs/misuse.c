@@ -3,15 +3,20 @@
 #include "check.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
+#define BLOCKS 2000
+
 static unsigned int reports;
+static const char *reason;
 
 static void report(const void *pointer, const char *why)
 {
 	(void)pointer;
 	CHECK(why[0]);
+	reason = why;
 	reports++;
 }
 
@@ -23,6 +28,52 @@ static void refused(void *pointer)
 	cmt_free(pointer);
 	CHECK(reports == before + 1 && errno == EINVAL);
 	CHECK(cmt_check() == 0);
+}
+
+static void *free_all(void *blocks)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		cmt_free(((void **)blocks)[i]);
+	return NULL;
+}
+
+static void *refuse_all(void *blocks)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		refused(((void **)blocks)[i]);
+	return NULL;
+}
+
+static void in_a_thread(void *(*body)(void *), void *blocks)
+{
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, body, blocks) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+/* More blocks than wait anywhere before they go back to their pages; by their owner or by another thread, once and again. */
+static void blocks_freed_twice(size_t size, bool first_here, bool then_here)
+{
+	static void *blocks[BLOCKS];
+
+	for (int i = 0; i < BLOCKS; i++) {
+		blocks[i] = cmt_malloc(size);
+		CHECK(blocks[i]);
+		memset(blocks[i], 0xff, size);
+	}
+	/* Aligned like a block, but inside one. */
+	if (size > 16) {
+		refused((char *)blocks[7] + 16);
+		CHECK(strstr(reason, "not the start"));
+	}
+	if (first_here)
+		free_all(blocks);
+	else
+		in_a_thread(free_all, blocks);
+	if (then_here)
+		refuse_all(blocks);
+	else
+		in_a_thread(refuse_all, blocks);
 }
 
 int main(void)
@@ -50,6 +101,9 @@ int main(void)
 			CHECK(neighbour[at] == 'b');
 		cmt_free(neighbour);
 	}
+	for (size_t size = 16; size <= 128; size += 56)
+		for (int where = 0; where < 4; where++)
+			blocks_freed_twice(size, where & 1, where & 2);
 	refused(outside);
 	refused((void *)(uintptr_t)4096);
 	cmt_free(NULL);
