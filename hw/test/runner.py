@@ -155,9 +155,13 @@ def _built(
             _discard_old(builds)
             home.mkdir(parents=True, exist_ok=True)
             build = Path(tempfile.mkdtemp(prefix="build-", dir=home))
-            _build(top, sources, dirs, parameters, defines, args, waves, build)
-            files = {_from_root(path): _sha256(path) for path in _read_by_verilator(build)}
-            (build / "files.json").write_text(json.dumps(files))
+            try:
+                _build(top, sources, dirs, parameters, defines, args, waves, build)
+                files = {_from_root(path): _sha256(path) for path in _read_by_verilator(build)}
+                (build / "files.json").write_text(json.dumps(files))
+            except BaseException:
+                shutil.rmtree(build)
+                raise
         in_use = (build / "in-use").open("w")
         fcntl.flock(in_use, fcntl.LOCK_SH)
     with in_use:

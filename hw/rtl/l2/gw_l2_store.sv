@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Block RAMs of the L2 TLB: tags in one copy for each size that a lookup reads and one for maintenance, frames in one copy
-// for lookups and one for maintenance.
+// Block RAMs of the L2 TLB: tags in one copy for each size that a lookup reads (single pages share that of clusters where both
+// lie in one set) and one for maintenance, frames in one copy for lookups and one for maintenance.
 //
 // Contract
 // - Every read port takes an address in t and has its words in t+1, until its next read; nothing ever waits.

@@ -119,6 +119,17 @@ module gw_l2_tlb #(
     end
   end
 
+  // Where single pages and clusters lie in one set, the entries read for both are the same and only the way that matches differs.
+  localparam bit SharedSingles = Policy == L2Partition;
+  logic [L2Sizes-1:0][Ways-1:0] chosen;
+  always_comb begin
+    chosen = match;
+    if (SharedSingles) begin
+      if (match[L2Single] == '0) chosen[L2Single] = match[L2Cluster];
+      chosen[L2Cluster] = '0;
+    end
+  end
+
   l2_tag_t hit_tag;
   set_t    hit_set;
   way_t    hit_way;
@@ -127,12 +138,12 @@ module gw_l2_tlb #(
     hit_set = set_q[0];
     hit_way = '0;
     for (int s = L2Sizes - 1; s >= 0; s--) begin
-      if (match[s] != '0) begin
+      if (chosen[s] != '0) begin
         hit_tag = '0;
         hit_set = set_q[s];
         hit_way = '0;
         for (int unsigned w = 0; w < Ways; w++) begin
-          if (match[s][w]) begin
+          if (chosen[s][w]) begin
             hit_tag |= tags[s][w];
             hit_way |= way_t'(w);
           end
@@ -183,7 +194,7 @@ module gw_l2_tlb #(
   gw_l2_store #(
     .Sets         (Sets),
     .Ways         (Ways),
-    .SharedSingles(Policy == L2Partition)
+    .SharedSingles(SharedSingles)
   ) u_store (
     .clk_i,
     .rst_ni,

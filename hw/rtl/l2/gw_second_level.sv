@@ -34,6 +34,8 @@ module gw_second_level #(
   parameter int unsigned MissDepth = 32,
   /// Entries of the range TLB, 0 to 16.
   parameter int unsigned RangeEntries = 8,
+  /// There are 64 KiB pages (Svnapot); as in gw_l2_tlb.
+  parameter bit Svnapot = 1'b1,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -221,7 +223,8 @@ module gw_second_level #(
         .Ways     (Ways),
         .Policy   (Policy),
         .Clusters (Clusters),
-        .FillDepth(FillDepth)
+        .FillDepth(FillDepth),
+        .Svnapot  (Svnapot)
       ) u_l2_tlb (
         .clk_i,
         .rst_ni,
@@ -283,16 +286,14 @@ module gw_second_level #(
     end
 
     // What comes after the last input or queued item, longer than the way through all stages.
-    localparam int unsigned Settle = 7;
-    logic [$clog2(Settle+1)-1:0] settle_q;
-    logic busy;
-    assign busy = req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || answer_valid || missed_valid || l2_awake;
-    assign awake_o = settle_q != '0;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) settle_q <= '1;
-      else if (busy) settle_q <= '1;
-      else if (awake_o) settle_q <= settle_q - 1'b1;
-    end
+    gw_awake #(
+      .Settle(7)
+    ) u_awake (
+      .clk_i,
+      .rst_ni,
+      .busy_i(req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || answer_valid || missed_valid || l2_awake),
+      .awake_o
+    );
 
     always_comb begin
       event_o = l2_event;

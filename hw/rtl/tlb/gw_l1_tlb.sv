@@ -81,7 +81,7 @@ module gw_l1_tlb #(
   endfunction
 
   logic [Entries-1:0] valid_q, match, overlap, victim, used_q, touch_q, covered;
-  entry_t [Entries-1:0] entries_q;
+  entry_t entries_q[Entries];
   logic fill_valid_q, fill_write;
   entry_t fill_q;
 

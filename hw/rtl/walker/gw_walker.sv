@@ -287,16 +287,14 @@ module gw_walker #(
   );
 
   // What comes after the last answer, longer than the way through any of the stages.
-  localparam int unsigned Settle = 15;
-  logic [$clog2(Settle+1)-1:0] settle_q;
-  logic busy;
-  assign busy = req_valid_i || inval_valid_i || waiting || fetching;
-  assign awake_o = settle_q != '0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) settle_q <= '1;
-    else if (busy) settle_q <= '1;
-    else if (awake_o) settle_q <= settle_q - 1'b1;
-  end
+  gw_awake #(
+    .Settle(15)
+  ) u_awake (
+    .clk_i,
+    .rst_ni,
+    .busy_i(req_valid_i || inval_valid_i || waiting || fetching),
+    .awake_o
+  );
 
   // Told when it is certain.
   logic accept_q, cache_hit_q;

@@ -9,6 +9,7 @@ module tb_second_level #(
   parameter int unsigned FillDepth = 64,
   parameter int unsigned MissDepth = 8,
   parameter int unsigned RangeEntries = 4,
+  parameter bit Svnapot = 1'b1,
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
 ) (
@@ -111,6 +112,7 @@ module tb_second_level #(
     .Ways        (Ways),
     .Policy      (gw_pkg::l2_policy_e'(Policy)),
     .Clusters    (Clusters),
+    .Svnapot     (Svnapot),
     .FillDepth   (FillDepth),
     .MissDepth   (MissDepth),
     .RangeEntries(RangeEntries)

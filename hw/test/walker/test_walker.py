@@ -41,6 +41,10 @@ def test_prefetch():
     walker("cocotb_walker_prefetch", **SIZES[-1])
 
 
+def test_without_64_kib_pages():
+    walker("cocotb_walker_no_napot", **SMALL[-1], Svnapot=0)
+
+
 @pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)
 def test_updates(parameters):
     walker("cocotb_walker_updates", **parameters)

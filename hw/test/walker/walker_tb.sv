@@ -7,7 +7,8 @@ module walker_tb #(
   parameter int unsigned Lines = 32,
   parameter int unsigned CacheEntries = 16,
   parameter int unsigned NumContexts = 16,
-  parameter bit Prefetch = 1'b1
+  parameter bit Prefetch = 1'b1,
+  parameter bit Svnapot = 1'b1
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -142,7 +143,8 @@ module walker_tb #(
     .Lines(Lines),
     .CacheEntries(CacheEntries),
     .NumContexts(NumContexts),
-    .Prefetch(Prefetch)
+    .Prefetch(Prefetch),
+    .Svnapot(Svnapot)
   ) u_dut (
     .clk_i(dut_clk),
     .rst_ni,
