@@ -110,8 +110,9 @@ def run_all(*rows: list[Group]) -> int:
             _cancelled.set()
             for process in list(_running):
                 process.send_signal(signal.SIGINT)
-            print("\ncancelled", flush=True)
-            return 130
+    if _cancelled.is_set():
+        print("\ncancelled", flush=True)
+        return 130
     print("\nsummary")
     for group, count in counts:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")

@@ -112,27 +112,44 @@ def step(
     print(f"    done in {time.monotonic() - start:.0f} s", flush=True)
 
 
+PIP_TO_UV = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "no-index": "UV_NO_INDEX",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
+}
+"""uv does not read pip's configuration: where packages come from is said in one place for both."""
+
+
+def uv_environment(pip: list[str]) -> dict[str, str]:
+    """The environment with pip's settings under uv's names; a name that is set already wins."""
+    text = subprocess.run([*pip, "config", "list"], capture_output=True, text=True).stdout
+    found = dict(re.findall(r"^(?:global|install|:env:)\.([\w-]+)='(.*)'$", text, re.MULTILINE))
+    settings = {PIP_TO_UV[key]: value for key, value in found.items() if key in PIP_TO_UV}
+    return {**settings, **os.environ}
+
+
 def install_python(profile: str) -> None:
-    """The virtual environment and the PyPI tools of the profile."""
+    """The virtual environment and the PyPI tools of the profile. uv takes what it has unpacked before, for any checkout."""
     if not (VENV / "bin/python").exists():
         step("virtual environment .venv", VENV / ".created", "1", [[sys.executable, "-m", "venv", str(VENV)]])
     names = ["demo"] if profile == "demo" else ["demo", "test"]
-    files = [ROOT / f"requirements/{name}.txt" for name in names]
-    pip = [
-        str(VENV / "bin/python"),
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--progress-bar",
-        "on",
-        # Python compiles what it imports, which is the smaller part.
-        "--no-compile",
-    ]
+    python = str(VENV / "bin/python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    uv = [str(VENV / "bin/uv"), "pip", "install", "--python", python]
+    requirements = ROOT / "requirements"
     try:
-        for name, file in zip(names, files, strict=True):
-            command = [*pip, "-r", str(file)]
-            step(f"tools from PyPI ({name})", VENV / f".stamp-{name}", digest([file]), [command])
+        file = requirements / "setup.txt"
+        install = [*pip, "install", "--quiet", "--no-compile", "-r", str(file)]
+        step("uv, which installs the rest", VENV / ".stamp-setup", digest([file]), [install])
+        for name in names:
+            file = requirements / f"{name}.txt"
+            install = [*uv, "-r", str(file)]
+            stamp = VENV / f".stamp-{name}"
+            step(f"tools from PyPI ({name})", stamp, digest([file]), [install], uv_environment(pip))
     except SetupError as error:
         raise SetupError(
             f"{error}\nis the Python package index reachable? (a proxy is set with HTTPS_PROXY)"

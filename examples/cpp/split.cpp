@@ -39,6 +39,7 @@ int run(const char* device) {
         (values[row] > kLimit ? expected_matches : expected_rest).push_back(row);
     }
 
+    card.count_only(context.get());
     const auto done = context.launch("split", {{"values", values.data()},
                                                {"validity", nullptr},
                                                {"rows", kRows},

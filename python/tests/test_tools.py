@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How checks are run side by side: their sum, and what Ctrl-C leaves."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+ROWS = """
+import sys
+sys.path.insert(0, {tools!r})
+from run_groups import Count, Group, run_all
+
+def group(name, code):
+    return Group(name, [sys.executable, "-c", code], count)
+
+count = None
+{body}
+"""
+
+
+def start(body: str) -> subprocess.Popen[str]:
+    program = ROWS.format(tools=str(TOOLS), body=body)
+    return subprocess.Popen(
+        [sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+def test_all_groups_run_and_are_summed_up_although_one_fails():
+    code, output = finish(
+        start(
+            "sys.exit(run_all([group('a', 'raise SystemExit(3)'), group('b', 'print(1)')], [group('c', '')]))"
+        )
+    )
+    assert code == 1
+    assert output.splitlines()[-1] == "2 passed, 1 failed"
+
+
+def test_checks_are_counted_where_a_group_says_how():
+    code, output = finish(
+        start("count = lambda output: Count(int(output), 0)\nsys.exit(run_all([group('a', 'print(40)')]))")
+    )
+    assert (code, output.splitlines()[-1]) == (0, "40 passed, 0 failed")
+
+
+def test_ctrl_c_ends_what_runs_and_begins_nothing_more(tmp_path: Path):
+    begun, next_one = tmp_path / "begun", tmp_path / "next"
+    wait = f"import time; open({str(begun)!r}, 'w').close(); time.sleep(60)"
+    touch = f"open({str(next_one)!r}, 'w').close()"
+    process = start(f"sys.exit(run_all([group('a', {wait!r}), group('b', {touch!r})], [group('c', '')]))")
+    for _ in range(600):
+        if begun.exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130
+    assert output.splitlines()[-1] == "cancelled"
+    assert not next_one.exists()
