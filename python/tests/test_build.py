@@ -13,8 +13,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import godwit
 from godwit import toolchain
 from godwit.card import build, kernels, plan
 from godwit.card.kernels import KernelError
@@ -201,6 +203,23 @@ def test_a_compiler_error_is_shown(cache, monkeypatch):
         build.build(plan.plan("tiny"))
     assert "missing.h" in caught.value.found
     assert visible(cache) == []
+
+
+def test_a_profile_guided_card_is_trained_and_works(cache):
+    overrides = ['card.kernels=["array_sum"]', "card.external_ports=0", "card.profile_guided=true"]
+    steps = []
+    card = build.build(plan.plan("tiny", overrides), progress=lambda *step: steps.append(step))
+    names = list(dict.fromkeys(what for what, _, _ in steps))
+    assert names == ["verilate", "compile for a profile", "profile", "compile"]
+    with godwit.open(f"sim:{card.library}") as opened:
+        values = opened.put(np.arange(1000))
+        assert opened.launch("array_sum", values=values, count=1000, dtype=1).sum == 499_500
+
+
+def test_a_profile_needs_a_kernel_to_run():
+    with pytest.raises(BuildError, match="no kernel to make a profile with") as refused:
+        plan.plan("tiny", ["card.profile_guided=true"])
+    assert "memcopy, array_sum" in str(refused.value)
 
 
 def test_builds_of_one_card_at_the_same_time_make_it_once(reports):

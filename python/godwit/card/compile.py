@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         "-CFLAGS",
         cflags,
         "-LDFLAGS",
-        " ".join(["-shared", *map(str, archives)]),
+        " ".join(["-shared", *map(str, archives), *(["-lgcov"] if todo.config.card.profile_guided else [])]),
     ]
     command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
@@ -86,8 +87,37 @@ def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
     options = unite_model(model, "Vgw_card_top", FILES)
     report("verilate", 1, 1)
 
-    printing = root / "card" / "sim" / "verilator_print.h"
-    make = [
+    profile = ""
+    if todo.config.card.profile_guided:
+        _make_profile(model, jobs, options, report)
+        profile = plans.PROFILE_USE
+    _make(model, jobs, options, report, "compile", profile)
+    return model / plans.LIBRARY
+
+
+def _make_profile(model: Path, jobs: int, options: list[str], report: Progress) -> None:
+    """Compiles, runs and removes a library that leaves a profile beside where its objects were."""
+    # Objects say where the profile goes: none may come from another build.
+    _make(model, jobs, options, report, "compile for a profile", plans.PROFILE_GENERATE, CCACHE_DISABLE="1")
+    report("profile", 0, 1)
+    train = [sys.executable, "-m", "godwit.card.train", str(model / plans.LIBRARY)]
+    run(train, "the run for a profile failed")
+    report("profile", 1, 1)
+    for built in (*model.glob("*.o"), *model.glob("*.a"), model / plans.LIBRARY):
+        built.unlink()
+
+
+def _make(
+    model: Path,
+    jobs: int,
+    options: list[str],
+    report: Progress,
+    what: str,
+    profile: str = "",
+    **variables: str,
+) -> None:
+    """Compiles and links what Verilator wrote."""
+    command = [
         str(toolchain.program("make")),
         "-C",
         str(model),
@@ -96,18 +126,18 @@ def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         f"-j{jobs}",
         plans.LIBRARY,
         *plans.MAKE_OPTIONS,
+        # In card/sim.
+        f"OPT={profile} -include verilator_print.h",
         *options,
     ]
-    make.append(f"OPT_GLOBAL=-O2 -include {printing}")
     total = _objects(model)
     done = 0
     # Paths below `work` are no part of what ccache compares: the same model compiles once, wherever it is built.
-    for line in stream(make, "the model does not compile", CCACHE_BASEDIR=str(work)):
+    for line in stream(command, "the model does not compile", CCACHE_BASEDIR=str(model.parent), **variables):
         if " -c " in line:
             done += 1
-            report("compile", min(done, total), total)
-    report("compile", total, total)
-    return model / plans.LIBRARY
+            report(what, min(done, total), total)
+    report(what, total, total)
 
 
 def _compile_litedram(work: Path, todo: Plan, jobs: int) -> Path:
@@ -150,7 +180,7 @@ def _compile_litedram(work: Path, todo: Plan, jobs: int) -> Path:
         archive,
         *plans.MAKE_OPTIONS,
     ]
-    run([*make, "OPT_GLOBAL=-O2"], "LiteDRAM's model does not compile")
+    run(make, "LiteDRAM's model does not compile")
     return work / archive
 
 

@@ -34,7 +34,13 @@ VERILATOR_OPTIONS = (
     *("-Wno-fatal", "--quiet"),
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
-MAKE_OPTIONS = ("OPT_FAST=-O3", "OPT_SLOW=-O1")
+# What runs every cycle, what runs once, and the simulation around it.
+MAKE_OPTIONS = ("OPT_FAST=-O3", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
+PROFILE_GENERATE = "-fprofile-generate -fprofile-update=single"
+# What the training did not reach is compiled as without a profile.
+PROFILE_USE = "-fprofile-use -fprofile-partial-training -Wno-missing-profile"
+TRAINING_KERNELS = ("memcopy", "array_sum")
+"""What a profile is made with; one of them is enough."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +86,12 @@ def plan(
     fields = resolved.model_dump()
     fields["card"]["kernels"] = names
     checked = configs.validate(fields, f"{config} with kernels {', '.join(names)}")
+    if checked.card.profile_guided and not set(names) & set(TRAINING_KERNELS):
+        raise BuildError(
+            "card.profile_guided: no kernel to make a profile with",
+            found=f"kernels {', '.join(names) or 'none'}",
+            hint=f"one of {', '.join(TRAINING_KERNELS)} is needed",
+        )
     return Plan(checked, tuple(slots), waves, as_named=not (overrides or kernels or waves))
 
 
@@ -136,7 +148,15 @@ def _tools(todo: Plan) -> list[str]:
     versions = [toolchain.version(name) for name in ("verilator", "peakrdl-regblock", "nlohmann-json")]
     if todo.config.memory.model == "litedram-ddr4":
         versions += litedram.versions()
-    return [*versions, toolchain.cxx_version(), *VERILATOR_OPTIONS, *CXX_OPTIONS, *MAKE_OPTIONS]
+    return [
+        *versions,
+        toolchain.cxx_version(),
+        *VERILATOR_OPTIONS,
+        *CXX_OPTIONS,
+        *MAKE_OPTIONS,
+        PROFILE_GENERATE,
+        PROFILE_USE,
+    ]
 
 
 def describe(todo: Plan) -> dict:

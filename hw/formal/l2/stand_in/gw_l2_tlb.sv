@@ -6,7 +6,8 @@ module gw_l2_tlb #(
   parameter int unsigned Ways = 4,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
   parameter bit Clusters = 1'b1,
-  parameter int unsigned FillDepth = 64
+  parameter int unsigned FillDepth = 64,
+  parameter bit Svnapot = 1'b1
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
