@@ -206,7 +206,13 @@ def test_a_compiler_error_is_shown(cache, monkeypatch):
 
 
 def test_a_profile_guided_card_is_trained_and_works(cache):
-    overrides = ['card.kernels=["array_sum"]', "card.external_ports=0", "card.profile_guided=true"]
+    smallest = {
+        "translator": ("l1_entries=1", "miss_entries=2", "outstanding=2"),
+        "walker": ("requests=2", "lines=2"),
+    }
+    overrides = [f"{section}.{item}" for section, items in smallest.items() for item in items]
+    overrides += ["l2.sets=0", "range.entries=0", "card.assertions=false", "card.external_ports=0"]
+    overrides += ['card.kernels=["array_sum"]', "card.profile_guided=true"]
     steps = []
     card = build.build(plan.plan("tiny", overrides), progress=lambda *step: steps.append(step))
     names = list(dict.fromkeys(what for what, _, _ in steps))

@@ -171,6 +171,9 @@ def test_a_wrong_configuration_is_said_and_the_program_runs_all_the_same(preload
     done = subprocess.run(["ls", "/"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "etc" in done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "no contiguous memory" in done.stderr
+    assert "'size=lots': expected a number of bytes" in done.stderr
 
 
 def test_the_benchmark_of_the_paper_runs_and_its_exact_goals_are_reached(godwit, tmp_path):

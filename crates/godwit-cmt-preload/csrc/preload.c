@@ -69,6 +69,11 @@ void *cmt_boot_malloc(size_t align, size_t size)
 	return block;
 }
 
+void cmt_boot_only(const char *why)
+{
+	say("no contiguous memory; what the program allocates is the system's and never given back", why);
+}
+
 size_t cmt_boot_size(const void *block)
 {
 	const struct header *header = (const struct header *)block - 1;

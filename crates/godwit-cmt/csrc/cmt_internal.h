@@ -192,6 +192,8 @@ int cmt_open_default(const char *config, char *reason, size_t reason_bytes);
  */
 void *cmt_boot_malloc(size_t align, size_t size) __attribute__((weak));
 size_t cmt_boot_size(const void *block) __attribute__((weak));
+/* ... and who is told that the pool could not be opened: from then on everything comes from there. */
+void cmt_boot_only(const char *why) __attribute__((weak));
 /* Defined by a library that takes operator new's place, for requests that are refused: throws. */
 void *cmt_new_failed(size_t size) __attribute__((weak));
 

@@ -55,8 +55,11 @@ static int cmt_open_with(const char *config)
 	opening = false;
 	/* In place of malloc there is no second try: something else serves the program by then. */
 	__atomic_store_n(&state, !error ? OPEN : cmt_boot_malloc ? FAILED : CLOSED, __ATOMIC_RELEASE);
-	if (error)
+	if (error) {
 		cmt_fail(error, "%s", words);
+		if (cmt_boot_only)
+			cmt_boot_only(words);
+	}
 	return error;
 }
 
