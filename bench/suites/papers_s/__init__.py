@@ -7,6 +7,8 @@ with the flight of the same number, carrier and origin a day later.
 
 A page of 4 KiB and its frame are an odd number of pages apart, except in the join: frames aligned like their pages would
 let the L1 keep eight neighbours in an entry, which the paper's cannot. Designs with clusters see the neighbours all the same.
+
+In full it is more than an hour of one core; each step's result is kept (`bench.kept`), so that a run can be stopped.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
-from bench import loads
+from bench import kept, loads
 from bench.suites.papers_s import figures
 from bench.suites.papers_s.flights import tables
 from godwit.api import Card, Context
 from godwit.errors import CheckError
 from godwit.memory import Buffer
 from godwit.report import Progress, Row
-from godwit.run import tlb_stress
+from godwit.run import hashjoin, tlb_stress
 from godwit.run.traffic import Plan
 from godwit.run.workload import Setup
 from godwit.units import bytes_text
@@ -38,6 +41,8 @@ FEW_MISSES = 0.01
 """Share of accesses that miss in the L2 up to which a footprint counts as covered."""
 SHOWN = (256 << 10, 4 << 20, 64 << 20)
 """Footprints whose misses are rows; the plot has all."""
+WORTH_A_PROFILE = 500_000
+"""Accesses from which on a card that is faster pays for its longer build."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +55,14 @@ class Design:
     joined: bool = False
     """Measured with the hash join too: one card has both kernels."""
 
-    @property
-    def overrides(self) -> tuple[str, ...]:
+    def overrides(self, size: Amount) -> tuple[str, ...]:
         """On top of `svnapot`."""
+        profile = ("card.profile_guided=true",) if size.accesses >= WORTH_A_PROFILE else ()
         kernels = (f'card.kernels=["{loads.KERNEL}", "hashjoin"]',) if self.joined else ()
         return (
             *loads.ONLY_TRAFFIC,
             *kernels,
+            *profile,
             f"l2.sets={ENTRIES // self.ways}",
             f"l2.ways={self.ways}",
             f"l2.policy={self.policy}",
@@ -118,21 +124,21 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
     size = amount or (QUICK if quick else FULL)
     designs = (PAPER_4, OURS) if quick else DESIGNS
     joined = [design for design in designs if design.joined]
-    steps = len(designs) + len(joined)
+    sweeps = len(PAGE_BYTES) * len(PATTERNS)
+    total = len(designs) * sweeps + len(joined)
     rows: list[Row] = []
     _curves.clear()
-    for step, design in enumerate(designs):
-        with loads.traffic_card(CONFIG, design.overrides, progress=progress) as card:
-            for number, page_size in enumerate(PAGE_BYTES):
-                progress(f"paper S, {design}, {page_size} pages", step * len(PAGE_BYTES) + number, 2 * steps)
-                rows += _sweep(card, design, page_size, size)
-            if design in (PAPER_16, OURS):
-                rows += _strides(card, design, size)
-        rows += _lookup(design, progress)
-    for step, design in enumerate(joined, len(designs)):
-        progress(f"paper S, hash join, {design}", 2 * step, 2 * steps)
+    for number, design in enumerate(designs):
+        for done, (page_size, pattern) in enumerate(product(PAGE_BYTES, PATTERNS), number * sweeps):
+            progress(f"paper S, {design}, {page_size} pages, {pattern}", done, total)
+            rows += _sweep(design, page_size, pattern, size, progress)
+        if design in (PAPER_16, OURS):
+            rows += _strides(design, size, progress)
+        rows += _lookup(design, size, progress)
+    for done, design in enumerate(joined, len(designs) * sweeps):
+        progress(f"paper S, hash join, {design}", done, total)
         rows += _join(design, size, progress)
-    progress("paper S", 2 * steps, 2 * steps)
+    progress("paper S", total, total)
     return rows
 
 
@@ -164,56 +170,49 @@ def _apart(card: Card, size: int, page_size: str) -> Iterator[tuple[Context, Buf
             kept.free()
 
 
-def _sweep(card: Card, design: Design, page_size: str, size: Amount) -> Iterator[Row]:
+def _sweep(design: Design, page_size: str, pattern: str, size: Amount, progress: Progress) -> Iterator[Row]:
     """Fig. 2, first parts: how far a TLB reaches, and what it does beyond."""
+    with loads.traffic_card(CONFIG, design.overrides(size), progress=progress) as card:
+
+        def measure() -> list[dict]:
+            with _apart(card, size.largest, page_size) as (context, buffer):
+                return [
+                    asdict(_point(card, context, buffer, footprint, pattern, size.accesses))
+                    for footprint in size.footprints
+                ]
+
+        asked = f"sweep {page_size} {pattern} to {size.largest}, {size.accesses} accesses"
+        points = [tlb_stress.Point(**point) for point in kept.step(card.description["hash"], asked, measure)]
+    _curves[str(design), page_size, pattern] = points
     config = f"{design}, {size.accesses:,} accesses"
-    with _apart(card, size.largest, page_size) as (context, buffer):
-        for pattern in PATTERNS:
-            points = [
-                tlb_stress.point(
-                    card,
-                    context,
-                    loads.KERNEL,
-                    buffer,
-                    Plan(
-                        footprint // tlb_stress.STRIDE_BYTES, tlb_stress.STRIDE_BYTES, size.accesses, pattern
-                    ),
-                    physical=False,
-                )
-                for footprint in size.footprints
-            ]
-            _curves[str(design), page_size, pattern] = points
-            covered = [p for p in points if (p.l2_misses or 0) <= FEW_MISSES * p.accesses]
-            reach = max((p.footprint_bytes for p in covered), default=0) / 1024
-            which = (design, page_size, pattern)
-            yield _row(
-                f"reach, {pattern}, {page_size} pages",
-                config,
-                reach,
-                "KiB",
-                THEIRS.get(which),
-                GOALS.get(which),
-            )
-            for p in points:
-                if p.footprint_bytes in SHOWN:
-                    yield _row(
-                        f"L2 misses, {pattern}, {page_size} pages, {bytes_text(p.footprint_bytes)}",
-                        config,
-                        100 * (p.l2_misses or 0) / p.accesses,
-                        "% of accesses",
-                    )
+    covered = [p for p in points if (p.l2_misses or 0) <= FEW_MISSES * p.accesses]
+    reach = max((p.footprint_bytes for p in covered), default=0) / 1024
+    which = (design, page_size, pattern)
+    name = f"reach, {pattern}, {page_size} pages"
+    yield _row(name, config, reach, "KiB", THEIRS.get(which), GOALS.get(which))
+    for p in points:
+        if p.footprint_bytes in SHOWN:
+            name = f"L2 misses, {pattern}, {page_size} pages, {bytes_text(p.footprint_bytes)}"
+            yield _row(name, config, 100 * (p.l2_misses or 0) / p.accesses, "% of accesses")
 
 
-def _strides(card: Card, design: Design, size: Amount) -> Iterator[Row]:
+def _point(
+    card: Card, context: Context, buffer: Buffer, footprint: int, pattern: str, accesses: int, **load: int
+) -> tlb_stress.Point:
+    pages = footprint // tlb_stress.STRIDE_BYTES
+    plan = Plan(pages, tlb_stress.STRIDE_BYTES, accesses, pattern, **load)
+    return tlb_stress.point(card, context, loads.KERNEL, buffer, plan, physical=False)
+
+
+def _strides(design: Design, size: Amount, progress: Progress) -> Iterator[Row]:
     """Fig. 2, last part: cycles of a page stride, one access at a time, 64 KiB pages against 4 KiB."""
     cycles: dict[tuple[str, int], float] = {}
-    for page_size in PAGE_BYTES:
-        with _apart(card, max(size.strides), page_size) as (context, buffer):
-            for span in size.strides:
-                pages = span // tlb_stress.STRIDE_BYTES
-                plan = Plan(pages, tlb_stress.STRIDE_BYTES, size.stride_accesses, outstanding=1)
-                found = tlb_stress.point(card, context, loads.KERNEL, buffer, plan, physical=False)
-                cycles[page_size, span] = found.cycles_per_access
+    with loads.traffic_card(CONFIG, design.overrides(size), progress=progress) as card:
+        for page_size in PAGE_BYTES:
+            with _apart(card, max(size.strides), page_size) as (context, buffer):
+                for span in size.strides:
+                    found = _point(card, context, buffer, span, "linear", size.stride_accesses, outstanding=1)
+                    cycles[page_size, span] = found.cycles_per_access
     for span in size.strides:
         saved = 100 * (1 - cycles["64K", span] / cycles["4K", span])
         yield _row(
@@ -226,7 +225,7 @@ def _strides(card: Card, design: Design, size: Amount) -> Iterator[Row]:
         )
 
 
-def _lookup(design: Design, progress: Progress) -> Iterator[Row]:
+def _lookup(design: Design, size: Amount, progress: Progress) -> Iterator[Row]:
     """§3.0.1: what an L2 hit takes, for either size of pages. Ideal memory, one access at a time."""
     pages, stride, accesses = 128, 65536, 1024
     extra = {}
@@ -236,7 +235,7 @@ def _lookup(design: Design, progress: Progress) -> Iterator[Row]:
         "page_table_latency_cycles": 0,
         "requests_per_cycle": 4.0,
     }
-    with loads.traffic_card(CONFIG, design.overrides, memory=memory, progress=progress) as card:
+    with loads.traffic_card(CONFIG, design.overrides(size), memory=memory, progress=progress) as card:
         l1 = card.config["translator"]["l1_entries"]
         for page_size in PAGE_BYTES:
             with card.context() as context:
@@ -262,20 +261,21 @@ def _lookup(design: Design, progress: Progress) -> Iterator[Row]:
 
 def _join(design: Design, size: Amount, progress: Progress) -> Iterator[Row]:
     """A real join, with the table in pages of 4 KiB and of 64 KiB."""
-    from godwit.run import hashjoin
-
+    overrides = design.overrides(size)
+    with loads.traffic_card(CONFIG, overrides, progress=progress) as card:
+        card_hash = card.description["hash"]
     found = {}
-    with tempfile.TemporaryDirectory() as directory:
-        build, probe = tables(Path(directory), size.join_rows)
-        for page_size in PAGE_BYTES:
-            setup = Setup(
-                CONFIG,
-                design.overrides,
-                page_size=page_size,
-                progress=progress,
-            )
-            outcome = hashjoin.run(setup, build=build, probe=probe, on="flight_key")
-            found[page_size] = {figure.name: figure.value for figure in outcome.figures}
+    for page_size in PAGE_BYTES:
+
+        def measure(page_size: str = page_size) -> dict[str, float]:
+            with tempfile.TemporaryDirectory() as directory:
+                build, probe = tables(Path(directory), size.join_rows)
+                setup = Setup(CONFIG, overrides, page_size=page_size, progress=progress)
+                outcome = hashjoin.run(setup, build=build, probe=probe, on="flight_key")
+            # Figures that the card counted; what is timed is not the same every time.
+            return {figure.name: figure.value for figure in outcome.figures if figure.kind == "simulated"}
+
+        found[page_size] = kept.step(card_hash, f"join {page_size}, {size.join_rows} rows", measure)
     config = f"{design}, {size.join_rows:,} rows"
     for name, unit in (("cycles", "cycles"), ("l2_misses", "accesses"), ("walks", "walks")):
         for page_size, values in found.items():

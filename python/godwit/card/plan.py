@@ -39,7 +39,7 @@ MAKE_OPTIONS = ("OPT_FAST=-O3", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
 PROFILE_GENERATE = "-fprofile-generate -fprofile-update=single"
 # What the training did not reach is compiled as without a profile.
 PROFILE_USE = "-fprofile-use -fprofile-partial-training -Wno-missing-profile"
-TRAINING_KERNELS = ("memcopy", "array_sum")
+TRAINING_KERNELS = ("memcopy", "array_sum", "traffic")
 """What a profile is made with; one of them is enough."""
 
 

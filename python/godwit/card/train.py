@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m godwit.card.train LIBRARY``: a short run of the kernels that a card has, for a compiler's profile.
 
-What is measured later should not be what was trained on alone, so reads, writes, walks and hits of all levels are in it.
+What is measured later should not be what was trained on alone: each kernel reads or writes in order, over pages of both small
+sizes; `memcopy` goes twice over more pages than an L1 holds, so that the second level hits; `traffic` jumps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 import godwit
 from godwit.card.plan import TRAINING_KERNELS
+from godwit.run.traffic import Plan
 
 BYTES = 256 << 10
 
@@ -20,7 +22,7 @@ def _memcopy(card: godwit.Card) -> None:
     for page_size in ("4K", "64K"):
         source = card.put(np.arange(BYTES, dtype="u1"), page_size=page_size)
         target = card.empty(BYTES, page_size=page_size)
-        card.launch("memcopy", src=source, dst=target, bytes=BYTES, iterations=1)
+        card.launch("memcopy", src=source, dst=target, bytes=BYTES, iterations=2)
 
 
 def _array_sum(card: godwit.Card) -> None:
@@ -28,7 +30,16 @@ def _array_sum(card: godwit.Card) -> None:
     card.launch("array_sum", values=values, count=BYTES // 8, dtype=1)
 
 
-RUNS = dict(zip(TRAINING_KERNELS, (_memcopy, _array_sum), strict=True))
+def _traffic(card: godwit.Card) -> None:
+    size = 16 << 20
+    for page_size in ("4K", "64K"):
+        buffer = card.empty(size, page_size=page_size)
+        for pattern in ("linear", "random"):
+            plan = Plan(size // 4096, 4096, 8192, pattern, writes=64, beats=2)
+            card.launch("traffic", **plan.args(buffer))
+
+
+RUNS = dict(zip(TRAINING_KERNELS, (_memcopy, _array_sum, _traffic), strict=True))
 
 
 def main(library: str) -> None:
