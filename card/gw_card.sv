@@ -93,6 +93,7 @@ module gw_card #(
     .Levels          (gw_config_pkg::Levels),
     .WalkRequests    (gw_config_pkg::WalkRequests),
     .WalkLines       (gw_config_pkg::WalkLines),
+    .WalkLineBeats   (gw_config_pkg::WalkLineBeats),
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
     .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
     .req_t           (req_t),

@@ -10,8 +10,9 @@
 namespace gw {
 namespace {
 
-// Where the port, channel and context of an event of the MMU stand in the pins of owners.
-enum class Owner { none, invalidation, walk_start, walk_end, lookup, fill };
+// Where the port, channel and context of an event of the MMU stand: among the pins of owners of gw_card_top, in its order, or
+// elsewhere.
+enum class Owner { walk_start, walk_end, step, update, lookup, fill, none, invalidation };
 
 struct Kind {
     const char* level;
@@ -33,15 +34,15 @@ constexpr std::array kMmuKinds = {
     Kind{"walker", "start", 0, "", Owner::walk_start},
     Kind{"walker", "end", 1, "latency", Owner::walk_end},
     Kind{"walker", "fault", 2, "", Owner::walk_end},
-    Kind{"walker", "merge", 3, ""},
-    Kind{"walker", "line_hit", 4, ""},
+    Kind{"walker", "merge", 3, "", Owner::step},
+    Kind{"walker", "line_hit", 4, "", Owner::step},
     Kind{"walker", "cache_hit", 5, "", Owner::walk_start},
-    Kind{"walker", "page_table_read", 6, ""},
+    Kind{"walker", "page_table_read", 6, "", Owner::step},
     Kind{"invalidation", "begin", 7, "scope", Owner::invalidation},
     Kind{"walker", "prefetch", 34, ""},
-    Kind{"walker", "prefetch_used", 35, ""},
+    Kind{"walker", "prefetch_used", 35, "", Owner::step},
     Kind{"walker", "prefetch_useless", 36, ""},
-    Kind{"walker", "update", 37, ""},
+    Kind{"walker", "update", 37, "", Owner::update},
     Kind{"l2", "hit", 38, "", Owner::lookup},
     Kind{"l2", "range_hit", 39, "", Owner::lookup},
     Kind{"l2", "miss", 40, "", Owner::lookup},
@@ -54,27 +55,26 @@ constexpr std::array kMmuKinds = {
 constexpr Kind kInvalidated{"l2", "invalidated", 45, "entries"};
 constexpr uint8_t kFirstMmuKind = kChannelKinds.size();
 constexpr uint8_t kWalkEnd = kFirstMmuKind + 1, kInvalidation = kFirstMmuKind + 7;
+constexpr unsigned kRead = 6, kPrefetch = 8;  // in kMmuKinds
 
 // Fields of the pins between the pulses.
 constexpr uint64_t kPulses = uint64_t{0xffff} << 34 | 0xff;
 constexpr unsigned kChannelBits = 5, kContextShift = 10, kLatencyShift = 8, kScopeShift = 24, kInvalContextShift = 26;
 
-// Pins of owners: {context of a fill, lookup, walk's end, walk's start}; an owner is {port, direction, context}.
-void set_owner(EventRecord& record, Owner owner, uint64_t events, uint64_t owners) {
-    const auto take = [&](unsigned shift) {
-        record.context = static_cast<uint16_t>(owners >> shift & 0xff);
-        record.channel = static_cast<uint8_t>(owners >> (shift + 8) & 1);
-        record.port = static_cast<uint8_t>(owners >> (shift + 9) & 0x7f);
-    };
+// An owner is {port, direction, context}; that of a fill has the context alone.
+void set_owner(EventRecord& record, Owner owner, uint64_t events, const Model& top) {
     switch (owner) {
         case Owner::none: break;
         case Owner::invalidation:
             if (record.value != 0) record.context = static_cast<uint16_t>(events >> kInvalContextShift & 0xff);
             break;
-        case Owner::walk_start: take(0); break;
-        case Owner::walk_end: take(16); break;
-        case Owner::lookup: take(32); break;
-        case Owner::fill: record.context = static_cast<uint16_t>(owners >> 48 & 0xff); break;
+        default: {
+            const uint16_t pins = top.mmu_owner_o[static_cast<unsigned>(owner)];
+            record.context = pins & 0xff;
+            if (owner == Owner::fill) break;
+            record.channel = pins >> 8 & 1;
+            record.port = pins >> 9 & 0x7f;
+        }
     }
 }
 
@@ -123,14 +123,15 @@ void EventStream::sample(uint64_t cycle) {
     }
     const uint64_t pins = top_.mmu_event_o;
     if ((pins & kPulses) == 0) return;
-    const uint64_t owners = top_.mmu_owner_o;
+    const bool ahead = pins >> kMmuKinds[kPrefetch].bit & 1;
     for (unsigned index = 0; index < kMmuKinds.size(); ++index) {
         if (!(pins >> kMmuKinds[index].bit & 1)) continue;
         EventRecord record{cycle, static_cast<uint8_t>(kFirstMmuKind + index), EventRecord::kNone, EventRecord::kNone, 0,
                            EventRecord::kNoContext, 0};
         if (record.kind == kWalkEnd) record.value = static_cast<uint16_t>(pins >> kLatencyShift & 0xffff);
         if (record.kind == kInvalidation) record.value = static_cast<uint16_t>(pins >> kScopeShift & 3);
-        set_owner(record, kMmuKinds[index].owner, pins, owners);
+        // Nobody asked for what is read ahead.
+        set_owner(record, index == kRead && ahead ? Owner::none : kMmuKinds[index].owner, pins, top_);
         add(record);
     }
     if (const auto entries = static_cast<uint16_t>(pins >> kInvalidated.bit & 0x1f))

@@ -114,7 +114,7 @@ module gw_card_top #(
   // MMU, with the owners of those that have one; the bits are named in event_stream.cpp
   output logic [17:0]            port_event_o [NumPorts],
   output logic [63:0]            mmu_event_o,
-  output logic [63:0]            mmu_owner_o,
+  output logic [15:0]            mmu_owner_o [6],
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
@@ -256,9 +256,14 @@ module gw_card_top #(
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port_event
     assign port_event_o[i] = {port_event[i].ctx, channel_bits(port_event[i].write), channel_bits(port_event[i].read)};
   end
-  assign mmu_owner_o = 64'({
-    mmu_event.l2.fill_ctx, owner_bits(mmu_event.l2.lookup_of), owner_bits(mmu_event.walk.done_of), owner_bits(mmu_event.walk.start_of)
-  });
+  assign mmu_owner_o = '{
+    owner_bits(mmu_event.walk.start_of),
+    owner_bits(mmu_event.walk.done_of),
+    owner_bits(mmu_event.walk.step_of),
+    owner_bits(mmu_event.walk.update_of),
+    owner_bits(mmu_event.l2.lookup_of),
+    16'(mmu_event.l2.fill_ctx)
+  };
   assign mmu_event_o = 64'({
     mmu_event.l2.invalidated,
     mmu_event.l2.drop,

@@ -186,7 +186,7 @@ class Card:
 
     def count_only(self, context: Context | None) -> None:
         """From now on counts, of events that belong to a context, only those of `context`; None counts all again.
-        The walker's merges, line hits, reads, prefetches and updates and the L2's drops belong to no context.
+        The walker's prefetches, the L2's drops and the entries that an invalidation cleared belong to no context.
         """
         self.native.count_only(context.native if context else None)
 

@@ -57,7 +57,7 @@ def test_paper_w_in_miniature(loads, tmp_path, monkeypatch):
     monkeypatch.setattr(papers_w, "BURSTS", (1, 32))
     amount = papers_w.Amount(128 << 20, beats=200, bursts=30, linear_bytes=256 << 10, linear_bursts=(16,))
     rows = papers_w.run(silent, quick=True, amount=amount)
-    assert sum(row.row.startswith("linear") for row in rows) == 3
+    assert sum(row.row.startswith("linear") for row in rows) == 2 * 3
     assert sum("over the best of fewer" in row.row for row in rows) == len(papers_w.BURSTS)
     check(papers_w, rows, tmp_path / "w.png")
 
@@ -73,7 +73,8 @@ def test_paper_s_in_miniature(loads, tmp_path, monkeypatch, seed):
         return paths
 
     monkeypatch.setattr(papers_s, "CONFIG", CONFIG)
-    monkeypatch.setattr(papers_s.Design, "overrides", HASHJOIN)
+    monkeypatch.setattr(papers_s.Design, "overrides", lambda self, size: HASHJOIN)
+    monkeypatch.setattr(papers_s.kept, "step", lambda card, asked, make: make())
     monkeypatch.setattr(papers_s, "tables", tables)
     amount = papers_s.Amount(200, largest=32 << 10, strides=(32 << 10,), stride_accesses=100, join_rows=300)
     rows = papers_s.run(silent, quick=True, amount=amount)
@@ -82,3 +83,29 @@ def test_paper_s_in_miniature(loads, tmp_path, monkeypatch, seed):
     assert {row.value for row in reach} == {32}
     assert [row.value for row in rows if row.row == "L2 hit, 64K pages less 4K pages"] == [0, 0]
     check(papers_s, rows, tmp_path / "s.png")
+
+
+def test_a_step_is_made_once_for_a_card_and_a_question(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(toolchain.root())
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    from bench import kept
+
+    made = []
+
+    def make(result):
+        made.append(result)
+        return result
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept.step("card", "question", fail)
+    assert not list(tmp_path.rglob("*.json"))
+    for _ in range(2):
+        assert kept.step("card", "question", lambda: make([1, {"misses": 2.5}])) == [1, {"misses": 2.5}]
+        assert kept.step("card", "other", lambda: make(2)) == 2
+        assert kept.step("other", "question", lambda: make(3)) == 3
+    assert made == [[1, {"misses": 2.5}], 2, 3]
+    monkeypatch.setattr(kept, "DRIVEN_BY", (*kept.DRIVEN_BY, "README.md"))
+    assert kept.step("card", "question", lambda: make(4)) == 4

@@ -24,12 +24,12 @@ def draw(rows: list[Row], path: Path, theirs: dict[int, float], few_pages: int) 
     by_page = [row for row in shares if row.row.startswith("linear reads")]
     few = [row for row in shares if row.row.startswith(f"random reads of {few_pages} pages")]
     everywhere = [row for row in shares if row.row.startswith("random reads of") and row not in few]
-    _curves(linear, by_page, lambda row: row.row.split(", ")[1])
+    _curves(linear, by_page, lambda row: f"{row.row.split(', ')[1]}, {row.config.split(', ')[3]}")
     _curves(l1, few, lambda row: row.config.split(", ")[0])
     by_walks = [row for row in everywhere if row.config.startswith("one L1 entry, no L2")]
-    _curves(walks, by_walks, lambda row: row.config.split(", ")[2])
+    _curves(walks, by_walks, lambda row: ", ".join(row.config.split(", ")[2:4]))
     by_size = [row for row in everywhere if "64 walks" in row.config]
-    _curves(second, by_size, lambda row: ", ".join(row.config.split(", ")[:2]))
+    _curves(second, by_size, lambda row: ", ".join(row.config.split(", ")[i] for i in (0, 1, 3)))
     walks.plot(list(theirs), list(theirs.values()), "D", color="#333333", label="theirs, best")
     for goal in (99.7, 99.9):
         linear.axhline(goal, color="#333333", linestyle=":", linewidth=1)

@@ -100,7 +100,7 @@ typedef struct godwit_walker_counters {
 	uint64_t merges;      /* steps that joined a line already being fetched */
 	uint64_t line_hits;   /* steps served by a line kept from an earlier fetch */
 	uint64_t cache_hits;  /* requests for which the walk cache skipped at least one level */
-	uint64_t pte_reads;   /* 64-byte lines read from memory */
+	uint64_t pte_reads;   /* page-table lines read from memory */
 	uint64_t prefetches;  /* ... of which no walk had asked for yet */
 	uint64_t prefetches_used;    /* prefetched lines that a walk used */
 	uint64_t prefetches_useless; /* prefetched lines that were replaced before that */

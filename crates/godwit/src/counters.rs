@@ -48,7 +48,7 @@ pub struct WalkerCounters {
     pub line_hits: u64,
     /// Requests for which the walk cache skipped at least one level.
     pub cache_hits: u64,
-    /// 64-byte lines read from memory.
+    /// Page-table lines read from memory.
     pub pte_reads: u64,
     /// ... of which no walk had asked for yet.
     pub prefetches: u64,

@@ -22,10 +22,12 @@ module fv_walk_requests #(
   logic [1:0] free_id, taken_q;
   logic [15:0] rd_age;
   gw_pkg::xlate_req_t req, rd_req;
+  gw_pkg::owner_t [1:0] owner;
 
   always_comb begin
     req = '0;
     req.tag = tag_i;
+    req.ctx = ~tag_i;
   end
   assign take = want_i && free_valid;
   assign cancel = cancel_i && take_q;
@@ -48,7 +50,9 @@ module fv_walk_requests #(
     .rd_req_o(rd_req),
     .rd_seen_o(rd_seen),
     .rd_age_o(rd_age),
-    .release_i
+    .release_i,
+    .owner_id_i({2{rd_id_i}}),
+    .owner_o(owner)
   );
 
   logic past_valid_q = 1'b0;
@@ -88,6 +92,7 @@ module fv_walk_requests #(
       OneUserANumber_A : assert ((take_mask & used_q) == '0);
       NoNumberLost_A : assert (starved_q <= 2'd1);
       RequestKept_A : assert (!used_q[rd_id_i] || rd_req.tag == tag_q[rd_id_i]);
+      OwnerKept_A : assert (!used_q[rd_id_i] || (owner[0] == owner[1] && owner[0].ctx == ~tag_q[rd_id_i]));
       SeenExactly_A : assert (!used_q[rd_id_i] ||
           3'(rd_seen) == ((seen_q[rd_id_i] < 3'(MaxSeen)) ? seen_q[rd_id_i] + 3'(inval_i) : 3'(MaxSeen)));
       BusyExactly_A : assert (stale_busy == (stale != '0) && busy == (used_q != '0));

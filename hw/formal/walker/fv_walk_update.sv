@@ -58,7 +58,7 @@ module fv_walk_update #(
   logic next_q, out_q;  // waiters come and leave with turning numbers
 
   step_t in, again;
-  logic again_valid, ar_valid, aw_valid, w_valid, updated;
+  logic again_valid, ar_valid, aw_valid, w_valid, updated, updated_id;
   logic [63:0] w_data, in_pte;
   logic [gw_pkg::PaWidth-4:0] address;
   logic r_valid, b_valid;
@@ -98,7 +98,8 @@ module fv_walk_update #(
     .w_data_o(w_data),
     .b_valid_i(b_valid),
     .b_resp_i(b_resp),
-    .event_update_o(updated)
+    .event_update_o(updated),
+    .event_id_o(updated_id)
   );
 
   // Memory: the entry with index 0 is followed, the other one reads as anything.
@@ -178,6 +179,7 @@ module fv_walk_update #(
       FinalIsFinal_A : assert (host_q != Owns || memory_q == final_q);
       DirtyNotLost_A : assert (host_q != Owns || !dirty_q || final_q[PteD]);
       InOrder_A : assert (!again_valid || (inside_q != '0 && again.waiter == out_q));
+      EventOfWaiter_A : assert (!updated || updated_id == out_q);
       NotDenied_A : assert (!again_valid || !again.denied);
       Updated_C : cover (updated && memory_q[PteD]);
       Lost_C : cover (commit && !success);

@@ -10,6 +10,7 @@ module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,
   parameter int unsigned Lines = 1,
+  parameter int unsigned LineBeats = 1,
   parameter bit Responsive = 1'b0,
   /// Requests are withdrawn at times.
   parameter bit Withdraw = 1'b1,
@@ -46,6 +47,7 @@ module fv_walker #(
   // frames. The context says where the walk begins (stand_in/gw_walk_begin.sv).
   xlate_req_t req;
   pt_rsp_t m_rsp;
+  logic last;
   always_comb begin
     req = '0;
     req.tag = tag_t'(tag_i);
@@ -59,7 +61,7 @@ module fv_walker #(
     m_rsp.ar_ready = ar_ready_i;
     m_rsp.r_valid = r_valid_i;
     m_rsp.r.id = 7'(r_id_i);
-    m_rsp.r.last = 1'b1;
+    m_rsp.r.last = last;
     m_rsp.r.resp = {r_error_i, 1'b0};
     for (int unsigned i = 0; i < 2; i++) m_rsp.r.data[64*i +: 64] = 64'({frame_i[i], 2'd0, flags_i[i]});
   end
@@ -80,6 +82,7 @@ module fv_walker #(
     .Levels(Levels),
     .Requests(Requests),
     .Lines(Lines),
+    .LineBeats(LineBeats),
     .CacheEntries(1),
     .NumContexts(1)
   ) u_dut (
@@ -127,7 +130,9 @@ module fv_walker #(
   logic flying_q, stale_q;
   logic accept, accept_id, accept_q, accept_id_q, answer_id;
   logic [3:0] count_q;
-  logic [Lines-1:0] out_q, ar_mask, r_mask;
+  // Beats that memory owes for each slot.
+  logic [Lines-1:0][4:0] left_q;
+  logic [Lines-1:0] ar_mask, r_mask;
   logic [Lines-1:0][1:0] age_q;
 
   assign accept = req_valid_i && req_ready;
@@ -138,10 +143,14 @@ module fv_walker #(
     assign ar_mask[i] = m_req.ar_valid && ar_ready_i && m_req.ar.id == 7'(i);
     assign r_mask[i] = r_valid_i && r_id_i == 6'(i);
     always_ff @(posedge clk_i) begin
-      if (!rst_ni || !out_q[i] || r_mask[i]) age_q[i] <= '0;
+      if (!rst_ni || left_q[i] == '0 || r_mask[i]) age_q[i] <= '0;
       else age_q[i] <= age_q[i] + 1'b1;
-      if (rst_ni && ar_mask[i]) OneReadASlot_A : assert (!out_q[i]);
+      if (!rst_ni) left_q[i] <= '0;
+      else if (ar_mask[i]) left_q[i] <= 5'(LineBeats);
+      else if (r_mask[i]) left_q[i] <= left_q[i] - 1'b1;
+      if (rst_ni && ar_mask[i]) OneReadASlot_A : assert (left_q[i] == '0);
     end
+    always_comb if (r_mask[i]) assume (left_q[i] != '0);
     always_comb if (Responsive && age_q[i] == 2'd2 && r_mask == '0) assume (1'b0);
   end
 
@@ -154,14 +163,15 @@ module fv_walker #(
     named_q <= flying_q && (named_q || (inval_i && names));
     if (accept_id) asked_q <= req;
     count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) - 4'(cancel) : '0;
-    out_q <= rst_ni ? (out_q & ~r_mask) | ar_mask : '0;
   end
 
   // The environment.
   always_comb begin
     assume (rst_ni == past_valid_q);
     if (flying_q && req_valid_i) assume (tag_i != id_q);
-    if (r_valid_i) assume ((r_mask & out_q) != '0);
+    if (r_valid_i) assume (r_mask != '0);
+    last = 1'b0;
+    for (int unsigned i = 0; i < Lines; i++) last |= r_mask[i] && left_q[i] == 5'd1;
     // Bits of page numbers that matter: those inside a cluster and the lowest of each table's index.
     assume ({other_q[17:10], other_q[8:4]} == '0);
     assume (inval_order_i inside {5'd0, 5'd2, 5'd4, 5'd9, 5'd18});
@@ -178,7 +188,7 @@ module fv_walker #(
   // Cycles in which nothing moved although something waits.
   logic [3:0] still_q;
   logic moves;
-  assign moves = ev.done || ev.merge || ev.line_hit || ev.pte_read || r_valid_i || cancel;
+  assign moves = ev.done || ev.merge || ev.line_hit || (m_req.ar_valid && ar_ready_i) || r_valid_i || cancel;
   always_ff @(posedge clk_i) still_q <= (!rst_ni || moves || count_q == '0) ? '0 : still_q + 1'b1;
 
   always_ff @(posedge clk_i) begin

@@ -23,7 +23,7 @@ package gw_axi_pkg;
 
   `GW_AXI_TYPEDEF(axi, 4, 512)
 
-  // Page-table port of the walker: reads of one 64-byte beat, ID = line slot; exclusive accesses to one entry with the
+  // Page-table port of the walker: reads of a line of one or more 64-byte beats, ID = line slot; exclusive accesses to one entry with the
   // topmost ID bit set.
   `GW_AXI_TYPEDEF(pt, 7, 512)
 

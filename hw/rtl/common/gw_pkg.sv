@@ -242,8 +242,8 @@ package gw_pkg;
     ctx_id_t ctx;
   } owner_t;
 
-  // Event pulses of the walker. Those of a line or an entry have no owner: several walks may wait for one. Walk latency:
-  // cycles from the request's acceptance to its answer's, both included.
+  // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included. A line that
+  // several walks use was read for the one whose step began it; a prefetch was read for none.
   typedef struct packed {
     logic        start;         // request accepted
     owner_t      start_of;
@@ -251,14 +251,16 @@ package gw_pkg;
     owner_t      done_of;
     logic [15:0] latency;
     logic        fault;         // ... and it was a fault
+    logic        cache_hit;     // the walk cache skipped at least one level; of `start_of`
     logic        merge;         // a step joined a line that was already being fetched
     logic        line_hit;      // a step was served by a line kept from an earlier fetch
-    logic        cache_hit;     // the walk cache skipped at least one level
-    logic        pte_read;      // 64-byte line read sent to memory
-    logic        prefetch;      // a read begun that no walk asked for
-    logic        prefetch_used;     // ... its line used for the first time
-    logic        prefetch_useless;  // ... its line replaced before that
+    logic        prefetch_used; // ... which was prefetched, and used for the first time
+    logic        pte_read;      // the read of a line was begun
+    owner_t      step_of;       // whose walk's step the last four are of, but for a prefetch's read
+    logic        prefetch;      // ... a read that no walk asked for
+    logic        prefetch_useless;  // a prefetched line was replaced before it was used
     logic        update;        // A, or A and D, set in an entry
+    owner_t      update_of;
   } walk_event_t;
 
   // Event pulses of the second level.

@@ -17,7 +17,7 @@ module gw_cq_fetch #(
   parameter int unsigned Lines = 4,
   /// Derived.
   localparam int unsigned CmdWidth = 8 * gw_spec_pkg::CommandBytes,
-  localparam int unsigned LineCmds = gw_spec_pkg::PtLineBytes / gw_spec_pkg::CommandBytes
+  localparam int unsigned LineCmds = gw_spec_pkg::PtBeatBytes / gw_spec_pkg::CommandBytes
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -47,7 +47,7 @@ module gw_cq_fetch #(
   end
 
   localparam int unsigned PosWidth = $clog2(LineCmds);
-  localparam int unsigned LineShift = $clog2(gw_spec_pkg::PtLineBytes);
+  localparam int unsigned LineShift = $clog2(gw_spec_pkg::PtBeatBytes);
   localparam int unsigned CountWidth = $clog2(Lines + 1);
 
   typedef logic [PosWidth-1:0] pos_t;

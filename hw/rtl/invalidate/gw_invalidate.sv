@@ -39,7 +39,7 @@ module gw_invalidate #(
 
   localparam int unsigned CmdWidth = 8 * gw_spec_pkg::CommandBytes;
   localparam int unsigned WordBytes = gw_spec_pkg::IofenceDataWidth / 8;
-  localparam int unsigned LineBytes = gw_spec_pkg::PtLineBytes;
+  localparam int unsigned LineBytes = gw_spec_pkg::PtBeatBytes;
 
   logic run, fetch_idle, cmd_valid, cmd_ready, cmd_fault, exec_valid, exec_ready, settled;
   logic [CmdWidth-1:0] cmd;

@@ -5,8 +5,8 @@
 //
 // Contract
 // - Combinational. Without `filter_i.enable` every event passes.
-// - An event has the context that its port is bound to, or that of the access or answer it belongs to. Events of none (merges
-//   and reads of the walker's lines, prefetches, A and D updates; drops and entries cleared in the L2) always pass.
+// - An event has the context that its port is bound to, or that of the access or answer it belongs to. Events of none (prefetches,
+//   their reads and useless ones among them; drops and entries cleared in the L2) always pass.
 module gw_csr_event_filter #(
   /// Accelerator ports, 1 to 2**(gw_pkg::SrcWidth-1).
   parameter int unsigned NumPorts = 1
@@ -31,6 +31,11 @@ module gw_csr_event_filter #(
     walk_event_o = walk_event_i;
     if (other(walk_event_i.start_of.ctx)) {walk_event_o.start, walk_event_o.cache_hit} = '0;
     if (other(walk_event_i.done_of.ctx)) {walk_event_o.done, walk_event_o.fault} = '0;
+    if (other(walk_event_i.step_of.ctx)) begin
+      {walk_event_o.merge, walk_event_o.line_hit, walk_event_o.prefetch_used} = '0;
+      walk_event_o.pte_read = walk_event_i.pte_read && walk_event_i.prefetch;
+    end
+    if (other(walk_event_i.update_of.ctx)) walk_event_o.update = '0;
 
     l2_event_o = l2_event_i;
     if (other(l2_event_i.lookup_of.ctx)) {l2_event_o.hit, l2_event_o.range_hit, l2_event_o.miss} = '0;

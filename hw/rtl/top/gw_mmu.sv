@@ -40,6 +40,8 @@ module gw_mmu #(
   parameter int unsigned WalkRequests = 64,
   /// Page-table lines fetched or kept.
   parameter int unsigned WalkLines = 32,
+  /// Beats of 64 bytes of such a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned WalkLineBeats = 1,
   /// Walk-cache entries of an upper level.
   parameter int unsigned WalkCacheEntries = 8,
   /// Page-table lines are prefetched.
@@ -239,6 +241,7 @@ module gw_mmu #(
     .Levels      (Levels),
     .Requests    (WalkRequests),
     .Lines       (WalkLines),
+    .LineBeats   (WalkLineBeats),
     .CacheEntries(WalkCacheEntries),
     .Prefetch    (WalkPrefetch),
     .NumContexts (NumContexts)

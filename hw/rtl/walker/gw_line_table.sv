@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Tags and states of the line slots. A slot holds the physical address of one 64-byte line of page-table entries that is
-// being fetched or kept; the data is gw_walk_decode's.
+// Tags and states of the line slots. A slot holds the physical address of one line of page-table entries that is being fetched
+// or kept; the data is gw_walk_decode's.
 //
 // Contract
 // - Lookup: combinational; without `lookup_i` nothing hits. `hit_o`: a slot has this line, kept or (`hit_fetching_o`) on its way.
@@ -10,7 +10,7 @@
 // - `alloc_prefetch_i` says that nobody waits for the line. It may come only while `spare_o` is high: then there is another
 //   slot on offer in the next cycle, unless a waiter comes for that slot's line in this one.
 // - A slot is never replaced while its line is on its way or waiters want it (`pending_i`).
-// - `ret_i`: the line has come; one with an error is not kept. `drop_i`: the line is not kept any longer; `alloc_i` of the
+// - `ret_i`: the whole line has come; one with an error is not kept. `drop_i`: the line is not kept any longer; `alloc_i` of the
 //   same slot in the same cycle wins.
 // - `inval_i`: no line kept or on its way is found from the next cycle on, except one allocated in this cycle, whose read is
 //   sent later.
@@ -20,10 +20,12 @@
 module gw_line_table #(
   /// Line slots, 1 to 64.
   parameter int unsigned Lines = 32,
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned LineBeats = 1,
   /// Derived: width of a slot's number.
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
   /// Derived: width of a line's physical address.
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
   input logic rst_ni,

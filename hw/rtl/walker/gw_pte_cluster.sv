@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Contiguity inside a line of leaf entries: which neighbours of a page are mapped just as it is, as far from their frames.
+// Contiguity inside a beat of eight leaf entries: which neighbours of a page are mapped just as it is, as far from their frames.
 //
 // Contract
 // - Combinational. Means something only if the entry asked for is an allowed leaf of one 4 KiB page.
-// - `cluster_o`: the pages of the cluster around the page whose entries are in this line, are valid leaves that were accessed,
+// - `cluster_o`: the pages of the cluster around the page whose entries are in this beat, are valid leaves that were accessed,
 //   of one 4 KiB page, with the same permission and global bit, and a frame as far from their page; always the page itself.
 //   So an entry that is not present is never inside, and mapping it later needs no invalidation.
 // - `order_o`: the largest naturally aligned group of 2**order pages around the page that is wholly inside and whose frames
 //   are aligned alike.
 module gw_pte_cluster (
-  input logic [gw_spec_pkg::PtLineEntries-1:0][63:0] line_i,
+  input logic [gw_spec_pkg::PtBeatEntries-1:0][63:0] beat_i,
   /// Which of them are leaves by their own bits (gw_pte_kind).
-  input logic [gw_spec_pkg::PtLineEntries-1:0] leaf_i,
+  input logic [gw_spec_pkg::PtBeatEntries-1:0] leaf_i,
   /// A table above makes all of them global.
   input logic is_global_i,
-  /// Page asked for, its place in the cluster; the low bits are its entry's place in the line.
+  /// Page asked for, its place in the cluster; the low bits are its entry's place in the beat.
   input logic [gw_pkg::ClusterShift-1:0] page_i,
   output gw_pkg::page_order_t order_o,
   output gw_pkg::cluster_t cluster_o
@@ -24,40 +24,40 @@ module gw_pte_cluster (
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
-  localparam int unsigned IndexWidth = $clog2(PtLineEntries);
+  localparam int unsigned IndexWidth = $clog2(PtBeatEntries);
   localparam int unsigned HighWidth = PpnWidth - IndexWidth;
   typedef logic [IndexWidth-1:0] index_t;
   typedef logic [HighWidth-1:0] high_t;
 
   // frame - page of each entry, as low part and high part; the high part still lacks the low part's borrow.
-  index_t [PtLineEntries-1:0] low;
-  logic [PtLineEntries-1:0] borrow;
-  high_t [PtLineEntries-1:0] high;
+  index_t [PtBeatEntries-1:0] low;
+  logic [PtBeatEntries-1:0] borrow;
+  high_t [PtBeatEntries-1:0] high;
   // {R, W and D, G}
-  logic [PtLineEntries-1:0][2:0] rights;
-  for (genvar i = 0; i < PtLineEntries; i++) begin : gen_entry
-    assign {borrow[i], low[i]} = {1'b0, line_i[i][PtePpnLsb +: IndexWidth]} - (IndexWidth + 1)'(i);
-    assign high[i] = line_i[i][PtePpnLsb + IndexWidth +: HighWidth];
-    assign rights[i] = {line_i[i][PteR], line_i[i][PteW] && line_i[i][PteD], is_global_i || line_i[i][PteG]};
+  logic [PtBeatEntries-1:0][2:0] rights;
+  for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_entry
+    assign {borrow[i], low[i]} = {1'b0, beat_i[i][PtePpnLsb +: IndexWidth]} - (IndexWidth + 1)'(i);
+    assign high[i] = beat_i[i][PtePpnLsb + IndexWidth +: HighWidth];
+    assign rights[i] = {beat_i[i][PteR], beat_i[i][PteW] && beat_i[i][PteD], is_global_i || beat_i[i][PteG]};
   end
 
   // Subtracting the page's own borrow once leaves one comparison an entry, with one of two values.
   index_t index;
   high_t high_no_borrow, high_borrow;
-  logic [PtLineEntries-1:0] same;
+  logic [PtBeatEntries-1:0] same;
   assign index = page_i[IndexWidth-1:0];
   assign high_no_borrow = high[index] - high_t'(borrow[index]);
   assign high_borrow = high_no_borrow + high_t'(1);
-  for (genvar i = 0; i < PtLineEntries; i++) begin : gen_same
+  for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_same
     assign same[i] = index == index_t'(i) ||
-        (leaf_i[i] && line_i[i][PteU] && line_i[i][PteA] && !line_i[i][PteN] && rights[i] == rights[index] &&
+        (leaf_i[i] && beat_i[i][PteU] && beat_i[i][PteA] && !beat_i[i][PteN] && rights[i] == rights[index] &&
          low[i] == low[index] && high[i] == (borrow[i] ? high_borrow : high_no_borrow));
   end
 
   always_comb begin
     cluster_o = '0;
     for (int unsigned i = 0; i < ClusterPages; i++) begin
-      cluster_o[i] = same[i % PtLineEntries] && (i / PtLineEntries) == 32'(page_i >> IndexWidth);
+      cluster_o[i] = same[i % PtBeatEntries] && (i / PtBeatEntries) == 32'(page_i >> IndexWidth);
     end
   end
 
@@ -67,7 +67,7 @@ module gw_pte_cluster (
     order_o = '0;
     for (int unsigned k = 1; k <= IndexWidth; k++) begin
       whole = (low[index] & index_t'((1 << k) - 1)) == '0;
-      for (int unsigned i = 0; i < PtLineEntries; i++) begin
+      for (int unsigned i = 0; i < PtBeatEntries; i++) begin
         whole &= same[i] || (index_t'(i) >> k) != (index >> k);
       end
       if (whole) order_o = page_order_t'(k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Walk cache of one upper level: each entry keeps the pointers of one 64-byte line of page-table entries, so it covers
+// Walk cache of one upper level: each entry keeps the pointers of one 64-byte beat of page-table entries, so it covers
 // eight tables of the level below.
 //
 // Contract
@@ -43,7 +43,7 @@ module gw_walk_cache_level #(
   localparam int unsigned IdxWidth = (Entries > 1) ? $clog2(Entries) : 1;
   // Address bits above the widest mode repeat its sign (canonical addresses), so they name nothing.
   localparam int unsigned SelLsb = PtLevelBits * Level;
-  localparam int unsigned TagLsb = SelLsb + $clog2(PtLineEntries);
+  localparam int unsigned TagLsb = SelLsb + $clog2(PtBeatEntries);
   localparam int unsigned TagMsb = PtLevelBits * Levels - 1;
   // Page-number bits that play no part in whether an invalidation meets a line.
   localparam vpn_t Open = (vpn_t'('1) << (TagMsb + 1)) | ~(vpn_t'('1) << TagLsb);
@@ -52,13 +52,13 @@ module gw_walk_cache_level #(
     logic [TagMsb-TagLsb:0] vpn;
   } tag_t;
   typedef struct packed {
-    logic [PtLineEntries-1:0] pointer;
-    logic [PtLineEntries-1:0] is_global;
-    ppn_t [PtLineEntries-1:0] ppn;
+    logic [PtBeatEntries-1:0] pointer;
+    logic [PtBeatEntries-1:0] is_global;
+    ppn_t [PtBeatEntries-1:0] ppn;
   } line_t;
 
   tag_t tag, fill_tag;
-  logic [$clog2(PtLineEntries)-1:0] sel;
+  logic [$clog2(PtBeatEntries)-1:0] sel;
   assign tag = '{ctx: ctx_i, vpn: vpn_i[TagMsb:TagLsb]};
   assign fill_tag = '{ctx: fill_data_i.ctx, vpn: fill_data_i.vpn[TagMsb:TagLsb]};
   assign sel = vpn_i[TagLsb-1:SelLsb];

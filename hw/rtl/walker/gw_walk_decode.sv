@@ -8,14 +8,16 @@
 //   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again. An entry that only lacks A
 //   or D is sent to gw_walk_update (`update_o`) on the same condition, if the step says so, instead of a fault.
 // - An answer is not cacheable if an invalidation that its waiter saw, up to the answer's own cycle, names any of the pages it
-//   covers. A waiter that saw any invalidation fills no cache: a line of pointers covers more than the waiter's page.
-// - A 4 KiB page's answer covers the neighbours that its line shows to be mapped alike (gw_pte_cluster).
+//   covers. A waiter that saw any invalidation fills no cache: a beat of pointers covers more than the waiter's page.
+// - A 4 KiB page's answer covers the neighbours that its beat of eight entries shows to be mapped alike (gw_pte_cluster).
 `include "gw_assert.svh"
 
 module gw_walk_decode #(
   parameter int unsigned Levels = 4,
   parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned LineBeats = 1,
   /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic,
   /// 64 KiB pages (Svnapot).
@@ -26,15 +28,17 @@ module gw_walk_decode #(
   localparam int unsigned IdWidth = $clog2(Requests),
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned LineBits = gw_spec_pkg::PtLineBytes * 8
+  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1,
+  localparam int unsigned BeatBits = gw_spec_pkg::PtBeatBytes * 8
 ) (
   input logic clk_i,
   input logic rst_ni,
   input logic inval_valid_i,
   input gw_pkg::inval_t inval_i,
-  input logic ret_i,
-  input logic [SlotWidth-1:0] ret_slot_i,
-  input logic [LineBits-1:0] ret_data_i,
+  input logic beat_i,
+  input logic [BeatWidth-1:0] beat_idx_i,
+  input logic [SlotWidth-1:0] beat_slot_i,
+  input logic [BeatBits-1:0] beat_data_i,
   input logic sel_valid_i,
   /// Slot of its line; means nothing if it needs none.
   input logic [SlotWidth-1:0] sel_slot_i,
@@ -68,10 +72,18 @@ module gw_walk_decode #(
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
+  localparam int unsigned EntryWidth = $clog2(PtBeatEntries);
+  localparam int unsigned PlaceWidth = $clog2(Lines * LineBeats) + 32'(Lines * LineBeats == 1);
+
+  // Where a beat of a slot's line is kept.
+  function automatic logic [PlaceWidth-1:0] place(logic [SlotWidth-1:0] slot, logic [BeatWidth-1:0] idx);
+    return PlaceWidth'(32'(slot) * LineBeats + 32'(idx));
+  endfunction
+
   logic valid_q;
   logic [SlotWidth-1:0] slot_q;
   logic [IdWidth-1:0] id_q;
-  logic [LineBits-1:0] data_q[Lines];
+  logic [BeatBits-1:0] data_q[Lines*LineBeats];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= 1'b0;
@@ -82,14 +94,16 @@ module gw_walk_decode #(
     id_q <= sel_id_i;
   end
   always_ff @(posedge clk_i) begin
-    if (ret_i) data_q[ret_slot_i] <= ret_data_i;
+    if (beat_i) data_q[place(beat_slot_i, beat_idx_i)] <= beat_data_i;
   end
   assign id_o = id_q;
 
   // The slot is not given away before the cycle after this one.
-  logic [PtLineEntries-1:0][63:0] line;
+  logic [PtBeatEntries-1:0][63:0] beat;
+  logic [EntryWidth-1:0] entry;
   logic read_error;
-  assign line = data_q[slot_q];
+  assign beat = data_q[place(slot_q, BeatWidth'(32'(step_i.index) / PtBeatEntries))];
+  assign entry = EntryWidth'(step_i.index);
   assign read_error = error_i[slot_q];
 
   logic pointer, leaf, lacks_bits;
@@ -100,7 +114,7 @@ module gw_walk_decode #(
     .Levels (Levels),
     .Svnapot(Svnapot)
   ) u_check (
-    .pte_i(line[step_i.index]),
+    .pte_i(beat[entry]),
     .level_i(step_i.level),
     .vpn_i(ppn_t'(req_i.vpn)),
     .write_i(req_i.write),
@@ -114,7 +128,7 @@ module gw_walk_decode #(
 
   // Global if the leaf or any entry on the way to it says so.
   logic is_global;
-  assign is_global = step_i.is_global || line[step_i.index][PteG];
+  assign is_global = step_i.is_global || beat[entry][PteG];
 
   logic good, next_level, look_again, final_fault, to_update, update;
   cause_t cause;
@@ -153,7 +167,7 @@ module gw_walk_decode #(
   end
 
   assign update_valid_o = valid_q && update;
-  assign update_pte_o = line[step_i.index];
+  assign update_pte_o = beat[entry];
 
   // What is read next is the entry after the update.
   assign drop_o = valid_q && (look_again || update);
@@ -163,22 +177,22 @@ module gw_walk_decode #(
   assign fill_data_o.level = step_i.level;
   assign fill_data_o.ctx = req_i.ctx;
   assign fill_data_o.vpn = req_i.vpn;
-  logic [PtLineEntries-1:0] line_leaf;
-  for (genvar i = 0; i < PtLineEntries; i++) begin : gen_fill
+  logic [PtBeatEntries-1:0] beat_leaf;
+  for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_fill
     gw_pte_kind u_kind (
-      .pte_i(line[i]),
+      .pte_i(beat[i]),
       .pointer_o(fill_data_o.pointer[i]),
-      .leaf_o(line_leaf[i])
+      .leaf_o(beat_leaf[i])
     );
-    assign fill_data_o.is_global[i] = step_i.is_global || line[i][PteG];
-    assign fill_data_o.ppn[i] = line[i][PtePpnLsb +: PtePpnWidth];
+    assign fill_data_o.is_global[i] = step_i.is_global || beat[i][PteG];
+    assign fill_data_o.ppn[i] = beat[i][PtePpnLsb +: PtePpnWidth];
   end
 
   page_order_t cluster_order;
   cluster_t cluster, page_alone;
   gw_pte_cluster u_cluster (
-    .line_i(line),
-    .leaf_i(line_leaf),
+    .beat_i(beat),
+    .leaf_i(beat_leaf),
     .is_global_i(step_i.is_global),
     .page_i(req_i.vpn[ClusterShift-1:0]),
     .order_o(cluster_order),

@@ -3,18 +3,24 @@
 // The walker's AXI4 port: reads of lines, and the exclusive accesses that set A and D (gw_walk_update).
 //
 // Contract
-// - Lines: one 64-byte beat, ID = slot. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
+// - Lines: `LineBeats` beats of 64 bytes, ID = slot, beats of different slots in any order. A line has come (`ret_o`) with its
+//   last beat, and failed if any of them did. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
 // - R and B are always taken. Addresses of lines and updates take turns; one that is offered stays until it is taken.
+`include "gw_assert.svh"
+
 module gw_walk_memory #(
   /// Walks in flight.
   parameter int unsigned Requests = 64,
   /// Line slots.
   parameter int unsigned Lines = 32,
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned LineBeats = 1,
   /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1,
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -24,6 +30,10 @@ module gw_walk_memory #(
   output logic line_ready_o,
   input logic [SlotWidth-1:0] line_slot_i,
   input logic [LineWidth-1:0] line_i,
+  /// A beat of the line of slot `ret_slot_o`.
+  output logic beat_o,
+  output logic [BeatWidth-1:0] beat_idx_o,
+  /// ... the last one: the line is there, or failed.
   output logic ret_o,
   output logic [SlotWidth-1:0] ret_slot_o,
   output logic ret_error_o,
@@ -35,7 +45,8 @@ module gw_walk_memory #(
   output logic updated_valid_o,
   input logic updated_ready_i,
   output step_t updated_o,
-  output logic event_update_o
+  output logic event_update_o,
+  output logic [$clog2(Requests)-1:0] event_update_id_o
 );
 
   import gw_axi_pkg::*;
@@ -43,7 +54,7 @@ module gw_walk_memory #(
 
   localparam int unsigned IdWidth = $bits(m_rsp_i.r.id);
   localparam logic [IdWidth-1:0] UpdateId = {1'b1, {(IdWidth - 1) {1'b0}}};
-  localparam int unsigned LaneWidth = $clog2(PtLineEntries);
+  localparam int unsigned LaneWidth = $clog2(PtBeatEntries);
   localparam logic [3:0] Cache = 4'b0011;  // normal memory, bufferable: the host's writes are visible there
   localparam logic [2:0] Prot = 3'b001;  // privileged data
 
@@ -78,7 +89,8 @@ module gw_walk_memory #(
     .w_data_o(w_data),
     .b_valid_i(m_rsp_i.b_valid),
     .b_resp_i(m_rsp_i.b.resp),
-    .event_update_o
+    .event_update_o,
+    .event_id_o(event_update_id_o)
   );
 
   logic [1:0] gnt;
@@ -114,8 +126,9 @@ module gw_walk_memory #(
     m_req_o = '0;
     m_req_o.ar_valid = any;
     m_req_o.ar.id = IdWidth'(line_slot_i);
-    m_req_o.ar.addr = 64'({line_i, {$clog2(PtLineBytes){1'b0}}});
-    m_req_o.ar.size = 3'($clog2(PtLineBytes));
+    m_req_o.ar.addr = 64'({line_i, {$clog2(PtBeatBytes * LineBeats){1'b0}}});
+    m_req_o.ar.len = 8'(LineBeats - 1);
+    m_req_o.ar.size = 3'($clog2(PtBeatBytes));
     m_req_o.ar.burst = BurstIncr;
     m_req_o.ar.cache = Cache;
     m_req_o.ar.prot = Prot;
@@ -130,10 +143,32 @@ module gw_walk_memory #(
     m_req_o.b_ready = 1'b1;
   end
 
-  assign ret_o = m_rsp_i.r_valid && m_rsp_i.r.id != UpdateId;
+  assign beat_o = m_rsp_i.r_valid && m_rsp_i.r.id != UpdateId;
+  assign ret_o = beat_o && m_rsp_i.r.last;
   assign ret_slot_o = SlotWidth'(m_rsp_i.r.id);
-  assign ret_error_o = m_rsp_i.r.resp[1];
+
+  if (LineBeats > 1) begin : gen_beats
+    // Beats that have come of each slot's line: none between two reads of it.
+    logic [Lines-1:0][BeatWidth-1:0] beats_q;
+    logic [Lines-1:0] failed_q;
+    assign beat_idx_o = beats_q[ret_slot_o];
+    assign ret_error_o = failed_q[ret_slot_o] || m_rsp_i.r.resp[1];
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        beats_q <= '0;
+        failed_q <= '0;
+      end else if (beat_o) begin
+        beats_q[ret_slot_o] <= beats_q[ret_slot_o] + 1'b1;
+        failed_q[ret_slot_o] <= ret_error_o && !ret_o;
+      end
+    end
+  end else begin : gen_one_beat
+    assign beat_idx_o = '0;
+    assign ret_error_o = m_rsp_i.r.resp[1];
+  end
   assign r_valid = m_rsp_i.r_valid && m_rsp_i.r.id == UpdateId;
   assign r_data = m_rsp_i.r.data[64*lane +: 64];
+
+  `GW_ASSERT(LastBeatEndsLine_A, beat_o |-> m_rsp_i.r.last == (beat_idx_o == BeatWidth'(LineBeats - 1)))
 
 endmodule

@@ -13,12 +13,14 @@
 `include "gw_assert.svh"
 
 module gw_walk_prefetch #(
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned LineBeats = 1,
   /// Streams followed at a time, 1 or more.
   parameter int unsigned Streams = 4,
   /// Opportunities for each that is taken while there is no credit; a power of two.
   parameter int unsigned ProbeInterval = 16,
   /// Derived: width of a line's physical address.
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -34,7 +36,7 @@ module gw_walk_prefetch #(
 );
 
   localparam int unsigned IdxWidth = (Streams > 1) ? $clog2(Streams) : 1;
-  localparam int unsigned InTable = $clog2(gw_spec_pkg::PtPageSize / gw_spec_pkg::PtLineBytes);
+  localparam int unsigned InTable = $clog2(gw_spec_pkg::PtPageSize / (gw_spec_pkg::PtBeatBytes * LineBeats));
   // Half of it at first: as much trust as doubt. A useless line costs as much as Gain useful ones earn.
   localparam int unsigned CreditWidth = 5;
   localparam int unsigned Gain = 1;

@@ -40,7 +40,10 @@ module gw_walk_requests #(
   /// Cycles since the request was taken, that cycle included; saturates.
   output logic [15:0] rd_age_o,
   /// The waiter `rd_id_i` is done.
-  input logic release_i
+  input logic release_i,
+  /// Whose requests these waiters' are.
+  input logic [1:0][IdWidth-1:0] owner_id_i,
+  output gw_pkg::owner_t [1:0] owner_o
 );
 
   typedef logic [IdWidth-1:0] id_t;
@@ -125,6 +128,9 @@ module gw_walk_requests #(
   entry_t rd_entry;
   assign rd_entry = entry_q[rd_id_i];
   assign rd_req_o = rd_entry.req;
+  for (genvar i = 0; i < 2; i++) begin : gen_owner
+    assign owner_o[i] = '{src: entry_q[owner_id_i[i]].req.src, ctx: entry_q[owner_id_i[i]].req.ctx};
+  end
   assign rd_seen_o = count(seen_q[rd_id_i], inval_i);
   assign age = now_q - rd_entry.stamp + 1'b1;
   assign rd_age_o = (age > StampWidth'(16'hffff)) ? 16'hffff : age[15:0];

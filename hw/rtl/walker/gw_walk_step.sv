@@ -19,6 +19,8 @@ module gw_walk_step #(
   parameter int unsigned Requests = 64,
   /// Line slots.
   parameter int unsigned Lines = 32,
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
+  parameter int unsigned LineBeats = 1,
   /// Lines are prefetched.
   parameter bit Prefetch = 1'b1,
   /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
@@ -27,7 +29,7 @@ module gw_walk_step #(
   localparam int unsigned IdWidth = $clog2(Requests),
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
   localparam int unsigned ListWidth = $clog2(Lines + 1),
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtLineBytes)
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -63,10 +65,14 @@ module gw_walk_step #(
   output logic rd_own_o,
   /// Some line is on its way.
   output logic fetching_o,
+  /// Of the waiter `event_id_o`, in the cycle after its step.
   output logic event_merge_o,
   output logic event_line_hit_o,
-  output logic event_prefetch_o,
   output logic event_prefetch_used_o,
+  output logic event_read_o,
+  output logic [IdWidth-1:0] event_id_o,
+  /// Of none. A prefetch's read is one of `event_read_o` too.
+  output logic event_prefetch_o,
   output logic event_prefetch_useless_o
 );
 
@@ -121,7 +127,7 @@ module gw_walk_step #(
   assign step_live = step_valid && (again_valid || !first_cancel);
 
   logic hit, hit_fetching, hit_prefetched, victim_valid, spare, needs_line, alloc, useless;
-  logic prefetch_want, prefetch, prefetch_done, touch;
+  logic prefetch_want, prefetch, prefetch_done, prefetch_used, touch;
   logic [LineWidth-1:0] prefetch_line, line;
   logic [SlotWidth-1:0] hit_slot, victim;
   logic append, append_fetching;
@@ -129,7 +135,8 @@ module gw_walk_step #(
   logic [Lines-1:0] pending;
 
   gw_line_table #(
-    .Lines(Lines)
+    .Lines(Lines),
+    .LineBeats(LineBeats)
   ) u_lines (
     .clk_i,
     .rst_ni,
@@ -164,13 +171,15 @@ module gw_walk_step #(
   assign touch = append && needs_line && !step.retry && (!hit || hit_prefetched);
 
   if (Prefetch) begin : gen_prefetch
-    gw_walk_prefetch u_prefetch (
+    gw_walk_prefetch #(
+      .LineBeats(LineBeats)
+    ) u_prefetch (
       .clk_i,
       .rst_ni,
       .inval_i,
       .touch_i(touch),
       .touch_line_i(step.line),
-      .used_i(event_prefetch_used_o),
+      .used_i(prefetch_used),
       .useless_i(useless),
       .want_o(prefetch_want),
       .line_o(prefetch_line),
@@ -190,11 +199,27 @@ module gw_walk_step #(
   assign append = step_live && step_ready;
   assign append_fetching = needs_line && (!hit || hit_fetching);
   assign append_list = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
-  assign event_merge_o = append && needs_line && hit && hit_fetching;
-  assign event_line_hit_o = append && needs_line && hit && !hit_fetching;
-  assign event_prefetch_o = prefetch;
-  assign event_prefetch_used_o = append && needs_line && hit_prefetched;
-  assign event_prefetch_useless_o = useless;
+  assign prefetch_used = append && needs_line && hit_prefetched;
+
+  // Told a cycle later, so that what a step decides late need not reach counters in the same cycle.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      event_merge_o <= 1'b0;
+      event_line_hit_o <= 1'b0;
+      event_prefetch_used_o <= 1'b0;
+      event_read_o <= 1'b0;
+      event_prefetch_o <= 1'b0;
+      event_prefetch_useless_o <= 1'b0;
+    end else begin
+      event_merge_o <= append && needs_line && hit && hit_fetching;
+      event_line_hit_o <= append && needs_line && hit && !hit_fetching;
+      event_prefetch_used_o <= prefetch_used;
+      event_read_o <= alloc || prefetch;
+      event_prefetch_o <= prefetch;
+      event_prefetch_useless_o <= useless;
+    end
+  end
+  always_ff @(posedge clk_i) event_id_o <= step.waiter;
 
   // A list more than there are slots is for steps that need no line.
   gw_walk_lists #(
@@ -249,6 +274,6 @@ module gw_walk_step #(
   `GW_COVER(NoSlot_C, step_valid && !step_ready)
   `GW_COVER(Merge_C, event_merge_o)
   `GW_COVER(LineHit_C, event_line_hit_o)
-  `GW_COVER(PrefetchUsedInFlight_C, event_prefetch_used_o && hit_fetching)
+  `GW_COVER(PrefetchUsedInFlight_C, prefetch_used && hit_fetching)
 
 endmodule

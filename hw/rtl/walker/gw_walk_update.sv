@@ -44,8 +44,9 @@ module gw_walk_update #(
   output logic [63:0] w_data_o,
   input logic b_valid_i,
   input logic [1:0] b_resp_i,
-  /// An entry was changed.
-  output logic event_update_o
+  /// An entry was changed, for this waiter.
+  output logic event_update_o,
+  output logic [$clog2(Requests)-1:0] event_id_o
 );
 
   import gw_axi_pkg::*;
@@ -125,6 +126,7 @@ module gw_walk_update #(
     again_o.retry = 1'b0;
     again_o.denied = denied_q;
   end
+  assign event_id_o = head.step.waiter;
   assign event_update_o = state_q == Answer && b_valid_i && b_resp_i == RespExOkay;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -11,11 +11,11 @@
 // - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
 //   `req_cancel_i` withdraws the request accepted in the cycle before: it leaves nothing behind and is not answered. What is
 //   offered and not accepted may change.
-// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its data, less one:
+// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its last beat, less one:
 //   one read 6 + L, each further level 4 + L more; 5 if the line is kept.
 // - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
 //   (6 + L and 4 + L cycles).
-// - A 64-byte line is never read while it is on its way or kept: requests to one page, to neighbouring pages and to shared
+// - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one page, to neighbouring pages and to shared
 //   upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
 // - Prefetch: see gw_walk_prefetch; it never holds up a step of a walk, has at most one read before one of theirs on the
 //   memory port, and is dropped by an invalidation.
@@ -25,7 +25,7 @@
 //   later. Answers to those accepted before are not cacheable if the pulse names a page they cover; `inval_busy_o` is high
 //   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
 //   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
-// - Memory port: reads of a line, one 64-byte beat, ID = line slot, and exclusive updates of A and D (gw_walk_update); data in
+// - Memory port: reads of a line, one burst, ID = line slot, and exclusive updates of A and D (gw_walk_update); data in
 //   any order, always ready for it.
 // - Without `awake_o`, a request and an invalidation nothing changes: the clock may stop.
 // - Never: an answer without a request; a wait for anything but memory.
@@ -36,8 +36,10 @@ module gw_walker #(
   parameter int unsigned Levels = 4,
   /// Requests in flight, 2 to 256.
   parameter int unsigned Requests = 64,
-  /// 64-byte lines fetched or kept, 1 to 64.
+  /// Lines fetched or kept, 1 to 64.
   parameter int unsigned Lines = 32,
+  /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16; a long one pays where requests of memory are scarce.
+  parameter int unsigned LineBeats = 1,
   /// Lines of eight pointers kept for each upper level, 1 or more.
   parameter int unsigned CacheEntries = 16,
   /// The line after one that followed its predecessor is fetched before it is asked for.
@@ -78,6 +80,9 @@ module gw_walker #(
   if (Lines < 1 || Lines > 64) begin : gen_bad_lines
     $fatal(1, "gw_walker: Lines must be 1 to 64");
   end
+  if (LineBeats < 1 || LineBeats > 16 || (LineBeats & (LineBeats - 1)) != 0) begin : gen_bad_line_beats
+    $fatal(1, "gw_walker: LineBeats must be 1, 2, 4, 8 or 16");
+  end
   if (CacheEntries < 1) begin : gen_bad_cache_entries
     $fatal(1, "gw_walker: CacheEntries must be at least 1");
   end
@@ -87,10 +92,11 @@ module gw_walker #(
 
   localparam int unsigned IdWidth = $clog2(Requests);
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1;
-  localparam int unsigned LineWidth = PaWidth - $clog2(PtLineBytes);
+  localparam int unsigned LineWidth = PaWidth - $clog2(PtBeatBytes * LineBeats);
   // Invalidations that a walk under way may see without its answer becoming uncacheable whatever they name.
   localparam int unsigned InvalDepth = 4;
-  localparam int unsigned EntryIdxWidth = $clog2(PtLineEntries);
+  localparam int unsigned EntryIdxWidth = $clog2(PtBeatEntries * LineBeats);
+  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1;
 
   typedef struct packed {
     logic [IdWidth-1:0] waiter;
@@ -138,7 +144,7 @@ module gw_walker #(
   );
 
   // Waiters.
-  logic [IdWidth-1:0] id;
+  logic [IdWidth-1:0] id, step_event_id, update_event_id;
   xlate_req_t id_req;
   logic release_id, stale_busy, rsp_stale, waiting;
   logic [$clog2(InvalDepth+2)-1:0] id_seen;
@@ -161,12 +167,15 @@ module gw_walker #(
     .rd_req_o(id_req),
     .rd_seen_o(id_seen),
     .rd_age_o(id_age),
-    .release_i(release_id)
+    .release_i(release_id),
+    .owner_id_i({update_event_id, step_event_id}),
+    .owner_o({event_o.update_of, event_o.step_of})
   );
   assign inval_busy_o = stale_busy || rsp_stale;
 
   // Cycle 2: find or fetch the line. Cycle 4 + L: select who waits for it.
-  logic ar_valid, ar_ready, ret, ret_error, sel_valid, drop;
+  logic ar_valid, ar_ready, beat, ret, ret_error, sel_valid, drop;
+  logic [BeatWidth-1:0] beat_idx;
   logic [SlotWidth-1:0] ar_slot, ret_slot, sel_slot, drop_slot;
   logic [IdWidth-1:0] sel_id;
   logic [LineWidth-1:0] ar_line;
@@ -179,6 +188,7 @@ module gw_walker #(
   gw_walk_step #(
     .Requests(Requests),
     .Lines(Lines),
+    .LineBeats(LineBeats),
     .Prefetch(Prefetch),
     .step_t(step_t)
   ) u_step (
@@ -213,8 +223,10 @@ module gw_walker #(
     .fetching_o(fetching),
     .event_merge_o(event_o.merge),
     .event_line_hit_o(event_o.line_hit),
-    .event_prefetch_o(event_o.prefetch),
     .event_prefetch_used_o(event_o.prefetch_used),
+    .event_read_o(event_o.pte_read),
+    .event_id_o(step_event_id),
+    .event_prefetch_o(event_o.prefetch),
     .event_prefetch_useless_o(event_o.prefetch_useless)
   );
 
@@ -222,6 +234,7 @@ module gw_walker #(
   gw_walk_memory #(
     .Requests(Requests),
     .Lines(Lines),
+    .LineBeats(LineBeats),
     .step_t(step_t)
   ) u_memory (
     .clk_i,
@@ -232,6 +245,8 @@ module gw_walker #(
     .line_ready_o(ar_ready),
     .line_slot_i(ar_slot),
     .line_i(ar_line),
+    .beat_o(beat),
+    .beat_idx_o(beat_idx),
     .ret_o(ret),
     .ret_slot_o(ret_slot),
     .ret_error_o(ret_error),
@@ -242,7 +257,8 @@ module gw_walker #(
     .updated_valid_o(updated_valid),
     .updated_ready_i(updated_ready),
     .updated_o(updated),
-    .event_update_o(event_o.update)
+    .event_update_o(event_o.update),
+    .event_update_id_o(update_event_id)
   );
 
   // Cycles 5 + L and 6 + L: decide, answer.
@@ -251,6 +267,7 @@ module gw_walker #(
     .Svnapot(Svnapot),
     .Requests(Requests),
     .Lines(Lines),
+    .LineBeats(LineBeats),
     .step_t(step_t),
     .InvalDepth(InvalDepth)
   ) u_decode (
@@ -258,9 +275,10 @@ module gw_walker #(
     .rst_ni,
     .inval_valid_i,
     .inval_i,
-    .ret_i(ret),
-    .ret_slot_i(ret_slot),
-    .ret_data_i(m_rsp_i.r.data),
+    .beat_i(beat),
+    .beat_idx_i(beat_idx),
+    .beat_slot_i(ret_slot),
+    .beat_data_i(m_rsp_i.r.data),
     .sel_valid_i(sel_valid),
     .sel_slot_i(sel_slot),
     .sel_id_i(sel_id),
@@ -316,11 +334,10 @@ module gw_walker #(
   assign event_o.done_of = '{src: rsp_o.src, ctx: rsp_o.ctx};
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
   assign event_o.cache_hit = started && cache_hit_q;
-  assign event_o.pte_read = m_req_o.ar_valid && m_rsp_i.ar_ready && !m_req_o.ar.lock;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
   `GW_INVARIANT(AwakeAtWork_A, awake_o || !(rsp_valid_o || again_valid || updated_valid || m_req_o.ar_valid || inval_busy_o))
   `GW_INVARIANT(CancelsAccepted_A, !req_cancel_i || accept_q)
-  `GW_ASSERT(DataIsOneBeat_A, m_rsp_i.r_valid |-> m_rsp_i.r.last && (m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines))
+  `GW_ASSERT(DataIsOfASlot_A, m_rsp_i.r_valid |-> m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines)
 
 endmodule

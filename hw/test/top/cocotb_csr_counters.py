@@ -15,6 +15,8 @@ CHANNEL_EVENTS = ("requests", "hits", "misses", "faults", "stalls")
 # Counters by their bit of `walk_event_i` and `l2_event_i`.
 WALK_EVENTS = {4: "faults", 3: "merges", 2: "line_hits", 1: "cache_hits", 0: "pte_reads",
                5: "prefetches", 6: "prefetches_used", 7: "prefetches_useless", 8: "updates"}  # fmt: skip
+WALK_OWNERS = {"faults": "done", "cache_hits": "start", "merges": "step", "line_hits": "step", "pte_reads": "step",
+               "prefetches_used": "step", "updates": "update"}  # fmt: skip
 L2_EVENTS = {11: "hits", 10: "range_hits", 9: "misses", 8: "fills", 7: "merges", 6: "evictions", 5: "drops"}
 
 
@@ -49,11 +51,12 @@ class EventModel:
         done, latency, walk = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(9)
         walk &= ~16 if not done else ~0  # a fault comes with `done`
         l2 = rng.getrandbits(12)
-        lookup_of, start_of, done_of = (self._owner() for _ in range(3))
+        owners = {name: self._owner() for name in ("lookup", "start", "done", "step", "update")}
+        lookup_of, done_of = owners["lookup"], owners["done"]
         fill_ctx = rng.choice(self.context_of_port)
         dut.chan_event_i.value, dut.walk_event_i.value, dut.l2_event_i.value = pulses, walk, l2
         dut.walk_done_i.value, dut.walk_latency_i.value = int(done), latency
-        for name, (source, context) in (("lookup", lookup_of), ("start", start_of), ("done", done_of)):
+        for name, (source, context) in owners.items():
             getattr(dut, f"{name}_of_i").value = source << 8 | context
         dut.fill_ctx_i.value = fill_ctx
         if not counted:
@@ -68,8 +71,10 @@ class EventModel:
             self.want["walker_counters_latency_max"] = max(self.want["walker_counters_latency_max"], latency)
             self._count_channel(done_of[0], "walks")
         for bit, name in WALK_EVENTS.items():
-            owner = {"faults": done_of[1], "cache_hits": start_of[1]}.get(name)
-            if walk >> bit & 1 and (owner is None or self._passes(owner)):
+            which = WALK_OWNERS.get(name)
+            if name == "pte_reads" and walk >> 5 & 1:
+                which = None  # read ahead, for nobody
+            if walk >> bit & 1 and (which is None or self._passes(owners[which][1])):
                 self._count(f"walker_counters_{name}")
         for bit, name in L2_EVENTS.items():
             owner = lookup_of[1] if bit >= 9 else fill_ctx if bit >= 6 else None

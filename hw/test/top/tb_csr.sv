@@ -51,10 +51,12 @@ module tb_csr #(
   input  logic [37:0]                  cq_status_i,
   // {hit, range_hit, miss, fill, merge, evict, drop, invalidated}
   input  logic [11:0]                  l2_event_i,
-  // {source, context} of a lookup, a walk's start, a walk's end; context of a fill
+  // {source, context} of a lookup, a walk's start, end, step and update; context of a fill
   input  logic [13:0]                  lookup_of_i,
   input  logic [13:0]                  start_of_i,
   input  logic [13:0]                  done_of_i,
+  input  logic [13:0]                  step_of_i,
+  input  logic [13:0]                  update_of_i,
   input  logic [7:0]                   fill_ctx_i,
   input  logic [NumRanges-1:0]         range_drop_i,
   output logic [145*NumRanges-1:0]     ranges_o,
@@ -161,6 +163,8 @@ module tb_csr #(
       line_hit:  walk_event_i[2],
       cache_hit: walk_event_i[1],
       pte_read:  walk_event_i[0],
+      step_of:   step_of_i,
+      update_of: update_of_i,
       prefetch:         walk_event_i[5],
       prefetch_used:    walk_event_i[6],
       prefetch_useless: walk_event_i[7],

@@ -313,6 +313,7 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0, updates=Fal
             assert r.cacheable or named or len(seen) > REMEMBERED, r
             spared += r.cacheable and bool(seen)
         assert r.latency == r.cycles
+    await b.settle()
     e = b.events
     assert e.start == e.done == len(requests)
     assert e.fault == sum(r.answer.cause is not None for r in requests)

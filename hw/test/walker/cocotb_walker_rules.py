@@ -28,7 +28,7 @@ from page_tables import (
     napot,
     pte,
 )
-from walker_bench import EVERYTHING, Bench, Request
+from walker_bench import EVERYTHING, LINE_BYTES, Bench, Request
 
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
 MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
@@ -267,7 +267,7 @@ async def errors_of_page_table_reads_are_access_faults(dut):
         b.memory.map(b.root, b.levels, PAGE, pte(5))
         for level in range(b.levels - 1, -1, -1):
             table = b.memory.table(b.root, b.levels, PAGE, level)
-            broken = (table << 12 | (PAGE >> 9 * level & 511) << 3) & ~63
+            broken = (table << 12 | (PAGE >> 9 * level & 511) << 3) & -LINE_BYTES
             b.error_at = lambda addr, broken=broken: addr == broken
             b.invalidate = EVERYTHING
             await b.idle(1)
@@ -316,3 +316,30 @@ async def one_fresh_read_decides_for_all_that_wait(dut):
     answers = await ask(b, *([bad] * waiting))
     assert answers == [Answer(LOAD_PAGE)] * waiting
     assert len(b.reads) == reads + 2
+
+
+@cocotb.test()
+async def events_tell_whose_they_are(dut):
+    """A cold walk's reads, a second walk that joins the first and one that finds all lines kept: source and context of each."""
+    mode = MODES[-1]
+    b = await bench(dut, mode)
+    b.latency = 5
+    b.memory.map(b.root, b.levels, PAGE, pte(77))
+    ctxs = [min(i, len(dut.ctx_i) - 1) for i in range(3)]
+    for ctx in ctxs:
+        b.set_context(ctx, mode, b.root)
+    b.ids.extendleft((3 << 8, 2 << 8, 1 << 8))
+    first, second, third = (Request(ctx, PAGE) for ctx in ctxs)
+    await b.run([first, second])
+    await b.run([third])
+    by = {
+        source: [event for event, s, ctx in b.owners if (s, ctx) == (source, ctxs[source - 1])]
+        for source in (1, 2, 3)
+    }
+    assert sum(map(len, by.values())) == len(b.owners)
+    assert by[1] == ["read"] * b.levels
+    assert by[2][0] == "merge" and len(by[2]) == b.levels and set(by[2]) <= {"merge", "line_hit"}
+    if (
+        len(dut.ctx_i) > 2 and int(os.environ["BENCH_LINES"]) >= b.levels
+    ):  # else lines or pointers are not kept
+        assert set(by[3]) == {"line_hit"}

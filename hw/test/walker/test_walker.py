@@ -10,6 +10,7 @@ def walker(module, testcase=None, **parameters):
         "BENCH_LEVELS": str(parameters["Levels"]),
         "BENCH_REQUESTS": str(parameters["Requests"]),
         "BENCH_LINES": str(parameters["Lines"]),
+        "BENCH_LINE_BEATS": str(parameters.get("LineBeats", 1)),
     }
     run("walker_tb", module, here=__file__, parameters=parameters, env=env, testcase=testcase)
 
@@ -17,6 +18,7 @@ def walker(module, testcase=None, **parameters):
 SMALL = [
     {"Levels": 5, "Requests": 12, "Lines": 3, "CacheEntries": 2, "NumContexts": 5},
     {"Levels": 3, "Requests": 3, "Lines": 1, "CacheEntries": 1, "NumContexts": 1},
+    {"Levels": 4, "Requests": 16, "Lines": 5, "CacheEntries": 2, "NumContexts": 4, "LineBeats": 4},
 ]
 SIZES = [*SMALL, {"Levels": 4, "Requests": 64, "Lines": 64, "CacheEntries": 16, "NumContexts": 16}]
 
@@ -41,8 +43,12 @@ def test_prefetch():
     walker("cocotb_walker_prefetch", **SIZES[-1])
 
 
+def test_lines_of_several_beats():
+    walker("cocotb_walker_lines", **SMALL[2])
+
+
 def test_without_64_kib_pages():
-    walker("cocotb_walker_no_napot", **SMALL[-1], Svnapot=0)
+    walker("cocotb_walker_no_napot", **SMALL[1], Svnapot=0)
 
 
 @pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 from collections.abc import Callable
@@ -13,8 +14,10 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from page_tables import Answer, Memory
 from walker_updates import ENTRY_SHAPE, UPDATE_ID, Updates
 
-MAX_RUN_ORDER = 3  # the eight entries of a line
-LINE_SHAPE = 0 << 5 | 6 << 2 | 1  # one beat of 64 bytes, INCR
+MAX_RUN_ORDER = 3  # the eight entries of a beat
+LINE_BEATS = int(os.environ.get("BENCH_LINE_BEATS", "1"))
+LINE_BYTES = 64 * LINE_BEATS
+LINE_SHAPE = LINE_BEATS - 1 << 5 | 6 << 2 | 1  # beats of 64 bytes, INCR
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,14 @@ class Request:
 
 @dataclass
 class Read:
+    """One beat that memory owes."""
+
     id: int
     addr: int
     data: int
     resp: int
     due: int
+    last: bool = True
 
 
 @dataclass
@@ -100,6 +106,7 @@ class Bench:
     invalidate: Inval | None = None  # in the next cycle
     pulses: list[tuple[int, Inval]] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address)
+    owners: list[tuple[str, int, int]] = field(default_factory=list)  # (event, source, context)
     events: Events = field(default_factory=Events)
     queue: deque[Request] = field(default_factory=deque)
     flying: dict[int, Request] = field(default_factory=dict)
@@ -112,7 +119,7 @@ class Bench:
     async def start(self, contexts: dict[int, tuple]) -> None:
         """Resets; `contexts` gives mode, root and perhaps SADE of each context that is not off."""
         dut = self.dut
-        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write req_cancel ar_ready r_valid r_id r_data r_resp inval"
+        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write req_cancel ar_ready r_valid r_id r_data r_resp r_last inval"
         for name in inputs.split():
             getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
@@ -156,6 +163,7 @@ class Bench:
         dut.r_valid_i.value = int(data is not None)
         if data is not None:
             dut.r_id_i.value, dut.r_data_i.value, dut.r_resp_i.value = data.id, data.data, data.resp
+            dut.r_last_i.value = int(data.last)
         pulse, self.invalidate = self.invalidate, None
         dut.inval_i.value = int(pulse is not None)
         if pulse is not None:
@@ -190,7 +198,9 @@ class Bench:
             self.ids.append(self.flying.pop(request.id).id)
 
     def _data_now(self) -> Read | None:
-        ready = [read for read in self.pending if read.due <= self.cycle]
+        # Beats of one read come in order, those of different reads between one another.
+        firsts = {read.id: read for read in reversed(self.pending)}
+        ready = [read for read in self.pending if firsts[read.id] is read and read.due <= self.cycle]
         if not ready or not self.r_go():
             return None
         read = ready[0] if self.in_order else self.rng.choice(ready)
@@ -202,15 +212,19 @@ class Bench:
         addr, slot = int(dut.ar_addr_o.value), int(dut.ar_id_o.value)
         update = slot == UPDATE_ID
         assert int(dut.ar_shape_o.value) == (ENTRY_SHAPE if update else LINE_SHAPE)
-        assert dut.ar_lock_o.value == update and addr % (8 if update else 64) == 0 and addr >> 56 == 0
+        assert dut.ar_lock_o.value == update and addr % (8 if update else LINE_BYTES) == 0 and addr >> 56 == 0
         assert all(read.id != slot for read in self.pending), "the slot's read is still out"
         lines = [read.addr for read in self.pending if read.id != UPDATE_ID]
         assert update or self.pulses or addr not in lines, "the line is on its way already"
         failed = self.error_at(addr)
-        # The oldest data that a read may bring: that of the cycle in which it was accepted.
-        data = self.rng.getrandbits(512) if failed else self.memory.line(addr & ~63)
-        resp = 2 + self.rng.randrange(2) if failed else self.updates.read(addr) if update else 0
-        self.pending.append(Read(slot, addr, data, resp, self.cycle + 1 + self.latency))
+        beats = 1 if update else LINE_BEATS
+        bad = self.rng.randrange(beats) if failed else None
+        for beat in range(beats):
+            # The oldest data that a read may bring: that of the cycle in which it was accepted.
+            data = self.rng.getrandbits(512) if beat == bad else self.memory.line((addr & ~63) + 64 * beat)
+            resp = 2 + self.rng.randrange(2) if beat == bad else self.updates.read(addr) if update else 0
+            due = self.cycle + 1 + self.latency
+            self.pending.append(Read(slot, addr, data, resp, due, beat == beats - 1))
         if not update:
             self.reads.append((self.cycle, addr))
 
@@ -239,8 +253,23 @@ class Bench:
         self.events.prefetch += bits >> 2
         self.events.prefetch_used += bits >> 1 & 1
         self.events.prefetch_useless += bits & 1
-        self.events.update += int(self.dut.event_update_o.value)
-        self.events.pte_read += int(self.dut.event_pte_read_o.value)
+        update, read = int(self.dut.event_update_o.value), int(self.dut.event_pte_read_o.value)
+        self.events.update += update
+        self.events.pte_read += read
+        merge, line_hit = (int(self.dut.events_o.value) >> i & 1 for i in (2, 1))
+        own_read = read and not bits >> 2
+        assert merge + line_hit + own_read <= 1, "a step does one of these"
+        step = "merge" if merge else "line_hit" if line_hit else "read" if own_read else None
+        if step:
+            self._owned(step, int(self.dut.event_step_of_o.value))
+        if update:
+            self._owned("update", int(self.dut.event_update_of_o.value))
+
+    def _owned(self, event: str, owner: int) -> None:
+        """An event of a walk: some request of that source and context is in flight."""
+        source, ctx = owner >> 8, owner & 0xFF
+        assert any(r.id >> 8 == source and r.ctx == ctx for r in self.flying.values()), (event, source, ctx)
+        self.owners.append((event, source, ctx))
 
     async def run(self, requests: list[Request] = (), limit: int = 20000) -> list[Request]:
         """Submits, and runs until everything is answered."""
@@ -250,6 +279,12 @@ class Bench:
             assert self.cycle < end, f"{len(self.flying)} requests are never answered"
             await self.step()
         return list(requests)
+
+    async def settle(self) -> None:
+        """Runs until every read that was begun is with memory, one ahead of any walk included."""
+        await self.idle(2)
+        while self.dut.ar_valid_o.value:
+            await self.step()
 
     async def idle(self, cycles: int) -> None:
         for _ in range(cycles):

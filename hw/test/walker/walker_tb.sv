@@ -5,6 +5,7 @@ module walker_tb #(
   parameter int unsigned Levels = 4,
   parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
+  parameter int unsigned LineBeats = 1,
   parameter int unsigned CacheEntries = 16,
   parameter int unsigned NumContexts = 16,
   parameter bit Prefetch = 1'b1,
@@ -40,6 +41,7 @@ module walker_tb #(
   input logic [6:0] r_id_i,
   input logic [511:0] r_data_i,
   input logic [1:0] r_resp_i,
+  input logic r_last_i,
   output logic r_ready_o,
   output logic aw_valid_o,
   input logic aw_ready_i,
@@ -67,6 +69,8 @@ module walker_tb #(
   output logic event_pte_read_o,
   output logic [2:0] event_prefetch_o,  // {prefetch, used, useless}
   output logic event_update_o,
+  output logic [13:0] event_step_of_o,  // {src, ctx}
+  output logic [13:0] event_update_of_o,
   output logic [15:0] latency_o
 );
 
@@ -121,12 +125,14 @@ module walker_tb #(
     m_rsp.w_ready = w_ready_i;
     m_rsp.b_valid = b_valid_i;
     m_rsp.b = '{id: b_id_i, resp: b_resp_i};
-    m_rsp.r = '{id: r_id_i, data: r_data_i, resp: r_resp_i, last: 1'b1};
+    m_rsp.r = '{id: r_id_i, data: r_data_i, resp: r_resp_i, last: r_last_i};
   end
   assign events_o = {ev.start, ev.done, ev.fault, ev.merge, ev.line_hit, ev.cache_hit};
   assign event_pte_read_o = ev.pte_read;
   assign event_prefetch_o = {ev.prefetch, ev.prefetch_used, ev.prefetch_useless};
   assign event_update_o = ev.update;
+  assign event_step_of_o = ev.step_of;
+  assign event_update_of_o = ev.update_of;
   assign latency_o = ev.latency;
 
   // As in gw_mmu.
@@ -141,6 +147,7 @@ module walker_tb #(
     .Levels(Levels),
     .Requests(Requests),
     .Lines(Lines),
+    .LineBeats(LineBeats),
     .CacheEntries(CacheEntries),
     .NumContexts(NumContexts),
     .Prefetch(Prefetch),

@@ -228,6 +228,7 @@ def cost_figures(
     walker, l2 = translated.counters["walker"], translated.counters["l2"]
     hits, misses = translated.channel("hits"), translated.channel("misses")
     mean = walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
+    line_bytes = 64 * card.config["walker"]["line_beats"]
     return [
         both("moved_bytes", "bytes moved", "bytes", lambda run: run.moved_bytes),
         both("cycles", "cycles", "cycles", lambda run: run.result.cycles),
@@ -245,7 +246,7 @@ def cost_figures(
         whole("walks", "page-table walks", "walks", walker["walks"]),
         whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean),
         whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", walker["latency_max"]),
-        whole("page_table_reads", "page-table reads (64 bytes)", "reads", walker["pte_reads"]),
+        whole("page_table_reads", f"page-table reads ({line_bytes} bytes)", "reads", walker["pte_reads"]),
         whole("page_table_bytes", "page-table bytes", "bytes", context.table_bytes()),
         both(
             "device_time",

@@ -173,7 +173,13 @@ class Walker(Section):
         ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57"
     )
     requests: int = Field(ge=2, le=256, description="walks in flight")
-    lines: int = Field(ge=1, le=64, description="64-byte page-table lines being fetched or kept")
+    lines: int = Field(ge=1, le=64, description="page-table lines being fetched or kept")
+    line_beats: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
+        default=1,
+        ge=1,
+        le=16,
+        description="beats of 64 bytes (eight entries) of such a line; a long one pays where memory takes few requests",
+    )
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
     prefetch: bool = Field(
         default=True, description="the line after one that followed its predecessor is fetched ahead"

@@ -45,6 +45,7 @@ def config_package(config: Config) -> str:
         "Levels": (config.walker.levels, "levels of the page tables at most"),
         "WalkRequests": (config.walker.requests, "walks in flight"),
         "WalkLines": (config.walker.lines, "page-table lines fetched or kept"),
+        "WalkLineBeats": (config.walker.line_beats, "beats of 64 bytes of such a line"),
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
         "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
         "NumContexts": (config.contexts.count, "contexts"),
