@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Included before Verilator's runtime (-include): what a model would print, such as the text of a failed
+ * Included before every file of a card (-include), for Verilator's runtime among them: what a model would print, such as the text of a failed
  * assertion, goes to verilator_print.cpp, which keeps it for gw_card_error().
  */
 #ifndef GW_VERILATOR_PRINT_H_

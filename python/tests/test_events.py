@@ -22,7 +22,8 @@ KINDS = [
     {"level": "invalidation", "name": "begin", "value": "scope"},
 ]
 HIT, MISS, START, END, INVALIDATION = range(5)
-OWNED = {("l2", "hit"), ("l2", "range_hit"), ("l2", "miss"), ("walker", "start"), ("walker", "end")}
+OWNED = {("l2", name) for name in ("hit", "range_hit", "miss")}
+OWNED |= {("walker", name) for name in ("start", "end", "merge", "line_hit", "prefetch_used", "update")}
 """Events behind the ports that one access causes."""
 
 
@@ -131,7 +132,12 @@ def test_events_add_up_to_the_counters(call, tmp_path):
     assert max(latencies) == figures["walk_latency_max"]["value"]
     assert {row["port"] for row in rows if row["level"] == "l1"} == {"memcopy"}
     owned = [row for row in rows if (row["level"], row["event"]) in OWNED]
+    # What is read ahead is read for nobody; all other reads are for a walk.
+    reads = [row for row in rows if row["event"] == "page_table_read"]
+    assert sum(row["port"] is None for row in reads) == found["walker", "prefetch"]
+    owned += [row for row in reads if row["port"] is not None]
     assert {row["port"] for row in owned} == {"memcopy"}
+    assert found["walker", "line_hit"] > 0
     assert {row["channel"] for row in owned} == {"read", "write"}
     contexts = {row["context"] for row in rows if row["level"] == "l1"}
     assert len(contexts) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from godwit import toolchain
-from godwit.spec import config, config_docs, layout, registers
+from godwit.spec import config, config_docs, layout, registers, schema
 from godwit.spec.__main__ import main
 from godwit.spec.config import ConfigError
 from godwit.spec.generate import generate, write_if_changed
@@ -271,8 +271,8 @@ def test_a_users_file_is_named_by_itself(tmp_path):
 
 
 def test_every_field_is_described():
-    for section in config.Config.model_fields.values():
-        if isinstance(section.annotation, type) and issubclass(section.annotation, config.Section):
+    for section in schema.Config.model_fields.values():
+        if isinstance(section.annotation, type) and issubclass(section.annotation, schema.Section):
             assert section.annotation.__doc__
             for name, field in section.annotation.model_fields.items():
                 assert field.description, name

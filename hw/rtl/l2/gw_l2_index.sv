@@ -17,7 +17,8 @@ module gw_l2_index #(
   parameter int unsigned Sets = 256,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
   /// Derived.
-  localparam int unsigned SetWidth = $clog2(Sets)
+  /// One set is refused elsewhere, by a message that is not lost in those of a width of zero.
+  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
   input  gw_pkg::vpn_t                               vpn_i,
   output logic [gw_pkg::L2Sizes-1:0][SetWidth-1:0] set_o

@@ -95,15 +95,18 @@ module gw_l2_tlb #(
   logic [L2Sizes-1:0][Ways-1:0] match;
   logic [L2Sizes-1:0] blocked;
   logic blocked_global;
+  // Where single pages and clusters lie in one set, the entries read for both are the same: at most one translates the page.
+  localparam bit SharedSingles = Policy == L2Partition;
   for (genvar s = 0; s < L2Sizes; s++) begin : gen_match
-    if (s == L2Cluster && !Clusters && !Svnapot) begin : gen_never
+    if (s == L2Cluster && (SharedSingles || (!Clusters && !Svnapot))) begin : gen_never
       assign match[s] = '0;
       logic unused;
       assign unused = ^{tags[s], blocked[s]};
     end else begin : gen_size
       gw_l2_match #(
-        .Ways(Ways),
-        .Size(l2_size_e'(s))
+        .Ways       (Ways),
+        .Size       (l2_size_e'(s)),
+        .AndClusters(s == L2Single && SharedSingles && (Clusters || Svnapot))
       ) u_match (
         .clk_i,
         .rst_ni,
@@ -112,21 +115,10 @@ module gw_l2_tlb #(
         .ctx_i           (ctx_i),
         .write_i         (write_i),
         .tags_i          (tags[s]),
-        .blocked_i       (blocked[s]),
+        .blocked_i       (blocked),
         .blocked_global_i(blocked_global),
         .match_o         (match[s])
       );
-    end
-  end
-
-  // Where single pages and clusters lie in one set, the entries read for both are the same and only the way that matches differs.
-  localparam bit SharedSingles = Policy == L2Partition;
-  logic [L2Sizes-1:0][Ways-1:0] chosen;
-  always_comb begin
-    chosen = match;
-    if (SharedSingles) begin
-      if (match[L2Single] == '0) chosen[L2Single] = match[L2Cluster];
-      chosen[L2Cluster] = '0;
     end
   end
 
@@ -138,12 +130,12 @@ module gw_l2_tlb #(
     hit_set = set_q[0];
     hit_way = '0;
     for (int s = L2Sizes - 1; s >= 0; s--) begin
-      if (chosen[s] != '0) begin
+      if (match[s] != '0) begin
         hit_tag = '0;
         hit_set = set_q[s];
         hit_way = '0;
         for (int unsigned w = 0; w < Ways; w++) begin
-          if (chosen[s][w]) begin
+          if (match[s][w]) begin
             hit_tag |= tags[s][w];
             hit_way |= way_t'(w);
           end

@@ -12,7 +12,7 @@ from typing import Any
 from godwit import toolchain
 from godwit.card.manifest import Manifest
 from godwit.errors import InputError
-from godwit.spec.config import Config
+from godwit.spec.schema import Config
 
 # Ports of the HLS interface with their widths (None: any). Directions are the kernel's.
 _CONTROL_INPUTS = {

@@ -18,20 +18,24 @@ from godwit.card.process import BuildError
 from godwit.errors import nearest
 from godwit.spec import config as configs
 from godwit.spec import layout
-from godwit.spec.config import Config
+from godwit.spec.schema import Config
 
 ABI = 1
 """GW_CARD_ABI of card/sim/gw_card.h."""
 
 LIBRARY = "libgw_card.so"
 
+LINT_OPTIONS = ("--no-timing", "-Wno-fatal", "-Werror-USERFATAL")
+"""No warning stops a build, but a parameter outside its legal range does."""
+
 VERILATOR_OPTIONS = (
     *("--cc", "--exe", "--prefix", "Vgw_card_top", "-o", LIBRARY),
-    *("--no-timing", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
+    *("-O3", "--x-assign", "fast", "--x-initial", "fast"),
     # The speed of a model this wide is the size of its code: what is executed once a cycle does not fit the instruction
     # cache. Loops and 512-bit operations kept as loops halve it, and the compile time with it.
     *("--unroll-count", "4", "--expand-limit", "4"),
-    *("-Wno-fatal", "--quiet"),
+    *LINT_OPTIONS,
+    "--quiet",
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
 # What runs every cycle, what runs once, and the simulation around it.

@@ -1,364 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one schema of configurations: what a card is made of, read by RTL, simulation, model and command line alike.
+"""Reads configurations: ``load("default")`` one of ``spec/configs``, ``load("my.toml")`` a user's own, both with overrides.
 
-Instances are the TOML files of ``spec/configs``; ``load("default")`` reads one, ``load("my.toml")`` a user's own.
-`docs/configuration.md` is made from the descriptions here (`python -m godwit.spec configuration-docs`).
+What is wrong with one is a single `ConfigError` about one field. What fields there are is in `schema`.
 """
 
 from __future__ import annotations
 
-import json
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from godwit.errors import InputError, nearest
+from godwit.spec.schema import Config
 from godwit.toolchain import root
-from godwit.units import parse_size
-
-MAX_PORTS = 30
-"""Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
-
-
-LITEDRAM_BYTES = 8 << 30
-"""One rank of 8 Gb devices on the 64-bit channel of `litedram-ddr4`."""
 
 
 class ConfigError(InputError):
     """A configuration cannot be used; says which field, what was found and what is legal."""
-
-
-def _size(value: Any) -> Any:
-    """Sizes may be written ``"4 GiB"``."""
-    if isinstance(value, str):
-        try:
-            return parse_size(value)
-        except InputError as error:
-            raise ValueError(str(error)) from error
-    return value
-
-
-Size = Annotated[int, BeforeValidator(_size)]
-
-
-@dataclass(frozen=True)
-class Legal:
-    """Legal values of a field in words, where its bounds do not say all."""
-
-    text: str
-
-
-def _power_of_two(value: int) -> int:
-    if value < 0 or value & (value - 1):
-        raise ValueError("must be a power of two")
-    return value
-
-
-def _sets(value: int) -> int:
-    if value == 1:
-        raise ValueError("must be 0 (no L2 TLB) or a power of two from 2 on")
-    return _power_of_two(value)
-
-
-class Section(BaseModel):
-    """Base of all sections: unknown fields are errors, values are checked strictly."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Card(Section):
-    """The card as a whole."""
-
-    clock_mhz: float = Field(
-        ge=1, le=1000, strict=False, description="clock of the IP, the kernels and the AXI ports"
-    )
-    memory_bytes: Size = Field(
-        ge=1 << 20,
-        le=1 << 40,
-        multiple_of=4096,
-        description="device memory; only pages that are touched take host memory",
-    )
-    kernels: list[str] = Field(
-        description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours"
-    )
-    external_ports: int = Field(
-        ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports"
-    )
-    assertions: bool = Field(
-        default=False,
-        description="the RTL checks its own contracts while it runs, and stops at the first one broken; about a third slower",
-    )
-    profile_guided: bool = Field(
-        default=False,
-        description="the simulation is compiled twice, the second time for what a short run of the card's kernels showed: "
-        "a fifth to a half faster, and twice as long to build",
-    )
-    watchdog_cycles: int = Field(
-        ge=0,
-        le=1 << 32,
-        description="cycles without progress after which a run is given up as hung; 0 = never",
-    )
-
-
-class Axi(Section):
-    """AXI4 ports."""
-
-    id_width: int = Field(ge=1, le=6, description="bits of a transaction ID")
-    data_width: Literal[512] = Field(description="bits of the data bus; other widths are not supported")
-
-
-class Translator(Section):
-    """One address translator a port (gw_translator)."""
-
-    l1_entries: int = Field(
-        ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size"
-    )
-    miss_entries: int = Field(
-        ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
-    )
-    outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
-
-
-L2_POLICIES = ("partition", "rehash", "hashed")
-"""In the order of gw_pkg::l2_policy_e."""
-
-
-class L2(Section):
-    """The second-level TLB (gw_l2_tlb), shared by all ports: pages of all sizes in one array. Absent: none."""
-
-    sets: Annotated[int, AfterValidator(_sets), Legal("0, or a power of two from 2 to 65536")] = Field(
-        default=0, ge=0, le=65536, description="sets; 0 = no L2 TLB"
-    )
-    ways: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
-        default=4, ge=1, le=16, description="entries of a set"
-    )
-    policy: Literal["partition", "rehash", "hashed"] = Field(
-        default="hashed",
-        description="how a page finds its set: `partition`: low four bits of the page number ignored, as Svnapot pages need; "
-        "`rehash`: low bits in units of each page size; `hashed`: all bits of that, folded",
-    )
-    clusters: bool = Field(
-        default=True, description="an entry covers up to 16 neighbouring pages whose frames lie in a row"
-    )
-    fill_entries: int = Field(
-        default=64, ge=1, le=1024, description="answers of the walker that wait to be kept; more are not kept"
-    )
-    miss_entries: int = Field(
-        default=32, ge=4, le=256, description="misses that wait for the walker while hits pass them"
-    )
-
-
-class Range(Section):
-    """The range TLB (gw_range_tlb), beside the L2 TLB: whole buffers of any length. Absent: none."""
-
-    entries: int = Field(default=0, ge=0, le=16, description="buffers it can hold; 0 = no range TLB")
-
-
-class Walker(Section):
-    """The page-table walker (gw_walker)."""
-
-    levels: int = Field(
-        ge=3, le=5, description="levels of the page tables at most: 3 = Sv39, 4 = Sv48, 5 = Sv57"
-    )
-    requests: int = Field(ge=2, le=256, description="walks in flight")
-    lines: int = Field(ge=1, le=64, description="page-table lines being fetched or kept")
-    line_beats: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
-        default=1,
-        ge=1,
-        le=16,
-        description="beats of 64 bytes (eight entries) of such a line; a long one pays where memory takes few requests",
-    )
-    cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
-    prefetch: bool = Field(
-        default=True, description="the line after one that followed its predecessor is fetched ahead"
-    )
-
-
-class Contexts(Section):
-    """Contexts (processes)."""
-
-    count: int = Field(ge=16, le=256, description="contexts that can be bound to ports at the same time")
-
-
-class Memory(Section):
-    """Device memory of the simulated card. `fixed` uses the first group of fields, `litedram-ddr4` controller_mhz, `banked`
-    the rest.
-    """
-
-    model: Literal["fixed", "banked", "litedram-ddr4"] = Field(
-        description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers; `litedram-ddr4`: the RTL of "
-        "LiteDRAM's controller"
-    )
-    latency_cycles: int = Field(
-        default=20,
-        ge=0,
-        le=100_000,
-        description="fixed: data or answer come so many cycles later than the next one",
-    )
-    page_table_latency_cycles: int = Field(
-        default=20, ge=0, le=100_000, description="fixed: the same on the walker's port"
-    )
-    requests_per_cycle: float = Field(
-        default=1.0,
-        ge=0.001,
-        le=64,
-        strict=False,
-        description="fixed: bursts that memory takes a cycle, all ports together; 0.25 = one every four cycles",
-    )
-    controller_mhz: float = Field(
-        default=200.0,
-        ge=167,
-        le=300,
-        strict=False,
-        description="litedram-ddr4: clock of the controller, an eighth of the DDR4's data rate; fixed when the card is built",
-    )
-    banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")
-    row_bytes: Size = Field(
-        default=8192,
-        ge=64,
-        le=1 << 20,
-        multiple_of=64,
-        description="banked: bytes of a row across the channel",
-    )
-    interleave_bytes: Size = Field(
-        default=64,
-        ge=64,
-        le=1 << 20,
-        multiple_of=64,
-        description="banked: consecutive blocks of so many bytes go to consecutive banks",
-    )
-    bandwidth_gbps: float = Field(
-        default=19.2,
-        gt=0,
-        le=1000,
-        strict=False,
-        description="banked: peak of the data bus, 10^9 bytes a second",
-    )
-    controller_ns: float = Field(
-        default=56.0,
-        ge=0,
-        le=10000,
-        strict=False,
-        description="banked: controller and PHY, both ways together",
-    )
-    t_rcd_ns: float = Field(
-        default=13.32, ge=0, le=1000, strict=False, description="banked: activate to read or write"
-    )
-    t_rp_ns: float = Field(
-        default=13.32, ge=0, le=1000, strict=False, description="banked: precharge to activate"
-    )
-    t_cl_ns: float = Field(
-        default=13.32, ge=0, le=1000, strict=False, description="banked: read to first data"
-    )
-    t_cwl_ns: float = Field(
-        default=10.0, ge=0, le=1000, strict=False, description="banked: write to first data"
-    )
-    t_ras_ns: float = Field(
-        default=32.0, ge=0, le=1000, strict=False, description="banked: activate to precharge"
-    )
-    t_ccd_ns: float = Field(
-        default=5.0, ge=0, le=1000, strict=False, description="banked: column to column of one bank"
-    )
-    t_rtp_ns: float = Field(default=7.5, ge=0, le=1000, strict=False, description="banked: read to precharge")
-    t_wr_ns: float = Field(
-        default=15.0, ge=0, le=1000, strict=False, description="banked: last write data to precharge"
-    )
-    t_rfc_ns: float = Field(
-        default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy"
-    )
-    t_refi_ns: float = Field(
-        default=7800.0,
-        ge=0,
-        le=1000000,
-        strict=False,
-        description="banked: from one refresh to the next; 0 = none",
-    )
-
-    @model_validator(mode="after")
-    def _geometry(self) -> Memory:
-        """A row holds whole blocks, and a refresh ends before the next."""
-        if self.row_bytes % self.interleave_bytes:
-            raise ValueError(
-                f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})"
-            )
-        if self.t_refi_ns and self.t_rfc_ns >= self.t_refi_ns:
-            raise ValueError(
-                f"t_rfc_ns ({self.t_rfc_ns:g}) must be below t_refi_ns ({self.t_refi_ns:g}); t_refi_ns = 0 is no refresh"
-            )
-        return self
-
-
-class HostLink(Section):
-    """The link between host and card."""
-
-    latency_ns: float = Field(
-        ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them"
-    )
-    bandwidth_gbps: float = Field(
-        gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction"
-    )
-    register_latency_ns: float = Field(
-        ge=0, le=1e6, strict=False, description="round trip of one register access"
-    )
-
-
-class Config(Section):
-    """A configuration."""
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$", description="name of the card: `sim:NAME`")
-    description: str = Field(description="one sentence: what it is for")
-    card: Card
-    axi: Axi
-    translator: Translator
-    l2: L2 = L2()
-    range: Range = Range()
-    walker: Walker
-    contexts: Contexts
-    memory: Memory
-    host_link: HostLink
-
-    @model_validator(mode="after")
-    def _ports(self) -> Config:
-        """The number of ports is what kernels and external ports need together."""
-        duplicate = {kernel for kernel in self.card.kernels if self.card.kernels.count(kernel) > 1}
-        if duplicate:
-            raise ValueError(f"card.kernels: '{min(duplicate)}' is there twice")
-        if not 1 <= self.ports <= MAX_PORTS:
-            raise ValueError(
-                f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _capacity(self) -> Config:
-        """The controller's DIMM has its size."""
-        if self.memory.model == "litedram-ddr4" and self.card.memory_bytes > LITEDRAM_BYTES:
-            raise ValueError(
-                f"card.memory_bytes: memory.model litedram-ddr4 has at most {LITEDRAM_BYTES} bytes (8 GiB), "
-                f"found {self.card.memory_bytes}"
-            )
-        return self
-
-    @property
-    def ports(self) -> int:
-        """Accelerator ports: one a kernel, then the external ones."""
-        return len(self.card.kernels) + self.card.external_ports
-
-    def resolved(self) -> str:
-        """All fields with their values as canonical JSON: the same configuration is the same text."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
 
 def config_dir() -> Path:
@@ -431,7 +93,7 @@ def _explain(error: ValidationError, config: str) -> ConfigError:
     where = ".".join(str(part) for part in problem["loc"])
     prefix = f"configuration '{config}'"
     if problem["type"] == "extra_forbidden":
-        fields = _fields(problem["loc"][:-1])
+        fields = list(_section(problem["loc"][:-1]).model_fields)
         return ConfigError(
             f"{prefix}: there is no field {where}", hint=nearest(str(problem["loc"][-1]), fields)
         )
@@ -446,11 +108,12 @@ def _explain(error: ValidationError, config: str) -> ConfigError:
     return ConfigError(f"{prefix}: {where}: {message}", found=found, hint=_legal(problem))
 
 
-def _fields(location: tuple[int | str, ...]) -> list[str]:
+def _section(names: Iterable[int | str]) -> type[BaseModel]:
+    """The model that holds the field at the end of `names`."""
     model: type[BaseModel] = Config
-    for part in location:
-        model = model.model_fields[str(part)].annotation  # type: ignore[assignment]
-    return list(model.model_fields)
+    for name in names:
+        model = model.model_fields[str(name)].annotation  # type: ignore[assignment]
+    return model
 
 
 def _legal(problem: ErrorDetails) -> str:
@@ -458,7 +121,5 @@ def _legal(problem: ErrorDetails) -> str:
     from godwit.spec.config_docs import legal
 
     *sections, name = (part for part in problem["loc"] if isinstance(part, str))
-    model: type[BaseModel] = Config
-    for part in sections:
-        model = model.model_fields[part].annotation  # type: ignore[assignment]
-    return f"legal is {legal(model.model_fields[name])}" if name in model.model_fields else ""
+    fields = _section(sections).model_fields
+    return f"legal is {legal(fields[name])}" if name in fields else ""

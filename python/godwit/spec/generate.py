@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from godwit.spec import layout, registers
-from godwit.spec.config import L2_POLICIES, Config
+from godwit.spec.schema import L2_POLICIES, Config
 
 
 def write_if_changed(path: Path, text: str) -> None:
