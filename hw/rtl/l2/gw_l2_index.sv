@@ -16,8 +16,7 @@ module gw_l2_index #(
   /// Sets, a power of two >= 2.
   parameter int unsigned Sets = 256,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
-  /// Derived.
-  /// One set is refused elsewhere, by a message that is not lost in those of a width of zero.
+  /// Derived. One set is refused by gw_l2_tlb, whose message would be lost behind those of a width of zero.
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
   input  gw_pkg::vpn_t                               vpn_i,

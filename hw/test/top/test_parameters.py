@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 import runner
+
 from godwit import toolchain
 from godwit.card import plan
 
