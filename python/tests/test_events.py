@@ -134,7 +134,7 @@ def test_events_add_up_to_the_counters(call, tmp_path):
     owned = [row for row in rows if (row["level"], row["event"]) in OWNED]
     # What is read ahead is read for nobody; all other reads are for a walk.
     reads = [row for row in rows if row["event"] == "page_table_read"]
-    assert sum(row["port"] is None for row in reads) == found["walker", "prefetch"]
+    assert sum(row["port"] is None for row in reads) == found["walker", "prefetch"] > 0
     owned += [row for row in reads if row["port"] is not None]
     assert {row["port"] for row in owned} == {"memcopy"}
     assert found["walker", "line_hit"] > 0

@@ -8,7 +8,7 @@ with the flight of the same number, carrier and origin a day later.
 A page of 4 KiB and its frame are an odd number of pages apart, except in the join: frames aligned like their pages would
 let the L1 keep eight neighbours in an entry, which the paper's cannot. Designs with clusters see the neighbours all the same.
 
-In full it is more than an hour of one core; each step's result is kept (`bench.kept`), so that a run can be stopped.
+In full it is more than an hour of one core; what sweeps and joins counted is kept (`bench.kept`), so that a run can be stopped.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _apart(card: Card, size: int, page_size: str) -> Iterator[tuple[Context, Buf
         if page_size == "4K" and not (buffer.address ^ frame) & 4096:
             raise CheckError(f"buffer {buffer.address:#x} lies an even number of pages from frame {frame:#x}")
         yield context, buffer
-        for kept in (second, scattered):
-            kept.free()
+        for piece in (second, scattered):
+            piece.free()
 
 
 def _sweep(design: Design, page_size: str, pattern: str, size: Amount, progress: Progress) -> Iterator[Row]:

@@ -113,13 +113,15 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
         with card.context() as context:
             buffer = loads.buffer_of(context, size.span, "2M")
             rows += _raw(card, context, buffer, size)
-            rows += _latency(card, context, buffer)
+            rows += _latency(card, context, buffer, BASE)
         short = list(_linear(card, BASE, size))
         cached = list(_few_pages(card, BASE, size))
         shares[BASE] = _random(card, size)
     for step, design in enumerate(others, 1):
         with on(design, step) as card:
             if design is LONG:
+                with card.context() as context:
+                    rows += _latency(card, context, loads.buffer_of(context, size.span, "2M"), design)
                 rows += _linear(card, design, size)
             if design is LARGE_L1:
                 cached += _few_pages(card, design, size)
@@ -161,7 +163,7 @@ def _raw(card: Card, context: Context, buffer: Buffer, size: Amount) -> Iterator
             yield _row(f"raw {pattern} reads, {_beats_text(beats)}", config, speed, "GB/s", theirs, None)
 
 
-def _latency(card: Card, context: Context, buffer: Buffer) -> Iterator[Row]:
+def _latency(card: Card, context: Context, buffer: Buffer, design: Design) -> Iterator[Row]:
     """One read at a time, mean of many."""
     inside = Plan(64, 64, 500, "random", outstanding=1)
     pair = loads.both(card, context, buffer, inside, page=PAGE)
@@ -169,7 +171,7 @@ def _latency(card: Card, context: Context, buffer: Buffer) -> Iterator[Row]:
     everywhere = Plan(buffer.nbytes // PAGE, PAGE, 1000, "random", outstanding=1)
     pair = loads.both(card, context, buffer, everywhere, page=PAGE)
     walk = pair.translated.latency_sum / pair.translated.reads
-    config = f"{BASE}, one read at a time"
+    config = f"{design}, one read at a time"
     yield _row("read latency, physical addresses", config, raw, "cycles", "71 ± 5", None)
     yield _row("extra latency of a TLB hit", config, hit - raw, "cycles", "about 5 % of 72", "<= 1")
     yield _row("read latency with a walk", config, walk, "cycles", "233 ± 23", f"<= {2 * raw + 10:g}")

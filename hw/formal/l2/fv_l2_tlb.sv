@@ -127,7 +127,8 @@ module fv_l2_tlb #(
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      OneSmallMatch_A : assert (u_dut.match[L2Single] == '0 || u_dut.match[L2Cluster] == '0);
+      // Where they lie in one set OneMatch_A says it.
+      if (Policy != L2Partition) OneSmallMatch_A : assert (u_dut.match[L2Single] == '0 || u_dut.match[L2Cluster] == '0);
       if (hit_q && must_be_new_q && (!is_global || pulse_q.scope == InvalAll)) NoStale_A : assert (ppn[OldBit]);
       if (hit_q && !is_global) OwnContext_A : assert (ppn[CtxLsb+:3] == {1'b1, ctx_q[1:0]});
       HitOfCluster_C : cover (hit_q && order == 5'd2);

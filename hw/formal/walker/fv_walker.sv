@@ -43,7 +43,7 @@ module fv_walker #(
   import gw_pkg::*;
   import gw_axi_pkg::*;
 
-  // Few values for everything that is only carried along: four tags, two entries in each of two lines of a table, four
+  // Few values for everything that is only carried along: four tags, two entries in each of two beats of a table, four
   // frames. The context says where the walk begins (stand_in/gw_walk_begin.sv).
   xlate_req_t req;
   pt_rsp_t m_rsp;
@@ -197,14 +197,15 @@ module fv_walker #(
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
       if (Scopes) NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
       BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
-      WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit);
+      WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit && (!ev.pte_read || ev.prefetch));
       if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
       AnsweredRead_C : cover (answer_id && !rsp.fault);
       AnsweredStale_C : cover (answer_id && stale_q && !rsp.fault && !rsp.cacheable);
       AnsweredSpared_C : cover (answer_id && stale_q && rsp.cacheable);
       // A walk of two levels, or one that looks a second time, alone in the walker; two walks, one after a merge.
       AnsweredTwoReads_C : cover (answer_id && !rsp.fault && reads_q == 3'd2 && count_q == 4'd1 && looks_q == '0);
-      AnsweredThreeReads_C : cover (answer_id && reads_q == 3'd3 && count_q == 4'd1 && looks_q == '0);
+      // Reads of several beats take it beyond the depth.
+      if (LineBeats == 1) AnsweredThreeReads_C : cover (answer_id && reads_q == 3'd3 && count_q == 4'd1 && looks_q == '0);
       AnsweredMerged_C : cover (answer_id && reads_q == '0 && looks_q != '0);
     end
   end

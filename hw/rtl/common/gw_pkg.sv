@@ -69,12 +69,12 @@ package gw_pkg;
     cause_t      cause;
   } xlate_rsp_t;
 
-  // What a walk found in a line of an upper table, for the walk cache: which entries are pointers, which map globally (by
+  // What a walk found in a beat of an upper table, for the walk cache: which entries are pointers, which map globally (by
   // themselves or from above), and where they point.
   typedef struct packed {
-    logic [2:0] level;  // of the table the line is from, 1 or more
+    logic [2:0] level;  // of the table the beat is from, 1 or more
     ctx_id_t    ctx;
-    vpn_t       vpn;    // a page on the way to which the line is
+    vpn_t       vpn;    // a page on the way to which the beat is
     logic [7:0] pointer;
     logic [7:0] is_global;
     ppn_t [7:0] ppn;

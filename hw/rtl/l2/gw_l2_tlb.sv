@@ -115,7 +115,7 @@ module gw_l2_tlb #(
         .ctx_i           (ctx_i),
         .write_i         (write_i),
         .tags_i          (tags[s]),
-        .blocked_i       (blocked),
+        .blocked_i       (blocked[s]),
         .blocked_global_i(blocked_global),
         .match_o         (match[s])
       );

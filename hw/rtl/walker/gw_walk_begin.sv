@@ -9,7 +9,7 @@
 module gw_walk_begin #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
   parameter int unsigned Levels = 4,
-  /// Lines of eight pointers kept for each upper level.
+  /// Beats of eight pointers kept for each upper level.
   parameter int unsigned CacheEntries = 16,
   /// Contexts.
   parameter int unsigned NumContexts = 16,

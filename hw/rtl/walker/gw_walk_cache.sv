@@ -6,12 +6,12 @@
 // - Lookup: combinational, in the cycle the request arrives. `level_o` is the level of the table found (0 holds 4 KiB pages).
 // - Holds only valid pointers, found by walks that saw no invalidation; so an entry added to a table later is never missed,
 //   and taking a table away needs an invalidation. It drops, in its own cycle already, the pointers of its context on the way
-//   to any page that it names, with those in the same line; others stay. Global pointers are their context's too.
+//   to any page that it names, with those in the same beat; others stay. Global pointers are their context's too.
 // - Fill: visible in the next cycle; never in a cycle of an invalidation.
 module gw_walk_cache #(
   /// Levels of the widest mode that is built: 3 (Sv39) to 5 (Sv57).
   parameter int unsigned Levels = 4,
-  /// Lines of eight pointers kept for each upper level, 1 or more.
+  /// Beats of eight pointers kept for each upper level, 1 or more.
   parameter int unsigned Entries = 16
 ) (
   input logic clk_i,

@@ -7,13 +7,13 @@
 // - Lookup: combinational from context and page; `hit_o` with the table's frame
 //   and whether what it maps is global.
 // - `used_i` tells that the lookup was a request's own (for the replacement).
-// - Fill: an entry for the same line is replaced by the line given, else the one gw_victim chooses. Visible in the next cycle.
+// - Fill: an entry for the same beat is replaced by the one given, else the one gw_victim chooses. Visible in the next cycle.
 // - An invalidation drops every entry that has a pointer on the way to a page it names; in its cycle they do not hit already.
 //   There is no fill in that cycle.
 `include "gw_assert.svh"
 
 module gw_walk_cache_level #(
-  /// Level of the tables whose lines are kept, 1 to Levels - 1.
+  /// Level of the tables whose beats are kept, 1 to Levels - 1.
   parameter int unsigned Level = 1,
   /// Levels of the widest mode that is built.
   parameter int unsigned Levels = 4,
@@ -45,7 +45,7 @@ module gw_walk_cache_level #(
   localparam int unsigned SelLsb = PtLevelBits * Level;
   localparam int unsigned TagLsb = SelLsb + $clog2(PtBeatEntries);
   localparam int unsigned TagMsb = PtLevelBits * Levels - 1;
-  // Page-number bits that play no part in whether an invalidation meets a line.
+  // Page-number bits that play no part in whether an invalidation meets a beat.
   localparam vpn_t Open = (vpn_t'('1) << (TagMsb + 1)) | ~(vpn_t'('1) << TagLsb);
   typedef struct packed {
     ctx_id_t ctx;
@@ -55,7 +55,7 @@ module gw_walk_cache_level #(
     logic [PtBeatEntries-1:0] pointer;
     logic [PtBeatEntries-1:0] is_global;
     ppn_t [PtBeatEntries-1:0] ppn;
-  } line_t;
+  } beat_t;
 
   tag_t tag, fill_tag;
   logic [$clog2(PtBeatEntries)-1:0] sel;
@@ -65,7 +65,7 @@ module gw_walk_cache_level #(
 
   logic [Entries-1:0] valid_q, match, fill_match, victim, dropped;
   tag_t tag_q[Entries];
-  line_t line_q[Entries];
+  beat_t beat_q[Entries];
   logic [IdxWidth-1:0] match_idx, fill_match_idx, victim_idx, fill_idx;
   logic victim_valid;
 
@@ -100,11 +100,11 @@ module gw_walk_cache_level #(
     end
   end
 
-  line_t line;
-  assign line = line_q[match_idx];
-  assign hit_o = (match & ~dropped) != '0 && line.pointer[sel];
-  assign global_o = line.is_global[sel];
-  assign ppn_o = line.ppn[sel];
+  beat_t beat;
+  assign beat = beat_q[match_idx];
+  assign hit_o = (match & ~dropped) != '0 && beat.pointer[sel];
+  assign global_o = beat.is_global[sel];
+  assign ppn_o = beat.ppn[sel];
 
   gw_victim #(
     .Num(Entries)
@@ -135,7 +135,7 @@ module gw_walk_cache_level #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (fill_i) line_q[fill_idx] <= '{pointer: fill_data_i.pointer, is_global: fill_data_i.is_global, ppn: fill_data_i.ppn};
+    if (fill_i) beat_q[fill_idx] <= '{pointer: fill_data_i.pointer, is_global: fill_data_i.is_global, ppn: fill_data_i.ppn};
   end
 
   `GW_INVARIANT(OneMatch_A, $onehot0(match) && $onehot0(fill_match))

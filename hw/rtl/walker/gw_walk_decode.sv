@@ -72,8 +72,8 @@ module gw_walk_decode #(
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
-  localparam int unsigned EntryWidth = $clog2(PtBeatEntries);
-  localparam int unsigned PlaceWidth = $clog2(Lines * LineBeats) + 32'(Lines * LineBeats == 1);
+  localparam int unsigned InBeatWidth = $clog2(PtBeatEntries);
+  localparam int unsigned PlaceWidth = (Lines * LineBeats > 1) ? $clog2(Lines * LineBeats) : 1;
 
   // Where a beat of a slot's line is kept.
   function automatic logic [PlaceWidth-1:0] place(logic [SlotWidth-1:0] slot, logic [BeatWidth-1:0] idx);
@@ -100,10 +100,10 @@ module gw_walk_decode #(
 
   // The slot is not given away before the cycle after this one.
   logic [PtBeatEntries-1:0][63:0] beat;
-  logic [EntryWidth-1:0] entry;
+  logic [InBeatWidth-1:0] entry;
   logic read_error;
   assign beat = data_q[place(slot_q, BeatWidth'(32'(step_i.index) / PtBeatEntries))];
-  assign entry = EntryWidth'(step_i.index);
+  assign entry = InBeatWidth'(step_i.index);
   assign read_error = error_i[slot_q];
 
   logic pointer, leaf, lacks_bits;

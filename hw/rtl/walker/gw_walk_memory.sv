@@ -158,7 +158,7 @@ module gw_walk_memory #(
         beats_q <= '0;
         failed_q <= '0;
       end else if (beat_o) begin
-        beats_q[ret_slot_o] <= beats_q[ret_slot_o] + 1'b1;
+        beats_q[ret_slot_o] <= ret_o ? '0 : beats_q[ret_slot_o] + 1'b1;
         failed_q[ret_slot_o] <= ret_error_o && !ret_o;
       end
     end

@@ -11,12 +11,12 @@
 // - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
 //   `req_cancel_i` withdraws the request accepted in the cycle before: it leaves nothing behind and is not answered. What is
 //   offered and not accepted may change.
-// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its last beat, less one:
-//   one read 6 + L, each further level 4 + L more; 5 if the line is kept.
+// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its last beat, less
+//   one: one read 6 + L, each further level 4 + L more; 5 if the line is kept.
 // - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
-//   (6 + L and 4 + L cycles).
-// - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one page, to neighbouring pages and to shared
-//   upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
+//   (6 + L and 4 + L cycles); one line read in `LineBeats` cycles.
+// - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one
+//   page, to neighbouring pages and to shared upper tables merge, across contexts. Lines and upper-level pointers are kept until replaced or invalidated.
 // - Prefetch: see gw_walk_prefetch; it never holds up a step of a walk, has at most one read before one of theirs on the
 //   memory port, and is dropped by an invalidation.
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
@@ -40,7 +40,7 @@ module gw_walker #(
   parameter int unsigned Lines = 32,
   /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16; a long one pays where requests of memory are scarce.
   parameter int unsigned LineBeats = 1,
-  /// Lines of eight pointers kept for each upper level, 1 or more.
+  /// Beats of eight pointers kept for each upper level, 1 or more.
   parameter int unsigned CacheEntries = 16,
   /// The line after one that followed its predecessor is fetched before it is asked for.
   parameter bit Prefetch = 1'b1,
@@ -337,6 +337,9 @@ module gw_walker #(
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
   `GW_INVARIANT(AwakeAtWork_A, awake_o || !(rsp_valid_o || again_valid || updated_valid || m_req_o.ar_valid || inval_busy_o))
+  // A pulse that stood with the clock would be counted again and again.
+  `GW_INVARIANT(AwakeAtEvents_A, awake_o || !(event_o.merge || event_o.line_hit || event_o.prefetch_used || event_o.pte_read ||
+      event_o.prefetch || event_o.prefetch_useless || event_o.update || event_o.start))
   `GW_INVARIANT(CancelsAccepted_A, !req_cancel_i || accept_q)
   `GW_ASSERT(DataIsOfASlot_A, m_rsp_i.r_valid |-> m_rsp_i.r.id[6] || 32'(m_rsp_i.r.id) < Lines)
 

@@ -27,10 +27,11 @@ def test_cycles(policy, clusters):
 RANDOM = [
     {"policy": "hashed"},
     {"policy": "rehash"},
+    {"policy": "partition"},
     {"policy": "partition", "Clusters": 0},
     {"policy": "partition", "Clusters": 0, "Svnapot": 0},
     {"Sets": 2, "Ways": 1, "FillDepth": 1, "MissDepth": 4, "RangeEntries": 1},
-    {"Sets": 4, "Ways": 2, "FillDepth": 3, "RangeEntries": 0},
+    {"policy": "partition", "Sets": 4, "Ways": 2, "FillDepth": 3, "RangeEntries": 0},
     {"Sets": 0},
 ]
 

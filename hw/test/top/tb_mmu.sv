@@ -58,7 +58,7 @@ module tb_mmu (
     .in_ready_o (id_ready),
     .in_data_i  (pt_req.ar.id),
     .out_valid_o(id_valid),
-    .out_ready_i(tables_rsp.r_valid && pt_req.r_ready),
+    .out_ready_i(tables_rsp.r_valid && pt_req.r_ready && tables_rsp.r.last),
     .out_data_o (table_id),
     .usage_o    (id_usage)
   );

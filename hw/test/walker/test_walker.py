@@ -16,10 +16,10 @@ def walker(module, testcase=None, **parameters):
 
 
 SMALL = [
-    {"Levels": 5, "Requests": 12, "Lines": 3, "CacheEntries": 2, "NumContexts": 5},
+    {"Levels": 5, "Requests": 12, "Lines": 3, "CacheEntries": 2, "NumContexts": 5, "LineBeats": 4},
     {"Levels": 3, "Requests": 3, "Lines": 1, "CacheEntries": 1, "NumContexts": 1},
-    {"Levels": 4, "Requests": 16, "Lines": 5, "CacheEntries": 2, "NumContexts": 4, "LineBeats": 4},
 ]
+LONG_LINES = {"Levels": 4, "Requests": 16, "Lines": 5, "CacheEntries": 2, "NumContexts": 4, "LineBeats": 16}
 SIZES = [*SMALL, {"Levels": 4, "Requests": 64, "Lines": 64, "CacheEntries": 16, "NumContexts": 16}]
 
 
@@ -44,7 +44,7 @@ def test_prefetch():
 
 
 def test_lines_of_several_beats():
-    walker("cocotb_walker_lines", **SMALL[2])
+    walker("cocotb_walker_lines", **LONG_LINES)
 
 
 def test_without_64_kib_pages():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m godwit.card.train LIBRARY``: a short run of the kernels that a card has, for a compiler's profile.
 
-What is measured later should not be what was trained on alone: each kernel reads or writes in order, over pages of both small
-sizes; `memcopy` goes twice over more pages than an L1 holds, so that the second level hits; `traffic` jumps.
+What is measured later should not be what was trained on alone: `array_sum` reads in order, `memcopy` reads and writes pages of
+both small sizes, twice over more than an L1 holds, so that the second level hits, and `traffic` jumps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 import godwit
+from godwit import DeviceError
 from godwit.card.plan import TRAINING_KERNELS
 from godwit.run.traffic import Plan
 
@@ -31,12 +32,15 @@ def _array_sum(card: godwit.Card) -> None:
 
 
 def _traffic(card: godwit.Card) -> None:
-    size = 16 << 20
+    size = min(16 << 20, card.config["card"]["memory_bytes"] // 4)
     for page_size in ("4K", "64K"):
         buffer = card.empty(size, page_size=page_size)
         for pattern in ("linear", "random"):
-            plan = Plan(size // 4096, 4096, 8192, pattern, writes=64, beats=2)
-            card.launch("traffic", **plan.args(buffer))
+            ids = min(16, 1 << card.config["axi"]["id_width"])
+            plan = Plan(size // 4096, 4096, 8192, pattern, writes=64, beats=2, ids=ids)
+            result = card.launch("traffic", **plan.args(buffer))
+            if result.status:
+                raise DeviceError(f"traffic refused {plan}: status {result.status}")
 
 
 RUNS = dict(zip(TRAINING_KERNELS, (_memcopy, _array_sum, _traffic), strict=True))
