@@ -23,7 +23,7 @@ from page_tables import (
     napot,
     pte,
 )
-from walker_bench import EVERYTHING, Bench, Inval, Request
+from walker_bench import EVERYTHING, LINE_BEATS, Bench, Inval, Request
 
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
 MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
