@@ -129,8 +129,9 @@ async def first_touch_costs_two_lines_and_two_accesses(dut):
         b = await bench(dut, latency=latency)
         b.updates.delay = lambda: 0
         b.memory.map(b.root, b.levels, BASE, pte(64, BARE))
-        b.memory.map(b.root, b.levels, BASE + 8, pte(72))
-        await b.run([Request(0, BASE + 8)])
+        other = BASE + 8 * LINE_BEATS  # in another line
+        b.memory.map(b.root, b.levels, other, pte(72))
+        await b.run([Request(0, other)])
         [r] = await b.run([Request(0, BASE, write=True)])
         # The walk; exclusive read 3 + L; exclusive write and its answer 3 with this memory; the step after it 5 + L.
         line = latency + LINE_BEATS - 1  # an exclusive read has one beat
