@@ -23,8 +23,8 @@ package gw_axi_pkg;
 
   `GW_AXI_TYPEDEF(axi, 4, 512)
 
-  // Page-table port of the walker: reads of a line of one or more 64-byte beats, ID = line slot; exclusive accesses to one entry with the
-  // topmost ID bit set.
+  // Page-table port of the walker: reads of a line of one or more 64-byte beats, ID = line slot; exclusive accesses to one
+  // entry with the topmost ID bit set.
   `GW_AXI_TYPEDEF(pt, 7, 512)
 
   // Port of the command queue: reads of one 64-byte beat, writes of one beat with four bytes, one ID.
