@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_line_table: a slot on its way or with waiters is never given away; a line is found in one slot at most
-// (an assertion in the module), and what is found was fetched for that line; nothing fetched before an invalidation or a
-// drop is found after it; a slot that may go is offered within three cycles; after a prefetch a slot is on offer.
+// Properties of gw_line_table: a slot with beats on their way or waiters is never given away; a line is found in one slot at
+// most (an assertion in the module), and what is found was fetched for that line; of each beat it is known whether it came;
+// nothing fetched before an invalidation or a drop is found after it; a slot that may go is offered within three cycles; after
+// a prefetch a slot is on offer.
 module fv_line_table #(
-  parameter int unsigned Lines = 2
+  parameter int unsigned Lines = 2,
+  parameter int unsigned LineBeats = 1,
+  localparam int unsigned Places = Lines * LineBeats,
+  localparam int unsigned PlaceWidth = $clog2(Places)
 ) (
   input logic clk_i,
   input logic rst_ni,
   input logic inval_i,
   input logic [1:0] line_i,
+  input logic beat_i,
   input logic step_i,
   input logic prefetch_i,
-  input logic [Lines-1:0] done_i,
+  input logic [Places-1:0] done_i,
   input logic ret_i,
-  input logic ret_slot_i,
+  input logic [PlaceWidth-1:0] ret_place_i,
   input logic ret_error_i,
   input logic drop_i,
-  input logic drop_slot_i
+  input logic [PlaceWidth-1:0] drop_place_i
 );
 
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - 6;
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(64 * LineBeats);
 
-  logic hit, hit_fetching, hit_prefetched, hit_slot, victim_valid, victim, spare, alloc, prefetch, append, useless;
-  logic [Lines-1:0] error, pending_q, fetching_q, good_q, append_mask, alloc_mask, ret_mask, drop_mask;
+  logic hit, hit_fetching, hit_prefetched, victim_valid, spare, fetching, alloc, prefetch, append, useless, failed_q;
+  logic [PlaceWidth-1:0] hit_place, victim_place;
+  logic [Places-1:0] pending_q, fetching_q, append_mask, ret_mask;
+  logic [Lines-1:0] good_q, used_mask, alloc_mask, error_mask, drop_mask, busy;
   logic [Lines-1:0][1:0] line_q;
 
   assign alloc = step_i && !hit && victim_valid;
@@ -31,31 +38,32 @@ module fv_line_table #(
   assign append = step_i && (hit || victim_valid);
 
   gw_line_table #(
-    .Lines(Lines)
+    .Lines(Lines),
+    .LineBeats(LineBeats)
   ) u_dut (
     .clk_i,
     .rst_ni,
     .inval_i,
     .lookup_i(step_i || prefetch_i),
     .line_i(LineWidth'(line_i)),
+    .beat_i,
     .hit_o(hit),
     .hit_fetching_o(hit_fetching),
-    .hit_slot_o(hit_slot),
+    .hit_place_o(hit_place),
     .hit_prefetched_o(hit_prefetched),
     .used_i(step_i),
     .victim_valid_o(victim_valid),
-    .victim_o(victim),
+    .victim_place_o(victim_place),
     .spare_o(spare),
     .fetching_o(fetching),
     .alloc_i(alloc || prefetch),
     .alloc_prefetch_i(prefetch),
     .pending_i(pending_q),
     .ret_i,
-    .ret_slot_i,
+    .ret_place_i,
     .ret_error_i,
     .drop_i,
-    .drop_slot_i,
-    .error_o(error),
+    .drop_place_i,
     .useless_o(useless)
   );
 
@@ -65,38 +73,55 @@ module fv_line_table #(
   // Prefetched, not used since, and to be found.
   logic [Lines-1:0] unused_q;
 
-  for (genvar s = 0; s < Lines; s++) begin : gen_slot
-    assign append_mask[s] = append && (hit ? hit_slot : victim) == 1'(s);
-    assign alloc_mask[s] = (append_mask[s] && !hit) || (prefetch && victim == 1'(s));
-    assign ret_mask[s] = ret_i && ret_slot_i == 1'(s);
-    assign drop_mask[s] = drop_i && drop_slot_i == 1'(s);
+  for (genvar p = 0; p < Places; p++) begin : gen_place
+    assign append_mask[p] = append && (hit ? hit_place : victim_place) == PlaceWidth'(p);
+    assign ret_mask[p] = ret_i && ret_place_i == PlaceWidth'(p);
     always_ff @(posedge clk_i) begin
-      pending_q[s] <= rst_ni && (append_mask[s] || (pending_q[s] && !done_i[s]));
-      fetching_q[s] <= rst_ni && (alloc_mask[s] || (fetching_q[s] && !ret_mask[s]));
-      // Read, or to be read, after the last invalidation, drop and error.
-      good_q[s] <= rst_ni && (alloc_mask[s] || (good_q[s] && !inval_i && !drop_mask[s] && !(ret_mask[s] && ret_error_i)));
-      unused_q[s] <= rst_ni && ((prefetch && alloc_mask[s]) ||
-          (unused_q[s] && !alloc_mask[s] && !append_mask[s] && !inval_i && !drop_mask[s] && !(ret_mask[s] && ret_error_i)));
-      if (alloc_mask[s]) line_q[s] <= line_i;
-      if (rst_ni && alloc_mask[s]) IdleSlotTaken_A : assert (!fetching_q[s] && !pending_q[s]);
-      if (rst_ni && hit && hit_slot == 1'(s)) begin
-        FoundIsGood_A : assert (good_q[s] && line_q[s] == line_i && hit_fetching == fetching_q[s]);
-        FoundUnused_A : assert (hit_prefetched == unused_q[s]);
+      pending_q[p] <= rst_ni && (append_mask[p] || (pending_q[p] && !done_i[p]));
+      fetching_q[p] <= rst_ni && (alloc_mask[p/LineBeats] || (fetching_q[p] && !ret_mask[p]));
+      if (rst_ni && hit && hit_place == PlaceWidth'(p)) begin
+        FoundBeat_A : assert (hit_fetching == fetching_q[p]);
+        if (LineBeats > 1) WantedBeat_A : assert (beat_i == 1'(p % LineBeats));
       end
     end
-    // Waiters of a line on its way stay until it is there.
+    // Waiters of a beat on its way stay until it is there.
     always_comb begin
-      if (done_i[s]) assume (!fetching_q[s] || ret_mask[s]);
-      if (ret_mask[s]) assume (fetching_q[s]);
+      if (done_i[p]) assume (!fetching_q[p] || ret_mask[p]);
+      if (ret_mask[p]) assume (fetching_q[p]);
+    end
+  end
+
+  for (genvar s = 0; s < Lines; s++) begin : gen_slot
+    assign used_mask[s] = append_mask[s*LineBeats +: LineBeats] != '0;
+    assign error_mask[s] = ret_mask[s*LineBeats +: LineBeats] != '0 && ret_error_i;
+    assign drop_mask[s] = (drop_i && drop_place_i / LineBeats == s) || error_mask[s];
+    assign alloc_mask[s] = (append && !hit || prefetch) && victim_place / LineBeats == s;
+    assign busy[s] = (fetching_q[s*LineBeats +: LineBeats] | pending_q[s*LineBeats +: LineBeats]) != '0;
+    always_ff @(posedge clk_i) begin
+      // Read, or to be read, after the last invalidation, drop and error.
+      good_q[s] <= rst_ni && (alloc_mask[s] || (good_q[s] && !inval_i && !drop_mask[s]));
+      unused_q[s] <= rst_ni && ((prefetch && alloc_mask[s]) ||
+          (unused_q[s] && !alloc_mask[s] && !used_mask[s] && !inval_i && !drop_mask[s]));
+      if (alloc_mask[s]) line_q[s] <= line_i;
+      if (rst_ni && alloc_mask[s]) IdleSlotTaken_A : assert (!busy[s]);
+      if (rst_ni && hit && hit_place / LineBeats == s) begin
+        FoundIsGood_A : assert (good_q[s] && line_q[s] == line_i);
+        FoundUnused_A : assert (hit_prefetched == unused_q[s]);
+      end
     end
   end
 
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
     prefetch_q <= rst_ni && prefetch;
-    starved_q <= (!rst_ni || victim_valid || step_i || &(fetching_q | pending_q)) ? '0 : starved_q + 1'b1;
+    failed_q <= rst_ni && error_mask != '0;
+    starved_q <= (!rst_ni || victim_valid || step_i || &busy) ? '0 : starved_q + 1'b1;
   end
-  always_comb assume (rst_ni == past_valid_q);
+  always_comb begin
+    assume (rst_ni == past_valid_q);
+    if (LineBeats == 1) assume (!beat_i);
+    if (!step_i) assume (!beat_i);
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
@@ -107,7 +132,12 @@ module fv_line_table #(
       Kept_C : cover (append && hit && !hit_fetching);
       PrefetchedUsed_C : cover (append && hit && hit_prefetched && !hit_fetching);
       Useless_C : cover (useless);
-      Failed_C : cover (error != '0);
+      Failed_C : cover (failed_q);
+      SomeFetching_A : assert (fetching == (fetching_q != '0));
+      if (LineBeats > 1) begin
+        // A beat that came, of a line the rest of which is still on its way.
+        Early_C : cover (append && hit && !hit_fetching && fetching_q[hit_place^1'b1]);
+      end
     end
   end
 

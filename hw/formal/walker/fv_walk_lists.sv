@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_walk_lists: every waiter appended is selected exactly once, with its own slot and only when its line is
-// there; the selection never pauses while a line that is there has waiters; a slot with waiters is pending; the queues never
+// Properties of gw_walk_lists: every waiter appended is selected exactly once, with its own place and only when its beat is
+// there; the selection never pauses while a beat that is there has waiters; a place with waiters is pending; the queues never
 // overflow (an assertion in the module). Any one waiter is followed; the environment keeps the contract of gw_walk_step.
 module fv_walk_lists #(
   parameter int unsigned Requests = 3,
-  parameter int unsigned Lines = 2,
+  parameter int unsigned Places = 2,
   localparam int unsigned IdWidth = $clog2(Requests),
-  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned ListWidth = $clog2(Lines + 1)
+  localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
+  localparam int unsigned ListWidth = $clog2(Places + 1)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -16,22 +16,22 @@ module fv_walk_lists #(
   input logic append_alloc_i,
   input logic [ListWidth-1:0] append_list_i,
   input logic [IdWidth-1:0] append_id_i,
-  // A line is fetched that nobody waits for.
+  // A beat is fetched that nobody waits for.
   input logic prefetch_i,
-  input logic [SlotWidth-1:0] prefetch_slot_i,
+  input logic [PlaceWidth-1:0] prefetch_place_i,
   input logic ret_i,
-  input logic [SlotWidth-1:0] ret_slot_i
+  input logic [PlaceWidth-1:0] ret_place_i
 );
 
   logic sel_valid;
-  logic [SlotWidth-1:0] sel_slot;
+  logic [PlaceWidth-1:0] sel_place;
   logic [IdWidth-1:0] sel_id;
-  logic [Lines-1:0] pending;
+  logic [Places-1:0] pending;
   logic append_fetching;
 
   gw_walk_lists #(
     .Requests(Requests),
-    .Lines(Lines)
+    .Places(Places)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -40,20 +40,20 @@ module fv_walk_lists #(
     .append_list_i,
     .append_id_i,
     .ret_i,
-    .ret_slot_i,
+    .ret_place_i,
     .sel_valid_o(sel_valid),
-    .sel_slot_o(sel_slot),
+    .sel_place_o(sel_place),
     .sel_id_o(sel_id),
     .pending_o(pending)
   );
 
-  localparam logic [ListWidth-1:0] NoLine = ListWidth'(Lines);
+  localparam logic [ListWidth-1:0] NoPlace = ListWidth'(Places);
 
   logic past_valid_q = 1'b0;
   logic [Requests-1:0] listed_q, sel_mask, append_mask;
   logic [Requests-1:0][ListWidth-1:0] list_q;
-  logic [Lines-1:0] fetching_q, ret_mask, alloc_mask, prefetch_mask;
-  // A line is there from the cycle in which it comes.
+  logic [Places-1:0] fetching_q, ret_mask, alloc_mask, prefetch_mask;
+  // A beat is there from the cycle in which it comes.
   logic [Requests-1:0] due;
   // Lists with a due waiter that was already due a cycle ago; a fresh one may need a cycle to be seen.
   logic any_due_q;
@@ -61,25 +61,25 @@ module fv_walk_lists #(
   for (genvar i = 0; i < Requests; i++) begin : gen_waiter
     assign sel_mask[i] = sel_valid && sel_id == IdWidth'(i);
     assign append_mask[i] = append_i && append_id_i == IdWidth'(i);
-    assign due[i] = listed_q[i] && (list_q[i] == NoLine || !fetching_q[SlotWidth'(list_q[i])] || ret_mask[SlotWidth'(list_q[i])]);
+    assign due[i] = listed_q[i] && (list_q[i] == NoPlace || !fetching_q[PlaceWidth'(list_q[i])] || ret_mask[PlaceWidth'(list_q[i])]);
     always_ff @(posedge clk_i) begin
       listed_q[i] <= rst_ni && (append_mask[i] || (listed_q[i] && !sel_mask[i]));
       if (append_mask[i]) list_q[i] <= append_list_i;
       if (rst_ni && sel_mask[i]) begin
         SelectedIsDue_A : assert (due[i]);
-        SelectedWithItsSlot_A : assert (list_q[i] == NoLine || sel_slot == SlotWidth'(list_q[i]));
+        SelectedWithItsPlace_A : assert (list_q[i] == NoPlace || sel_place == PlaceWidth'(list_q[i]));
       end
-      if (rst_ni && listed_q[i] && list_q[i] != NoLine) WaiterKeepsSlot_A : assert (pending[SlotWidth'(list_q[i])]);
+      if (rst_ni && listed_q[i] && list_q[i] != NoPlace) WaiterKeepsPlace_A : assert (pending[PlaceWidth'(list_q[i])]);
       Selected_C : cover (rst_ni && sel_mask[i] && list_q[i] == '0);
     end
   end
 
-  assign append_fetching = append_list_i != NoLine && (append_alloc_i || fetching_q[SlotWidth'(append_list_i)]);
-  for (genvar s = 0; s < Lines; s++) begin : gen_slot
-    assign ret_mask[s] = ret_i && ret_slot_i == SlotWidth'(s);
+  assign append_fetching = append_list_i != NoPlace && (append_alloc_i || fetching_q[PlaceWidth'(append_list_i)]);
+  for (genvar s = 0; s < Places; s++) begin : gen_place
+    assign ret_mask[s] = ret_i && ret_place_i == PlaceWidth'(s);
     assign alloc_mask[s] = append_i && append_alloc_i && append_list_i == ListWidth'(s);
-    assign prefetch_mask[s] = prefetch_i && prefetch_slot_i == SlotWidth'(s);
-    // Only an idle slot is given to another line.
+    assign prefetch_mask[s] = prefetch_i && prefetch_place_i == PlaceWidth'(s);
+    // Only an idle place is given to another beat.
     always_comb if (alloc_mask[s] || prefetch_mask[s]) assume (!fetching_q[s] && !pending[s]);
   end
 
@@ -91,10 +91,10 @@ module fv_walk_lists #(
 
   always_comb begin
     assume (rst_ni == past_valid_q);
-    assume (append_list_i <= NoLine && 32'(append_id_i) < Requests);
+    assume (append_list_i <= NoPlace && 32'(append_id_i) < Requests);
     if (append_i) assume ((listed_q & append_mask) == '0);
-    if (append_alloc_i) assume (append_list_i != NoLine);
-    if (prefetch_i) assume (!append_i && 32'(prefetch_slot_i) < Lines);
+    if (append_alloc_i) assume (append_list_i != NoPlace);
+    if (prefetch_i) assume (!append_i && 32'(prefetch_place_i) < Places);
     if (ret_i) assume ((fetching_q & ret_mask) != '0);
   end
 

@@ -206,6 +206,7 @@ module fv_walker #(
       AnsweredTwoReads_C : cover (answer_id && !rsp.fault && reads_q == 3'd2 && count_q == 4'd1 && looks_q == '0);
       // Reads of several beats take it beyond the depth.
       if (LineBeats == 1) AnsweredThreeReads_C : cover (answer_id && reads_q == 3'd3 && count_q == 4'd1 && looks_q == '0);
+      if (LineBeats > 1) AnsweredEarly_C : cover (answer_id && !rsp.fault && left_q != '0);
       AnsweredMerged_C : cover (answer_id && reads_q == '0 && looks_q != '0);
     end
   end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Takes the entry a waiter came for out of its line and decides: answer, next level, or read again.
+// Takes the entry a waiter came for out of its beat and decides: answer, next level, or read again.
 //
 // Contract
 // - One waiter a cycle: selected in t, decided in t+1, a step or the walk cache's fill in t+1, an answer in t+2. Never waits.
@@ -27,21 +27,22 @@ module gw_walk_decode #(
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
-  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1,
+  localparam int unsigned Places = Lines * LineBeats,
+  localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
   localparam int unsigned BeatBits = gw_spec_pkg::PtBeatBytes * 8
 ) (
   input logic clk_i,
   input logic rst_ni,
   input logic inval_valid_i,
   input gw_pkg::inval_t inval_i,
-  input logic beat_i,
-  input logic [BeatWidth-1:0] beat_idx_i,
-  input logic [SlotWidth-1:0] beat_slot_i,
-  input logic [BeatBits-1:0] beat_data_i,
+  /// A beat has come, or failed.
+  input logic ret_i,
+  input logic [PlaceWidth-1:0] ret_place_i,
+  input logic ret_error_i,
+  input logic [BeatBits-1:0] ret_data_i,
   input logic sel_valid_i,
-  /// Slot of its line; means nothing if it needs none.
-  input logic [SlotWidth-1:0] sel_slot_i,
+  /// Place (see gw_line_table) of its beat; means nothing if it needs none.
+  input logic [PlaceWidth-1:0] sel_place_i,
   input logic [IdWidth-1:0] sel_id_i,
   /// The waiter being decided, and what is known about it.
   output logic [IdWidth-1:0] id_o,
@@ -51,13 +52,12 @@ module gw_walk_decode #(
   input logic [15:0] age_i,
   input step_t step_i,
   input logic own_i,
-  input logic [Lines-1:0] error_i,
   output logic again_valid_o,
   output step_t again_o,
   output logic update_valid_o,
   output logic [63:0] update_pte_o,
   output logic drop_o,
-  output logic [SlotWidth-1:0] drop_slot_o,
+  output logic [PlaceWidth-1:0] drop_place_o,
   output logic fill_o,
   output gw_pkg::walk_fill_t fill_data_o,
   /// The waiter is done; its answer is on the bus in the next cycle.
@@ -73,28 +73,27 @@ module gw_walk_decode #(
   import gw_spec_pkg::*;
 
   localparam int unsigned InBeatWidth = $clog2(PtBeatEntries);
-  localparam int unsigned PlaceWidth = (Lines * LineBeats > 1) ? $clog2(Lines * LineBeats) : 1;
 
-  // Where a beat of a slot's line is kept.
-  function automatic logic [PlaceWidth-1:0] place(logic [SlotWidth-1:0] slot, logic [BeatWidth-1:0] idx);
-    return PlaceWidth'(32'(slot) * LineBeats + 32'(idx));
-  endfunction
+  typedef struct packed {
+    logic error;
+    logic [PtBeatEntries-1:0][63:0] data;
+  } beat_t;
 
   logic valid_q;
-  logic [SlotWidth-1:0] slot_q;
+  logic [PlaceWidth-1:0] place_q;
   logic [IdWidth-1:0] id_q;
-  logic [BeatBits-1:0] data_q[Lines*LineBeats];
+  beat_t beats_q[Places];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= 1'b0;
     else valid_q <= sel_valid_i;
   end
   always_ff @(posedge clk_i) begin
-    slot_q <= sel_slot_i;
+    place_q <= sel_place_i;
     id_q <= sel_id_i;
   end
   always_ff @(posedge clk_i) begin
-    if (beat_i) data_q[place(beat_slot_i, beat_idx_i)] <= beat_data_i;
+    if (ret_i) beats_q[ret_place_i] <= '{error: ret_error_i, data: ret_data_i};
   end
   assign id_o = id_q;
 
@@ -102,9 +101,8 @@ module gw_walk_decode #(
   logic [PtBeatEntries-1:0][63:0] beat;
   logic [InBeatWidth-1:0] entry;
   logic read_error;
-  assign beat = data_q[place(slot_q, BeatWidth'(32'(step_i.index) / PtBeatEntries))];
+  assign {read_error, beat} = beats_q[place_q];
   assign entry = InBeatWidth'(step_i.index);
-  assign read_error = error_i[slot_q];
 
   logic pointer, leaf, lacks_bits;
   ppn_t ppn;
@@ -171,7 +169,7 @@ module gw_walk_decode #(
 
   // What is read next is the entry after the update.
   assign drop_o = valid_q && (look_again || update);
-  assign drop_slot_o = slot_q;
+  assign drop_place_o = place_q;
 
   assign fill_o = valid_q && next_level && seen_i == '0;
   assign fill_data_o.level = step_i.level;

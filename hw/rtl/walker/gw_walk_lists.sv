@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Waiters of each line slot, as linked lists, and their replay: once a line is there, its waiters are selected one a cycle.
-// One list more than there are slots is for waiters that need no line.
+// Waiters of each beat of each line slot, as linked lists, and their replay: once a beat is there, its waiters are selected
+// one a cycle. One list more than there are places of beats is for waiters that need none.
 //
 // Contract
-// - `append_i` puts a waiter at the end of a list. `append_fetching_i` says that the list's line is on its way and nothing
+// - `append_i` puts a waiter at the end of a list. `append_fetching_i` says that the list's beat is on its way and nothing
 //   is to be selected before `ret_i`; otherwise the list is due at once.
-// - `ret_i`: the line has come, its waiters, if any, are due. Always taken.
-// - Selection: one waiter a cycle, without gaps while any is due; the first of a line that comes while nothing else is due is
+// - `ret_i`: the beat has come, its waiters, if any, are due. Always taken.
+// - Selection: one waiter a cycle, without gaps while any is due; the first of a beat that comes while nothing else is due is
 //   selected in that same cycle (combinational from `ret_i`), one of an appended list in the next cycle at the earliest.
-// - Lists that are due take turns between those whose line came and those that were appended to a line already here.
+// - Lists that are due take turns between those whose beat came and those that were appended to a beat already here.
 // - Within a list waiters keep their order. A waiter is in one list at most.
 // - `pending_o`: the list has waiters that are not selected yet.
 `include "gw_assert.svh"
@@ -17,12 +17,12 @@
 module gw_walk_lists #(
   /// Waiters, 2 or more.
   parameter int unsigned Requests = 64,
-  /// Line slots, 1 or more; list `Lines` is the one that needs no line.
-  parameter int unsigned Lines = 32,
-  /// Derived: widths of the numbers of waiters, slots and lists.
+  /// Places of beats, 1 or more; list `Places` is the one that needs none.
+  parameter int unsigned Places = 32,
+  /// Derived: widths of the numbers of waiters, places and lists.
   localparam int unsigned IdWidth = $clog2(Requests),
-  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned ListWidth = $clog2(Lines + 1)
+  localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
+  localparam int unsigned ListWidth = $clog2(Places + 1)
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -31,14 +31,16 @@ module gw_walk_lists #(
   input logic [ListWidth-1:0] append_list_i,
   input logic [IdWidth-1:0] append_id_i,
   input logic ret_i,
-  input logic [SlotWidth-1:0] ret_slot_i,
+  input logic [PlaceWidth-1:0] ret_place_i,
   output logic sel_valid_o,
-  output logic [SlotWidth-1:0] sel_slot_o,
+  output logic [PlaceWidth-1:0] sel_place_o,
   output logic [IdWidth-1:0] sel_id_o,
-  output logic [Lines-1:0] pending_o
+  output logic [Places-1:0] pending_o
 );
 
-  localparam int unsigned Lists = Lines + 1;
+  localparam int unsigned Lists = Places + 1;
+  // A list that is due has waiters, and is in one of the two queues at most, so neither can overflow.
+  localparam int unsigned Dues = (Lists < Requests) ? Lists : Requests;
   typedef logic [IdWidth-1:0] id_t;
   typedef logic [ListWidth-1:0] list_t;
 
@@ -54,10 +56,10 @@ module gw_walk_lists #(
 
   assign detach_same = detach && detach_list == append_list_i;
   assign append_first = !filled_q[append_list_i] || detach_same;
-  // A waiter that joins in the very cycle in which the returned list is detached, or in which a line comes that nobody waited
-  // for, is not in it: its line is here already.
-  assign ret_due = ret_i && filled_q[list_t'(ret_slot_i)];
-  assign ret_same = ret_i && list_t'(ret_slot_i) == append_list_i;
+  // A waiter that joins in the very cycle in which the returned list is detached, or in which a beat comes that nobody waited
+  // for, is not in it: its beat is here already.
+  assign ret_due = ret_i && filled_q[list_t'(ret_place_i)];
+  assign ret_same = ret_i && list_t'(ret_place_i) == append_list_i;
   assign append_due = append_i && append_first && (!append_fetching_i || detach_same || ret_same);
 
   always_comb begin
@@ -80,21 +82,21 @@ module gw_walk_lists #(
     if (append_i && !append_first) next_q[tail_q[append_list_i]] <= append_id_i;
   end
 
-  // Lists that are due. A list is in one of the two queues at most, so neither can overflow.
+  // Lists that are due.
   logic [1:0] due_valid, due_ready;
   list_t [1:0] due_list;
   logic [1:0] in_ready;
 
   gw_fifo #(
     .T(list_t),
-    .Depth(Lists),
+    .Depth(Dues),
     .PassThrough(1'b1)
   ) u_returned (
     .clk_i,
     .rst_ni,
     .in_valid_i(ret_due),
     .in_ready_o(in_ready[0]),
-    .in_data_i(list_t'(ret_slot_i)),
+    .in_data_i(list_t'(ret_place_i)),
     .out_valid_o(due_valid[0]),
     .out_ready_i(due_ready[0]),
     .out_data_o(due_list[0]),
@@ -103,7 +105,7 @@ module gw_walk_lists #(
 
   gw_fifo #(
     .T(list_t),
-    .Depth(Lists)
+    .Depth(Dues)
   ) u_appended (
     .clk_i,
     .rst_ni,
@@ -143,7 +145,7 @@ module gw_walk_lists #(
 
   assign sel_valid_o = replay_q || any_due;
   assign sel_list = replay_q ? replay_list_q : detach_list;
-  assign sel_slot_o = SlotWidth'(sel_list);
+  assign sel_place_o = PlaceWidth'(sel_list);
   assign sel_id_o = replay_q ? replay_head_q : head_q[detach_list];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -161,7 +163,7 @@ module gw_walk_lists #(
     replay_mask = '0;
     replay_mask[replay_list_q] = replay_q;
   end
-  assign pending_o = Lines'(filled_q | replay_mask);
+  assign pending_o = Places'(filled_q | replay_mask);
 
   `GW_INVARIANT(QueuesTakeAll_A, (!ret_due || in_ready[0]) && (!append_due || in_ready[1]))
   `GW_INVARIANT(DueHasWaiters_A, !detach || filled_q[detach_list])

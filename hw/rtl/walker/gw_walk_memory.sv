@@ -3,8 +3,8 @@
 // The walker's AXI4 port: reads of lines, and the exclusive accesses that set A and D (gw_walk_update).
 //
 // Contract
-// - Lines: `LineBeats` beats of 64 bytes, ID = slot, beats of different slots in any order. A line has come (`ret_o`) with its
-//   last beat, and failed if any of them did. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
+// - Lines: `LineBeats` beats of 64 bytes, ID = slot, from the beat asked for on and around (WRAP), beats of different slots in
+//   any order. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
 // - R and B are always taken. Addresses of lines and updates take turns; one that is offered stays until it is taken.
 `include "gw_assert.svh"
 
@@ -20,6 +20,7 @@ module gw_walk_memory #(
   /// Derived.
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
   localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1,
+  localparam int unsigned PlaceWidth = (Lines * LineBeats > 1) ? $clog2(Lines * LineBeats) : 1,
   localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
@@ -28,14 +29,12 @@ module gw_walk_memory #(
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
   input logic line_valid_i,
   output logic line_ready_o,
-  input logic [SlotWidth-1:0] line_slot_i,
   input logic [LineWidth-1:0] line_i,
-  /// A beat of the line of slot `ret_slot_o`.
-  output logic beat_o,
-  output logic [BeatWidth-1:0] beat_idx_o,
-  /// ... the last one: the line is there, or failed.
+  /// Place (see gw_line_table) of the beat that comes first.
+  input logic [PlaceWidth-1:0] line_place_i,
+  /// A beat of a line has come, or failed.
   output logic ret_o,
-  output logic [SlotWidth-1:0] ret_slot_o,
+  output logic [PlaceWidth-1:0] ret_place_o,
   output logic ret_error_o,
   /// Waiters whose entries lack A or D; always taken. Each comes back at `updated_*`.
   input logic update_valid_i,
@@ -122,14 +121,19 @@ module gw_walk_memory #(
     update.prot = Prot;
   end
 
+  logic [SlotWidth-1:0] line_slot, ret_slot;
+  logic [BeatWidth-1:0] line_beat, ret_beat;
+  assign line_slot = SlotWidth'(32'(line_place_i) / LineBeats);
+  assign line_beat = BeatWidth'(32'(line_place_i) % LineBeats);
+
   always_comb begin
     m_req_o = '0;
     m_req_o.ar_valid = any;
-    m_req_o.ar.id = IdWidth'(line_slot_i);
-    m_req_o.ar.addr = 64'({line_i, {$clog2(PtBeatBytes * LineBeats){1'b0}}});
+    m_req_o.ar.id = IdWidth'(line_slot);
+    m_req_o.ar.addr = (64'(line_i) * LineBeats + 64'(line_beat)) * PtBeatBytes;
     m_req_o.ar.len = 8'(LineBeats - 1);
     m_req_o.ar.size = 3'($clog2(PtBeatBytes));
-    m_req_o.ar.burst = BurstIncr;
+    m_req_o.ar.burst = (LineBeats > 1) ? BurstWrap : BurstIncr;
     m_req_o.ar.cache = Cache;
     m_req_o.ar.prot = Prot;
     if (gnt[1]) m_req_o.ar = update;
@@ -143,32 +147,32 @@ module gw_walk_memory #(
     m_req_o.b_ready = 1'b1;
   end
 
-  assign beat_o = m_rsp_i.r_valid && m_rsp_i.r.id != UpdateId;
-  assign ret_o = beat_o && m_rsp_i.r.last;
-  assign ret_slot_o = SlotWidth'(m_rsp_i.r.id);
+  assign ret_o = m_rsp_i.r_valid && m_rsp_i.r.id != UpdateId;
+  assign ret_slot = SlotWidth'(m_rsp_i.r.id);
+  assign ret_place_o = PlaceWidth'(32'(ret_slot) * LineBeats + 32'(ret_beat));
+  assign ret_error_o = m_rsp_i.r.resp[1];
 
   if (LineBeats > 1) begin : gen_beats
-    // Beats that have come of each slot's line: none between two reads of it.
-    logic [Lines-1:0][BeatWidth-1:0] beats_q;
-    logic [Lines-1:0] failed_q;
-    assign beat_idx_o = beats_q[ret_slot_o];
-    assign ret_error_o = failed_q[ret_slot_o] || m_rsp_i.r.resp[1];
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        beats_q <= '0;
-        failed_q <= '0;
-      end else if (beat_o) begin
-        beats_q[ret_slot_o] <= ret_o ? '0 : beats_q[ret_slot_o] + 1'b1;
-        failed_q[ret_slot_o] <= ret_error_o && !ret_o;
+    // The beat of each slot's line that comes next, and the one that came first.
+    logic [BeatWidth-1:0] next_q[Lines];
+    logic [BeatWidth-1:0] first_q[Lines];
+    assign ret_beat = next_q[ret_slot];
+    for (genvar i = 0; i < Lines; i++) begin : gen_slot
+      always_ff @(posedge clk_i) begin
+        if (line_ready_o && line_slot == SlotWidth'(i)) begin
+          next_q[i] <= line_beat;
+          first_q[i] <= line_beat;
+        end else if (ret_o && ret_slot == SlotWidth'(i)) begin
+          next_q[i] <= next_q[i] + 1'b1;
+        end
       end
     end
+    `GW_ASSERT(LastBeatEndsLine_A, ret_o |-> m_rsp_i.r.last == (BeatWidth'(ret_beat + 1'b1) == first_q[ret_slot]))
   end else begin : gen_one_beat
-    assign beat_idx_o = '0;
-    assign ret_error_o = m_rsp_i.r.resp[1];
+    assign ret_beat = '0;
+    `GW_ASSERT(LastBeatEndsLine_A, ret_o |-> m_rsp_i.r.last)
   end
   assign r_valid = m_rsp_i.r_valid && m_rsp_i.r.id == UpdateId;
   assign r_data = m_rsp_i.r.data[64*lane +: 64];
-
-  `GW_ASSERT(LastBeatEndsLine_A, beat_o |-> m_rsp_i.r.last == (beat_idx_o == BeatWidth'(LineBeats - 1)))
 
 endmodule

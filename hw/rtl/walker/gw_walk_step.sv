@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // One step of a walk: finds the line of page-table entries that a waiter needs next, joins its fetch, or begins one; and selects
-// waiters whose lines are there, one a cycle (gw_walk_lists).
+// waiters whose beats are there, one a cycle (gw_walk_lists).
 //
 // Contract
 // - One step a cycle. Steps of walks under way (`again_*`, always taken) go before the first ones of new requests (`first_*`,
 //   registered here).
 // - A step taken in cycle t is in its list from t+1 on, and a read it begins is offered to memory in t+1.
-// - Steps wait only while no slot can be replaced; slots come free as lines return and their waiters are replayed, which never
+// - Steps wait only while no slot can be replaced; slots come free as beats return and their waiters are replayed, which never
 //   waits for a step. Reads are queued for every slot, so memory's back-pressure holds up no step.
 // - A prefetch begins only in a cycle without a step, with no read queued, and if a slot is left for the next step; so it holds
 //   up no step, and at most one read, by as long as memory takes to accept its own.
@@ -27,8 +27,8 @@ module gw_walk_step #(
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),
-  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
-  localparam int unsigned ListWidth = $clog2(Lines + 1),
+  localparam int unsigned Places = Lines * LineBeats,
+  localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
   localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats)
 ) (
   input logic clk_i,
@@ -47,23 +47,23 @@ module gw_walk_step #(
   input step_t updated_i,
   output logic ar_valid_o,
   input logic ar_ready_i,
-  output logic [SlotWidth-1:0] ar_slot_o,
   output logic [LineWidth-1:0] ar_line_o,
+  /// Place (see gw_line_table) of the beat that is wanted first.
+  output logic [PlaceWidth-1:0] ar_place_o,
   input logic ret_i,
-  input logic [SlotWidth-1:0] ret_slot_i,
+  input logic [PlaceWidth-1:0] ret_place_i,
   input logic ret_error_i,
-  /// A waiter whose line is there, or that needs none.
+  /// A waiter whose beat is there, or that needs none.
   output logic sel_valid_o,
-  output logic [SlotWidth-1:0] sel_slot_o,
+  output logic [PlaceWidth-1:0] sel_place_o,
   output logic [IdWidth-1:0] sel_id_o,
   input logic drop_i,
-  input logic [SlotWidth-1:0] drop_slot_i,
-  output logic [Lines-1:0] error_o,
+  input logic [PlaceWidth-1:0] drop_place_i,
   input logic [IdWidth-1:0] rd_id_i,
   output step_t rd_step_o,
   /// The waiter began the fetch of that step itself.
   output logic rd_own_o,
-  /// Some line is on its way.
+  /// Some beat is on its way.
   output logic fetching_o,
   /// Of the waiter `event_id_o`, in the cycle after its step.
   output logic event_merge_o,
@@ -76,9 +76,12 @@ module gw_walk_step #(
   output logic event_prefetch_useless_o
 );
 
+  localparam int unsigned ListWidth = $clog2(Places + 1);
+  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1;
+
   typedef struct packed {
-    logic [SlotWidth-1:0] slot;
     logic [LineWidth-1:0] line;
+    logic [PlaceWidth-1:0] place;
   } ar_t;
   typedef struct packed {
     step_t step;
@@ -129,10 +132,11 @@ module gw_walk_step #(
   logic hit, hit_fetching, hit_prefetched, victim_valid, spare, needs_line, alloc, useless;
   logic prefetch_want, prefetch, prefetch_done, prefetch_used, touch;
   logic [LineWidth-1:0] prefetch_line, line;
-  logic [SlotWidth-1:0] hit_slot, victim;
+  logic [BeatWidth-1:0] beat;
+  logic [PlaceWidth-1:0] hit_place, victim_place;
   logic append, append_fetching;
   logic [ListWidth-1:0] append_list;
-  logic [Lines-1:0] pending;
+  logic [Places-1:0] pending;
 
   gw_line_table #(
     .Lines(Lines),
@@ -143,29 +147,30 @@ module gw_walk_step #(
     .inval_i,
     .lookup_i(step_valid ? needs_line : prefetch_want),
     .line_i(line),
+    .beat_i(beat),
     .hit_o(hit),
     .hit_fetching_o(hit_fetching),
-    .hit_slot_o(hit_slot),
+    .hit_place_o(hit_place),
     .hit_prefetched_o(hit_prefetched),
     .used_i(step_live && needs_line),
     .victim_valid_o(victim_valid),
-    .victim_o(victim),
+    .victim_place_o(victim_place),
     .spare_o(spare),
     .fetching_o,
     .alloc_i(alloc || prefetch),
     .alloc_prefetch_i(prefetch),
     .pending_i(pending),
     .ret_i,
-    .ret_slot_i,
+    .ret_place_i,
     .ret_error_i,
     .drop_i,
-    .drop_slot_i,
-    .error_o,
+    .drop_place_i,
     .useless_o(useless)
   );
 
   // Prefetches look their line up in cycles that no step needs.
   assign line = step_valid ? step.line : prefetch_line;
+  assign beat = step_valid ? BeatWidth'(32'(step.index) / gw_spec_pkg::PtBeatEntries) : '0;
   assign prefetch = prefetch_want && !step_valid && !hit && victim_valid && spare && !ar_valid_o && !inval_i;
   assign prefetch_done = prefetch || (prefetch_want && !step_valid && hit);
   assign touch = append && needs_line && !step.retry && (!hit || hit_prefetched);
@@ -198,7 +203,7 @@ module gw_walk_step #(
 
   assign append = step_live && step_ready;
   assign append_fetching = needs_line && (!hit || hit_fetching);
-  assign append_list = !needs_line ? ListWidth'(Lines) : ListWidth'(hit ? hit_slot : victim);
+  assign append_list = !needs_line ? ListWidth'(Places) : ListWidth'(hit ? hit_place : victim_place);
   assign prefetch_used = append && needs_line && hit_prefetched;
 
   // Told a cycle later, so that what a step decides late need not reach counters in the same cycle.
@@ -221,10 +226,10 @@ module gw_walk_step #(
   end
   always_ff @(posedge clk_i) event_id_o <= step.waiter;
 
-  // A list more than there are slots is for steps that need no line.
+  // A list more than there are places is for steps that need no line.
   gw_walk_lists #(
     .Requests(Requests),
-    .Lines(Lines)
+    .Places(Places)
   ) u_lists (
     .clk_i,
     .rst_ni,
@@ -233,9 +238,9 @@ module gw_walk_step #(
     .append_list_i(append_list),
     .append_id_i(step.waiter),
     .ret_i,
-    .ret_slot_i,
+    .ret_place_i,
     .sel_valid_o,
-    .sel_slot_o,
+    .sel_place_o,
     .sel_id_o,
     .pending_o(pending)
   );
@@ -250,14 +255,14 @@ module gw_walk_step #(
     .rst_ni,
     .in_valid_i(alloc || prefetch),
     .in_ready_o(ar_in_ready),
-    .in_data_i('{slot: victim, line: line}),
+    .in_data_i('{line: line, place: victim_place}),
     .out_valid_o(ar_valid_o),
     .out_ready_i(ar_ready_i),
     .out_data_o(ar),
     .usage_o()
   );
-  assign ar_slot_o = ar.slot;
   assign ar_line_o = ar.line;
+  assign ar_place_o = ar.place;
 
   stored_t stored_q[Requests];
   stored_t rd;

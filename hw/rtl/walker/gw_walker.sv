@@ -11,13 +11,13 @@
 // - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
 //   `req_cancel_i` withdraws the request accepted in the cycle before: it leaves nothing behind and is not answered. What is
 //   offered and not accepted may change.
-// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its last beat, less
-//   one: one read 6 + L, each further level 4 + L more; 5 if the line is kept.
+// - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its first beat, less
+//   one: one read 6 + L, each further level 4 + L more, or `LineBeats` if that is more; 5 if the beat is kept.
 // - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
 //   (6 + L and 4 + L cycles); one line read in `LineBeats` cycles.
 // - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one
 //   page, to neighbouring pages and to shared upper tables merge, across contexts. Lines and upper-level pointers are kept
-//   until replaced or invalidated.
+//   until replaced or invalidated; lines also until a beat fails or sends a waiter to look again.
 // - Prefetch: see gw_walk_prefetch; it never holds up a step of a walk, has at most one read before one of theirs on the
 //   memory port, and is dropped by an invalidation.
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
@@ -26,8 +26,8 @@
 //   later. Answers to those accepted before are not cacheable if the pulse names a page they cover; `inval_busy_o` is high
 //   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
 //   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
-// - Memory port: reads of a line, one burst, ID = line slot, and exclusive updates of A and D (gw_walk_update); data in
-//   any order, always ready for it.
+// - Memory port: reads of a line, one burst, the beat asked for first, ID = line slot; and exclusive updates of A and D
+//   (gw_walk_update); data in any order, always ready for it. A walk goes on with its beat, whatever of the line is to come.
 // - Without `awake_o`, a request and an invalidation nothing changes: the clock may stop.
 // - Never: an answer without a request; a wait for anything but memory.
 `include "gw_assert.svh"
@@ -92,12 +92,11 @@ module gw_walker #(
   end
 
   localparam int unsigned IdWidth = $clog2(Requests);
-  localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1;
+  localparam int unsigned PlaceWidth = (Lines * LineBeats > 1) ? $clog2(Lines * LineBeats) : 1;
   localparam int unsigned LineWidth = PaWidth - $clog2(PtBeatBytes * LineBeats);
   // Invalidations that a walk under way may see without its answer becoming uncacheable whatever they name.
   localparam int unsigned InvalDepth = 4;
   localparam int unsigned EntryIdxWidth = $clog2(PtBeatEntries * LineBeats);
-  localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1;
 
   typedef struct packed {
     logic [IdWidth-1:0] waiter;
@@ -175,12 +174,10 @@ module gw_walker #(
   assign inval_busy_o = stale_busy || rsp_stale;
 
   // Cycle 2: find or fetch the line. Cycle 4 + L: select who waits for it.
-  logic ar_valid, ar_ready, beat, ret, ret_error, sel_valid, drop;
-  logic [BeatWidth-1:0] beat_idx;
-  logic [SlotWidth-1:0] ar_slot, ret_slot, sel_slot, drop_slot;
+  logic ar_valid, ar_ready, ret, ret_error, sel_valid, drop;
+  logic [PlaceWidth-1:0] ar_place, ret_place, sel_place, drop_place;
   logic [IdWidth-1:0] sel_id;
   logic [LineWidth-1:0] ar_line;
-  logic [Lines-1:0] read_error;
   step_t again, updated, rd_step;
   logic again_valid, updated_valid, updated_ready, rd_own;
   logic [63:0] update_pte;
@@ -207,17 +204,16 @@ module gw_walker #(
     .updated_i(updated),
     .ar_valid_o(ar_valid),
     .ar_ready_i(ar_ready),
-    .ar_slot_o(ar_slot),
     .ar_line_o(ar_line),
+    .ar_place_o(ar_place),
     .ret_i(ret),
-    .ret_slot_i(ret_slot),
+    .ret_place_i(ret_place),
     .ret_error_i(ret_error),
     .sel_valid_o(sel_valid),
-    .sel_slot_o(sel_slot),
+    .sel_place_o(sel_place),
     .sel_id_o(sel_id),
     .drop_i(drop),
-    .drop_slot_i(drop_slot),
-    .error_o(read_error),
+    .drop_place_i(drop_place),
     .rd_id_i(id),
     .rd_step_o(rd_step),
     .rd_own_o(rd_own),
@@ -244,12 +240,10 @@ module gw_walker #(
     .m_rsp_i,
     .line_valid_i(ar_valid),
     .line_ready_o(ar_ready),
-    .line_slot_i(ar_slot),
     .line_i(ar_line),
-    .beat_o(beat),
-    .beat_idx_o(beat_idx),
+    .line_place_i(ar_place),
     .ret_o(ret),
-    .ret_slot_o(ret_slot),
+    .ret_place_o(ret_place),
     .ret_error_o(ret_error),
     .update_valid_i(update),
     .update_step_i(rd_step),
@@ -276,12 +270,12 @@ module gw_walker #(
     .rst_ni,
     .inval_valid_i,
     .inval_i,
-    .beat_i(beat),
-    .beat_idx_i(beat_idx),
-    .beat_slot_i(ret_slot),
-    .beat_data_i(m_rsp_i.r.data),
+    .ret_i(ret),
+    .ret_place_i(ret_place),
+    .ret_error_i(ret_error),
+    .ret_data_i(m_rsp_i.r.data),
     .sel_valid_i(sel_valid),
-    .sel_slot_i(sel_slot),
+    .sel_place_i(sel_place),
     .sel_id_i(sel_id),
     .id_o(id),
     .req_i(id_req),
@@ -289,13 +283,12 @@ module gw_walker #(
     .age_i(id_age),
     .step_i(rd_step),
     .own_i(rd_own),
-    .error_i(read_error),
     .again_valid_o(again_valid),
     .again_o(again),
     .update_valid_o(update),
     .update_pte_o(update_pte),
     .drop_o(drop),
-    .drop_slot_o(drop_slot),
+    .drop_place_o(drop_place),
     .fill_o(fill),
     .fill_data_o(fill_data),
     .release_o(release_id),

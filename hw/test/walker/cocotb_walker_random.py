@@ -76,6 +76,11 @@ class Space:
                 self.history[ctx, vpn] = [(-1, *self._both(ctx, vpn))]
         self.memory.changed.clear()
 
+    def failed(self, r: Request, beats: list[tuple[int, int]]) -> bool:
+        """Whether a beat with an entry of the walk failed while the request was there; `beats` are (cycle, address)."""
+        wanted = {address & -64 for address in self.memory.path(self.root[r.ctx], self._levels(r.ctx), r.vpn)}
+        return any(r.accepted < cycle < r.answered and address in wanted for cycle, address in beats)
+
     def _levels(self, ctx):
         return LEVELS[self.mode[ctx]]
 
@@ -299,6 +304,7 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0, updates=Fal
         since = last_named(b, r, r.vpn)
         assert not (errors == 0 and r.answer.cause in (LOAD_ACCESS, STORE_ACCESS))
         if errors and r.answer.cause == (STORE_ACCESS if r.write else LOAD_ACCESS):
+            assert changes or space.failed(r, b.failed), f"{r}: no beat of its entries failed"
             continue
         assert r.answer in space.allowed(r, r.vpn, since, r.accepted), f"{r}: {space.history[r.ctx, r.vpn]}"
         if r.answer.cause is None:
@@ -354,6 +360,7 @@ async def invalidations_during_traffic(dut):
 
 @cocotb.test()
 async def memory_errors_during_traffic(dut):
+    await campaigns(dut, 4, changes=False, invalidations=False, errors=0.1)
     await campaigns(dut, 4, changes=True, invalidations=True, errors=0.1)
 
 

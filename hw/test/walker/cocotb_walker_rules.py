@@ -28,7 +28,7 @@ from page_tables import (
     napot,
     pte,
 )
-from walker_bench import EVERYTHING, LINE_BYTES, Bench, Request
+from walker_bench import EVERYTHING, Bench, Request
 
 MAX_LEVELS = int(os.environ["BENCH_LEVELS"])
 MODES = [mode for mode, levels in LEVELS.items() if levels <= MAX_LEVELS]
@@ -267,13 +267,13 @@ async def errors_of_page_table_reads_are_access_faults(dut):
         b.memory.map(b.root, b.levels, PAGE, pte(5))
         for level in range(b.levels - 1, -1, -1):
             table = b.memory.table(b.root, b.levels, PAGE, level)
-            broken = (table << 12 | (PAGE >> 9 * level & 511) << 3) & -LINE_BYTES
+            broken = (table << 12 | (PAGE >> 9 * level & 511) << 3) & -64
             b.error_at = lambda addr, broken=broken: addr == broken
             b.invalidate = EVERYTHING
             await b.idle(1)
             assert await ask(b, PAGE) == [Answer(LOAD_ACCESS)]
             assert await ask(b, PAGE, write=True) == [Answer(STORE_ACCESS)]
-            # A line that failed is not kept: the next request reads it again, and gets what is there now.
+            # A line with a beat that failed is not kept: the next request reads it again, and gets what is there now.
             b.error_at = lambda addr: False
             assert await ask(b, PAGE) == [Answer(None, 5, 0, 3)]
 

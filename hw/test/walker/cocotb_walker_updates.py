@@ -134,8 +134,7 @@ async def first_touch_costs_two_lines_and_two_accesses(dut):
         await b.run([Request(0, other)])
         [r] = await b.run([Request(0, BASE, write=True)])
         # The walk; exclusive read 3 + L; exclusive write and its answer 3 with this memory; the step after it 5 + L.
-        line = latency + LINE_BEATS - 1  # an exclusive read has one beat
-        assert r.cycles == (6 + line) + (3 + latency) + 3 + (5 + line), r.cycles
+        assert r.cycles == (6 + latency) + (3 + latency) + 3 + (5 + latency), r.cycles
         assert r.latency == r.cycles and r.cacheable
 
 

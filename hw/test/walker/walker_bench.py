@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ from walker_updates import ENTRY_SHAPE, UPDATE_ID, Updates
 MAX_RUN_ORDER = 3  # the eight entries of a beat
 LINE_BEATS = int(os.environ.get("BENCH_LINE_BEATS", "1"))
 LINE_BYTES = 64 * LINE_BEATS
-LINE_SHAPE = LINE_BEATS - 1 << 5 | 6 << 2 | 1  # beats of 64 bytes, INCR
+LINE_SHAPE = LINE_BEATS - 1 << 5 | 6 << 2 | (2 if LINE_BEATS > 1 else 1)  # beats of 64 bytes, WRAP or INCR
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class Request:
 
 @dataclass
 class Read:
-    """One beat that memory owes."""
+    """One beat that memory owes, of the line at `line`."""
 
     id: int
+    line: int
     addr: int
     data: int
     resp: int
@@ -100,12 +101,13 @@ class Bench:
     offer: Callable[[], bool] = lambda: True
     in_order: bool = True
     withdraw: Callable[[], bool] = lambda: False
-    error_at: Callable[[int], bool] = lambda addr: False
+    error_at: Callable[[int], bool] = lambda addr: False  # of a beat
     on_cycle: Callable[[Bench], None] = lambda bench: None
     cycle: int = 0
     invalidate: Inval | None = None  # in the next cycle
     pulses: list[tuple[int, Inval]] = field(default_factory=list)
-    reads: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address)
+    reads: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address of the first beat)
+    failed: list[tuple[int, int]] = field(default_factory=list)  # (cycle, address of a beat)
     owners: list[tuple[str, int, int]] = field(default_factory=list)  # (event, source, context)
     events: Events = field(default_factory=Events)
     queue: deque[Request] = field(default_factory=deque)
@@ -205,6 +207,8 @@ class Bench:
             return None
         read = ready[0] if self.in_order else self.rng.choice(ready)
         self.pending.remove(read)
+        if read.resp & 2:
+            self.failed.append((self.cycle, read.addr))
         return read
 
     def _take_read(self) -> None:
@@ -212,19 +216,22 @@ class Bench:
         addr, slot = int(dut.ar_addr_o.value), int(dut.ar_id_o.value)
         update = slot == UPDATE_ID
         assert int(dut.ar_shape_o.value) == (ENTRY_SHAPE if update else LINE_SHAPE)
-        assert dut.ar_lock_o.value == update and addr % (8 if update else LINE_BYTES) == 0 and addr >> 56 == 0
+        assert dut.ar_lock_o.value == update and addr % (8 if update else 64) == 0 and addr >> 56 == 0
         assert all(read.id != slot for read in self.pending), "the slot's read is still out"
-        lines = [read.addr for read in self.pending if read.id != UPDATE_ID]
-        assert update or self.pulses or addr not in lines, "the line is on its way already"
-        failed = self.error_at(addr)
+        line = addr & -LINE_BYTES
+        # One that is not wanted any longer may be, but not before a beat of it said so.
+        owed = Counter((read.id, read.line) for read in self.pending if read.id != UPDATE_ID)
+        whole = [line for (_, line), beats in owed.items() if beats == LINE_BEATS]
+        assert update or self.pulses or line not in whole, "the line is on its way already"
         beats = 1 if update else LINE_BEATS
-        bad = self.rng.randrange(beats) if failed else None
         for beat in range(beats):
+            at = line | (addr + 64 * beat) & LINE_BYTES - 64
+            failed = self.error_at(at)
             # The oldest data that a read may bring: that of the cycle in which it was accepted.
-            data = self.rng.getrandbits(512) if beat == bad else self.memory.line((addr & ~63) + 64 * beat)
-            resp = 2 + self.rng.randrange(2) if beat == bad else self.updates.read(addr) if update else 0
+            data = self.rng.getrandbits(512) if failed else self.memory.line(at)
+            resp = 2 + self.rng.randrange(2) if failed else self.updates.read(addr) if update else 0
             due = self.cycle + 1 + self.latency
-            self.pending.append(Read(slot, addr, data, resp, due, beat == beats - 1))
+            self.pending.append(Read(slot, line, at, data, resp, due, beat == beats - 1))
         if not update:
             self.reads.append((self.cycle, addr))
 
