@@ -102,7 +102,7 @@ class Banked final : public MemoryTiming {
     };
     struct Queue {
         std::deque<Burst*> bursts;
-        uint16_t line = 0;    // next line of the front burst
+        uint16_t line = 0;    // lines of the front burst already in the window
         unsigned taken = 0;   // bursts accepted whose lines have not all entered the window
     };
 
@@ -123,8 +123,9 @@ class Banked final : public MemoryTiming {
             }
             empty = 0;
             Burst& burst = *queue.bursts.front();
-            const uint64_t block = (burst.first_line() + uint64_t{queue.line} * kLineBytes) / interleave_;
-            window_.push_back({&burst, queue.line, static_cast<uint32_t>(block % banks_.size()),
+            const unsigned line = burst.line_after(queue.line);
+            const uint64_t block = (burst.first_line() + uint64_t{line} * kLineBytes) / interleave_;
+            window_.push_back({&burst, static_cast<uint16_t>(line), static_cast<uint32_t>(block % banks_.size()),
                                block / banks_.size() / blocks_a_row_});
             if (++queue.line == burst.lines()) {
                 queue.line = 0;

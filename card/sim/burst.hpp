@@ -64,6 +64,9 @@ struct Burst {
         return static_cast<unsigned>((beat_addr(index) - first_line()) / kLineBytes);
     }
 
+    /// The line that is needed after `count` others: a WRAP burst begins in the middle of its lines and goes around.
+    unsigned line_after(unsigned count) const { return (line_of(0) + count) % lines(); }
+
     /// Byte lanes of the data bus that the beat may use.
     uint64_t lanes(unsigned index) const {
         const uint64_t start = beat_addr(index);

@@ -64,7 +64,7 @@ class LiteDram final : public MemoryTiming {
     };
     struct Queue {
         std::deque<Burst*> bursts;
-        uint16_t line = 0;   // next line of the front burst
+        uint16_t line = 0;   // lines of the front burst already asked for
         unsigned taken = 0;  // bursts accepted whose lines have not all been asked for
     };
     struct Port {
@@ -83,7 +83,8 @@ class LiteDram final : public MemoryTiming {
 
     static Line front(const Queue& queue) {
         Burst& burst = *queue.bursts.front();
-        return {&burst, queue.line, static_cast<uint32_t>(burst.first_line() / kLineBytes + queue.line)};
+        const unsigned line = burst.line_after(queue.line);
+        return {&burst, static_cast<uint16_t>(line), static_cast<uint32_t>(burst.first_line() / kLineBytes + line)};
     }
 
     void edge() {

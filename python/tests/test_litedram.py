@@ -12,6 +12,7 @@ from godwit.spec import config
 
 OVERRIDES = (
     "memory.model=litedram-ddr4",
+    "walker.line_beats=4",
     "memory.controller_mhz=200",
     "card.clock_mhz=200",
     'card.kernels=["traffic"]',

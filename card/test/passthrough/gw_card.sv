@@ -39,6 +39,7 @@ module gw_card #(
 
   // One fault a bit.
   typedef struct packed {
+    logic wrap_ar;      // 10: reads go out as WRAP bursts of the same length
     logic stuck_kernel; // 9: the sleeper offers AR before translation and is not heard
     logic strb_all;     // 8: all strobes set, whatever the beat's lanes
     logic flip_wlast;   // 7: WLAST inverted
@@ -60,6 +61,7 @@ module gw_card #(
     mem_req_o[1] = ext_req_i[0];
     ext_rsp_o[0] = mem_rsp_i[1];
     if (faults_q.wander_ar) mem_req_o[1].ar.addr[11:6] = cycle_q[5:0];
+    if (faults_q.wrap_ar) mem_req_o[1].ar.burst = gw_axi_pkg::BurstWrap;
     if (faults_q.flip_wlast) mem_req_o[1].w.last = !ext_req_i[0].w.last;
     if (faults_q.strb_all) mem_req_o[1].w.strb = '1;
     if (faults_q.block_ar) begin
