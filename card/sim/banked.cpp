@@ -3,10 +3,10 @@
 // row hits first.
 //
 // Contract
-//   Every burst is cut into 64-byte lines, each one column access (BL8 on a 64-bit channel). Reads enter the controller when
-//   their address is accepted, writes when their last W beat is. An R beat is valid once its line's data and controller_ns
-//   have passed; B once all lines are written and controller_ns has passed. Lines of a burst, and bursts, may be done out of
-//   order; the AXI slave keeps the order per ID.
+//   Every burst is cut into 64-byte lines, from the one it begins with (WRAP goes around), each one column access (BL8 on a
+//   64-bit channel). Reads enter the controller when their address is accepted, writes when their last W beat is. An R beat
+//   is valid once its line's data and controller_ns have passed; B once all lines are written and controller_ns has passed.
+//   Lines of a burst, and bursts, may be done out of order; the AXI slave keeps the order per ID.
 //
 //   address = row : bank : interleave block, that is consecutive blocks of interleave_bytes go to consecutive banks, and
 //   row_bytes in each of the banks make one row.
