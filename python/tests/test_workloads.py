@@ -140,6 +140,7 @@ def test_a_join_without_a_usable_key_is_one_clear_error(call, tmp_path):
         done = call("run", "hashjoin", *arguments, "--json")
         assert (done.returncode, done.stdout) == (1, "")
         assert said in done.stderr
+        assert "--input" not in done.stderr, "an option of other workloads"
 
 
 def test_a_wrong_pair_is_found(tmp_path, monkeypatch):

@@ -28,12 +28,10 @@ def open_parquet(path: Path):
     import pyarrow.parquet as pq
 
     if not path.exists():
-        raise InputError(
-            f"no input file '{path}'", found=_neighbours(path), hint="check the path given to --input"
-        )
+        raise InputError(f"no input file '{path}'", found=_neighbours(path), hint="check the path")
     if not path.is_file():
         raise InputError(
-            f"--input '{path}' is not a file", found="a directory" if path.is_dir() else "a special file"
+            f"'{path}' is not a file", found="a directory" if path.is_dir() else "a special file"
         )
     try:
         return pq.ParquetFile(path)
