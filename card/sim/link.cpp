@@ -62,8 +62,8 @@ void Link::schedule(Burst& burst, uint64_t cycle) {
         return;
     }
     const unsigned lines = burst.lines();
-    for (unsigned line = 0; line < lines; ++line)
-        burst.line_ready[line] = clock_.first_cycle_from(start + time_of((line + 1) * kLineBytes) + latency_);
+    for (unsigned before = 0; before < lines; ++before)
+        burst.line_ready[burst.line_after(before)] = clock_.first_cycle_from(start + time_of((before + 1) * kLineBytes) + latency_);
     free = start + time_of(lines * kLineBytes);
     burst.ready = burst.line_ready[burst.line_of(0)];
 }

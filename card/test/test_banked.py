@@ -18,8 +18,6 @@ LINE = 64
 BANKS = 16
 SAME_BANK_NEXT_ROW = ROW * BANKS
 
-FAULTS, WRAP_AR = 4, 1 << 10  # register of the pass-through card
-
 EMPTY = 1 + math.ceil((13.32 + 13.32 + 3.333) / 4)  # activate, read, data
 HIT = 1 + math.ceil((13.32 + 3.333) / 4)
 CONFLICT = 1 + math.ceil((13.32 * 3 + 3.333) / 4)  # precharge first
@@ -91,17 +89,6 @@ def test_stream_of_a_page_opens_each_bank_once(open_card):
     assert latency(answer) == EMPTY
     assert answer.done == answer.first + 63  # the bus is faster than the port
     assert (card.stats()["row_hits"], card.stats()["row_misses"]) == (48, 16)
-
-
-def test_a_wrapping_burst_begins_with_the_line_it_asks_for(open_card):
-    """8 GB/s is a line every two cycles: 15 lines before the one that is wanted would be 30 cycles."""
-    card = open_card(memory=banked(bandwidth_gbps=8))
-    lines = card.memory(0, 16 * LINE)
-    lines[:] = np.arange(16 * LINE) // LINE
-    card.write(FAULTS, WRAP_AR)
-    (answer,) = card.play([read(EXT0, 15 * LINE, beats=16)])
-    assert latency(answer) == 1 + math.ceil((13.32 * 2 + 8) / 4)
-    assert list(np.frombuffer(answer.data, np.uint8)[::LINE]) == [15, *range(15)]
 
 
 def test_data_bus_limits_all_ports_together(open_card):

@@ -12,7 +12,7 @@ from godwit.spec import config
 
 OVERRIDES = (
     "memory.model=litedram-ddr4",
-    "walker.line_beats=4",
+    "walker.line_beats=8",
     "memory.controller_mhz=200",
     "card.clock_mhz=200",
     'card.kernels=["traffic"]',
@@ -78,6 +78,22 @@ def test_latencies_and_rates_are_the_stated_ones(dram, buffer):
     assert row_hit + 4 <= mean <= 32
     assert 50 <= linear_rate <= 64
     assert 2 <= random_rate <= 30
+
+
+def test_a_walk_gets_the_beat_it_asks_for_first(dram):
+    """Page-table lines of eight beats, none used twice: a walk of the last beat takes what one of the first does."""
+    line = 8 * 8 * 4096  # mapped by one line
+    latency = []
+    for beat in (0, 7):
+        with dram.context() as context:
+            memory = context.empty(SPAN, page_size="4K", contiguous=True)
+            start = -(-memory.address // line) * line + beat * line // 8
+            plan = Plan(80, 3 * line, 80, outstanding=1)
+            result = dram.launch("traffic", context=context, **plan.args(start))
+            assert (result.status, result.reads) == (0, 80)
+            latency.append(result.latency_sum / result.reads)
+    print(f"first beat {latency[0]:.1f}, last beat {latency[1]:.1f}")
+    assert abs(latency[1] - latency[0]) < 3
 
 
 def test_a_memory_larger_than_the_dimm_is_an_error():

@@ -18,10 +18,12 @@ mod traffic;
 mod world;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use godwit_card::{CardError, OpenOptions, PortAnswers, PortBatch, SimCard};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::live::Live;
@@ -64,7 +66,7 @@ impl Default for Options {
 }
 
 /// What a run did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Reads answered with data.
     pub reads: u64,
@@ -86,6 +88,35 @@ pub struct Report {
     pub pte_reads: u64,
     /// Accesses by the size of the page they went to, in KiB.
     pub by_page_kib: BTreeMap<u64, u64>,
+}
+
+impl Report {
+    /// Accesses that were refused, whatever the cause.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.faults.values().sum()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} reads, {} writes, {} refused as they should be; {} invalidations",
+            self.reads,
+            self.writes,
+            self.refused(),
+            self.invalidations
+        )?;
+        if self.changes > 0 {
+            write!(f, ", {} changes under traffic", self.changes)?;
+        }
+        write!(
+            f,
+            "; {} cycles, {} page-table reads",
+            self.cycles, self.pte_reads
+        )
+    }
 }
 
 /// Why a run stopped.

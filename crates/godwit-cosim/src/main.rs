@@ -4,30 +4,35 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Parser;
-use godwit_cosim::{Options, run};
+use clap::{Parser, value_parser};
+use godwit_cosim::{CosimError, Options, run};
+use serde_json::json;
 
 /// Random reads and writes through the RTL, checked against the page tables.
 #[derive(Parser)]
-#[command(version)]
+#[command(
+    version,
+    after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small by its file \
+                  beside it. Ends with 1 at the first difference, and says how to repeat it."
+)]
 struct Args {
     /// Card to drive: external ports and no kernels
     #[arg(long, default_value = "sim:cosim")]
     device: String,
-    /// First seed; the same seed repeats the same cycles
+    /// First seed; the same seed and options repeat the same cycles
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many seeds to run
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     seeds: u64,
     /// Accesses a seed
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..))]
     accesses: u64,
     /// Accesses between changes of the tables
-    #[arg(long, default_value_t = 4096)]
-    batch: usize,
+    #[arg(long, default_value_t = 4096, value_parser = value_parser!(u32).range(1..))]
+    batch: u32,
     /// Random back-pressure, percent of the cycles
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(0..=99))]
     stall_percent: u32,
     /// Memory latency in cycles
     #[arg(long, default_value_t = 20)]
@@ -35,31 +40,62 @@ struct Args {
     /// Change tables while traffic runs, with commands in the queue, not between batches
     #[arg(long)]
     live: bool,
+    /// Print a JSON object a seed
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    fn options(&self, seed: u64) -> Options {
+        Options {
+            device: self.device.clone(),
+            seed,
+            accesses: self.accesses,
+            batch: self.batch as usize,
+            stall_percent: self.stall_percent,
+            latency_cycles: self.latency_cycles,
+            live: self.live,
+        }
+    }
+
+    /// The command that runs one seed again.
+    fn again(&self, seed: u64) -> String {
+        let live = if self.live { " --live" } else { "" };
+        format!(
+            "godwit-cosim --device {} --seed {seed} --accesses {} --batch {} --stall-percent {} --latency-cycles {}{live}",
+            self.device, self.accesses, self.batch, self.stall_percent, self.latency_cycles
+        )
+    }
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    for seed in args.seed..args.seed + args.seeds {
+    let mut accesses = 0;
+    for seed in args.seed..args.seed.saturating_add(args.seeds) {
         let start = Instant::now();
-        let options = Options {
-            device: args.device.clone(),
-            seed,
-            accesses: args.accesses,
-            batch: args.batch,
-            stall_percent: args.stall_percent,
-            latency_cycles: args.latency_cycles,
-            live: args.live,
-        };
-        match run(&options) {
-            Ok(report) => println!(
-                "seed {seed}: {report:?} in {:.1} s",
-                start.elapsed().as_secs_f64()
-            ),
+        let report = match run(&args.options(seed)) {
+            Ok(report) => report,
             Err(error) => {
                 eprintln!("error: {error}");
+                if matches!(error, CosimError::Mismatch { .. }) {
+                    eprintln!("again: {}", args.again(seed));
+                }
                 return ExitCode::FAILURE;
             }
+        };
+        accesses += report.reads + report.writes + report.refused();
+        let seconds = start.elapsed().as_secs_f64();
+        if args.json {
+            println!(
+                "{}",
+                json!({"seed": seed, "device": args.device, "live": args.live, "report": report, "seconds": seconds})
+            );
+        } else {
+            println!("seed {seed}: {report}; {seconds:.1} s");
         }
+    }
+    if !args.json {
+        println!("{accesses} accesses, no difference between RTL and tables");
     }
     ExitCode::SUCCESS
 }

@@ -106,3 +106,57 @@ fn tables_change_under_traffic() {
         assert!(!report.faults.is_empty(), "{report:?}");
     }
 }
+
+fn command(arguments: &[&str]) -> std::process::Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_godwit-cosim"))
+        .args(arguments)
+        .output()
+        .expect("the command runs")
+}
+
+#[test]
+fn the_command_prints_what_a_seed_did() {
+    let done = command(&[
+        "--accesses",
+        "3000",
+        "--seed",
+        "5",
+        "--seeds",
+        "2",
+        "--live",
+        "--json",
+    ]);
+    assert!(done.status.success(), "{done:?}");
+    let printed = String::from_utf8(done.stdout).expect("text");
+    let reports: Vec<serde_json::Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .collect();
+    let seeds: Vec<_> = reports
+        .iter()
+        .map(|report| report["seed"].as_u64())
+        .collect();
+    assert_eq!(seeds, [Some(5), Some(6)]);
+    assert!(
+        reports
+            .iter()
+            .all(|report| report["report"]["changes"].as_u64() > Some(0))
+    );
+}
+
+#[test]
+fn the_command_refuses_what_it_cannot_run() {
+    for (arguments, said) in [
+        (["--batch", "0"], "0 is not in 1.."),
+        (["--stall-percent", "100"], "100 is not in 0..=99"),
+        (["--device", "sim:none"], "godwit card build"),
+    ] {
+        let done = command(&arguments);
+        let message = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            !done.status.success() && message.contains(said),
+            "{message}"
+        );
+        assert!(done.stdout.is_empty());
+    }
+}

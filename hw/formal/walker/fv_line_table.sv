@@ -2,8 +2,8 @@
 //
 // Properties of gw_line_table: a slot with beats on their way or waiters is never given away; a line is found in one slot at
 // most (an assertion in the module), and what is found was fetched for that line; of each beat it is known whether it came;
-// nothing fetched before an invalidation or a drop is found after it; a slot that may go is offered within three cycles; after
-// a prefetch a slot is on offer.
+// what was read and not dropped is found; nothing fetched before an invalidation or a drop is found after it; a slot that may
+// go is offered within three cycles; after a prefetch a slot is on offer.
 module fv_line_table #(
   parameter int unsigned Lines = 2,
   parameter int unsigned LineBeats = 1,
@@ -30,7 +30,7 @@ module fv_line_table #(
   logic hit, hit_fetching, hit_prefetched, victim_valid, spare, fetching, alloc, prefetch, append, useless, failed_q;
   logic [PlaceWidth-1:0] hit_place, victim_place;
   logic [Places-1:0] pending_q, fetching_q, append_mask, ret_mask;
-  logic [Lines-1:0] good_q, used_mask, alloc_mask, error_mask, drop_mask, busy;
+  logic [Lines-1:0] good_q, used_mask, alloc_mask, error_mask, drop_mask, known, busy;
   logic [Lines-1:0][1:0] line_q;
 
   assign alloc = step_i && !hit && victim_valid;
@@ -96,6 +96,7 @@ module fv_line_table #(
     assign error_mask[s] = ret_mask[s*LineBeats +: LineBeats] != '0 && ret_error_i;
     assign drop_mask[s] = (drop_i && drop_place_i / LineBeats == s) || error_mask[s];
     assign alloc_mask[s] = (append && !hit || prefetch) && victim_place / LineBeats == s;
+    assign known[s] = good_q[s] && line_q[s] == line_i;
     assign busy[s] = (fetching_q[s*LineBeats +: LineBeats] | pending_q[s*LineBeats +: LineBeats]) != '0;
     always_ff @(posedge clk_i) begin
       // Read, or to be read, after the last invalidation, drop and error.
@@ -133,6 +134,7 @@ module fv_line_table #(
       PrefetchedUsed_C : cover (append && hit && hit_prefetched && !hit_fetching);
       Useless_C : cover (useless);
       Failed_C : cover (failed_q);
+      FoundIfGood_A : assert (!(step_i || prefetch_i) || hit == (known != '0));
       SomeFetching_A : assert (fetching == (fetching_q != '0));
       if (LineBeats > 1) begin
         // A beat that came, of a line the rest of which is still on its way.

@@ -94,7 +94,7 @@ module fv_walk_lists #(
     assume (append_list_i <= NoPlace && 32'(append_id_i) < Requests);
     if (append_i) assume ((listed_q & append_mask) == '0);
     if (append_alloc_i) assume (append_list_i != NoPlace);
-    if (prefetch_i) assume (!append_i && 32'(prefetch_place_i) < Places);
+    if (prefetch_i) assume (32'(prefetch_place_i) < Places && !(append_i && append_list_i == ListWidth'(prefetch_place_i)));
     if (ret_i) assume ((fetching_q & ret_mask) != '0);
   end
 

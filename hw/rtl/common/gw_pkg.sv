@@ -252,8 +252,8 @@ package gw_pkg;
     logic [15:0] latency;
     logic        fault;         // ... and it was a fault
     logic        cache_hit;     // the walk cache skipped at least one level; of `start_of`
-    logic        merge;         // a step joined a line that was already being fetched
-    logic        line_hit;      // a step was served by a line kept from an earlier fetch
+    logic        merge;         // a step joined a read of its beat that was under way
+    logic        line_hit;      // a step was served by a beat that an earlier read had brought
     logic        prefetch_used; // ... which was prefetched, and used for the first time
     logic        pte_read;      // the read of a line was begun
     owner_t      step_of;       // whose walk's step the last four are of, but for a prefetch's read

@@ -82,7 +82,8 @@ module gw_walk_decode #(
   logic valid_q;
   logic [PlaceWidth-1:0] place_q;
   logic [IdWidth-1:0] id_q;
-  beat_t beats_q[Places];
+  // A beat is stored and selected in one cycle, and read in the next: no block RAM, which may then still read the old one.
+  (* ram_style = "distributed" *) beat_t beats_q[Places];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= 1'b0;

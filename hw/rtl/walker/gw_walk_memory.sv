@@ -4,7 +4,7 @@
 //
 // Contract
 // - Lines: `LineBeats` beats of 64 bytes, ID = slot, from the beat asked for on and around (WRAP), beats of different slots in
-//   any order. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
+//   any order, the first not before the cycle after the address is taken. Updates: 8 bytes, AxLOCK, one ID of their own beside those of the slots.
 // - R and B are always taken. Addresses of lines and updates take turns; one that is offered stays until it is taken.
 `include "gw_assert.svh"
 

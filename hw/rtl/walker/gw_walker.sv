@@ -17,7 +17,7 @@
 //   (6 + L and 4 + L cycles); one line read in `LineBeats` cycles.
 // - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one
 //   page, to neighbouring pages and to shared upper tables merge, across contexts. Lines and upper-level pointers are kept
-//   until replaced or invalidated; lines also until a beat fails or sends a waiter to look again.
+//   until replaced or invalidated; a line, whole or on its way, also until a beat of it fails or sends a waiter to look again.
 // - Prefetch: see gw_walk_prefetch; it never holds up a step of a walk, has at most one read before one of theirs on the
 //   memory port, and is dropped by an invalidation.
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:

@@ -19,7 +19,10 @@ SMALL = [
     {"Levels": 5, "Requests": 12, "Lines": 3, "CacheEntries": 2, "NumContexts": 5, "LineBeats": 4},
     {"Levels": 3, "Requests": 3, "Lines": 1, "CacheEntries": 1, "NumContexts": 1},
 ]
-LONG_LINES = {"Levels": 4, "Requests": 16, "Lines": 5, "CacheEntries": 2, "NumContexts": 4, "LineBeats": 16}
+LONG_LINES = [
+    {"Levels": 4, "Requests": 16, "Lines": 5, "CacheEntries": 2, "NumContexts": 4, "LineBeats": 16},
+    {"Levels": 4, "Requests": 6, "Lines": 3, "CacheEntries": 1, "NumContexts": 1, "LineBeats": 2},
+]
 SIZES = [*SMALL, {"Levels": 4, "Requests": 64, "Lines": 64, "CacheEntries": 16, "NumContexts": 16}]
 
 
@@ -43,8 +46,9 @@ def test_prefetch():
     walker("cocotb_walker_prefetch", **SIZES[-1])
 
 
-def test_lines_of_several_beats():
-    walker("cocotb_walker_lines", **LONG_LINES)
+@pytest.mark.parametrize("parameters", LONG_LINES, ids=name)
+def test_lines_of_several_beats(parameters):
+    walker("cocotb_walker_lines", **parameters)
 
 
 def test_without_64_kib_pages():
