@@ -6,7 +6,8 @@
 //    of the host is ever undone.
 //  - The host's protocol for an entry in use loses no D bit: it freezes the entry (one byte, away from A and D), waits until all
 //    that saw the entry before are through (the acknowledge of the invalidation), then reads it: what it read is final.
-//  - Every waiter leaves exactly once, in order, and none is denied by a memory that works.
+//  - Every waiter leaves exactly once, in order, and none is denied by a memory that works. One that was told that nothing is
+//    left to do, and comes back, has the entry read: bits that the host took away come back.
 module fv_walk_update #(
   parameter int unsigned Requests = 2
 ) (
@@ -15,6 +16,7 @@ module fv_walk_update #(
   input logic in_valid_i,
   input logic in_entry_i,
   input logic in_dirty_i,
+  input logic in_told_i,
   input logic [1:0] in_flags_i,
   input logic [1:0] in_frame_i,
   input logic again_ready_i,
@@ -40,6 +42,7 @@ module fv_walk_update #(
     logic waiter;
     logic retry;
     logic denied;
+    logic told;
     logic [LineWidth-1:0] line;
     logic [2:0] index;
   } step_t;
@@ -69,6 +72,7 @@ module fv_walk_update #(
     in = '0;
     in.index[0] = in_entry_i;
     in.waiter = next_q;
+    in.told = in_told_i;
   end
   assign in_pte = entry(in_flags_i, in_frame_i);
 
@@ -131,12 +135,19 @@ module fv_walk_update #(
   assign host_write = freeze || (host_q == Live && host_store_i);
   assign host_data = freeze ? memory_q | (64'd1 << Frozen) : entry(host_flags_i, host_frame_i);
 
+  // The entry was read for the first waiter; each waiter came told.
+  logic looked_q;
+  logic [1:0] told_q;
+
   logic [1:0] inside_q;
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
     inside_q <= rst_ni ? inside_q + 2'(in_valid_i) - 2'(again_valid && again_ready_i) : '0;
     next_q <= rst_ni && (next_q ^ in_valid_i);
     out_q <= rst_ni && (out_q ^ (again_valid && again_ready_i));
+
+    looked_q <= rst_ni && ((ar_valid && ar_ready_i) || (looked_q && !(again_valid && again_ready_i)));
+    if (in_valid_i) told_q[next_q] <= in_told_i;
 
     reading_q <= rst_ni && ((ar_valid && ar_ready_i) || (reading_q && !r_go_i));
     if (ar_valid && ar_ready_i) data_q <= here ? (host_write ? host_data : memory_q) : in_pte;
@@ -180,6 +191,9 @@ module fv_walk_update #(
       DirtyNotLost_A : assert (host_q != Owns || !dirty_q || final_q[PteD]);
       InOrder_A : assert (!again_valid || (inside_q != '0 && again.waiter == out_q));
       EventOfWaiter_A : assert (!updated || updated_id == out_q);
+      ToldOnce_A : assert (!again_valid || (again.told == !looked_q && !(again.told && told_q[out_q])));
+      Told_C : cover (again_valid && again.told);
+      ToldBefore_C : cover (updated && told_q[out_q]);
       NotDenied_A : assert (!again_valid || !again.denied);
       Updated_C : cover (updated && memory_q[PteD]);
       Lost_C : cover (commit && !success);

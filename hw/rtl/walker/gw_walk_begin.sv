@@ -15,7 +15,7 @@ module gw_walk_begin #(
   parameter int unsigned NumContexts = 16,
   /// Width of a waiter's number.
   parameter int unsigned IdWidth = 6,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
   parameter type step_t = logic
 ) (
   input logic clk_i,

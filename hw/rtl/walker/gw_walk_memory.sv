@@ -15,7 +15,7 @@ module gw_walk_memory #(
   parameter int unsigned Lines = 32,
   /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
   parameter int unsigned LineBeats = 1,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,

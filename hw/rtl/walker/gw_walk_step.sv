@@ -23,7 +23,7 @@ module gw_walk_step #(
   parameter int unsigned LineBeats = 1,
   /// Lines are prefetched.
   parameter bit Prefetch = 1'b1,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
   parameter type step_t = logic,
   /// Derived.
   localparam int unsigned IdWidth = $clog2(Requests),

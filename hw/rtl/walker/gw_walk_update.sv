@@ -10,13 +10,14 @@
 // - Without a change the waiter just looks again: the entry was changed meanwhile, or the exclusive write failed.
 // - Memory that answers the read without exclusive access, or either with an error, denies the update: the waiter leaves with
 //   `denied` set.
-// - At most one access is under way. A waiter for the entry updated last needs none.
+// - At most one access is under way. A waiter for the entry updated last leaves without one and is `told` so; coming back, it
+//   gets one whatever was done last, for the bits may have been taken away since.
 `include "gw_assert.svh"
 
 module gw_walk_update #(
   /// Walks in flight.
   parameter int unsigned Requests = 64,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, level, line, index.
+  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
   parameter type step_t = logic,
   /// Derived: bits of an entry's address.
   localparam int unsigned EntryWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtEntryBytes)
@@ -88,7 +89,7 @@ module gw_walk_update #(
   );
 
   state_e state_q, state_d;
-  logic aw_done_q, w_done_q, denied_q;
+  logic aw_done_q, w_done_q, denied_q, told_q;
   logic [63:0] wanted;
   assign entry_o = {head.step.line, head.step.index};
   always_comb begin
@@ -100,7 +101,7 @@ module gw_walk_update #(
   // What was done last, as a hint: who asks for no more than that only looks again.
   logic last_valid_q, last_dirty_q, as_last;
   logic [EntryWidth-1:0] last_entry_q;
-  assign as_last = last_valid_q && last_entry_q == entry_o && (last_dirty_q || !head.dirty);
+  assign as_last = last_valid_q && last_entry_q == entry_o && (last_dirty_q || !head.dirty) && !head.step.told;
 
   always_comb begin
     state_d = state_q;
@@ -125,6 +126,7 @@ module gw_walk_update #(
     again_o = head.step;
     again_o.retry = 1'b0;
     again_o.denied = denied_q;
+    again_o.told = told_q;
   end
   assign event_id_o = head.step.waiter;
   assign event_update_o = state_q == Answer && b_valid_i && b_resp_i == RespExOkay;
@@ -135,12 +137,16 @@ module gw_walk_update #(
       aw_done_q <= 1'b0;
       w_done_q <= 1'b0;
       denied_q <= 1'b0;
+      told_q <= 1'b0;
       last_valid_q <= 1'b0;
     end else begin
       state_q <= state_d;
       aw_done_q <= state_q == Write && (aw_done_q || aw_ready_i);
       w_done_q <= state_q == Write && (w_done_q || w_ready_i);
-      if (state_q == Idle) denied_q <= 1'b0;
+      if (state_q == Idle) begin
+        denied_q <= 1'b0;
+        told_q <= as_last;
+      end
       if (state_q == Data && r_valid_i) denied_q <= r_resp_i != RespExOkay;
       if (state_q == Answer && b_valid_i) denied_q <= b_resp_i[1];
       if (event_update_o) last_valid_q <= 1'b1;

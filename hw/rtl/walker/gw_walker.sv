@@ -106,6 +106,7 @@ module gw_walker #(
     logic is_global;  // by a table above
     logic update;  // the context has A and D set by hardware
     logic denied;  // ... and memory does not do it
+    logic told;  // ... and it was said to be done, for another walk
     logic [2:0] level;
     logic [LineWidth-1:0] line;
     logic [EntryIdxWidth-1:0] index;

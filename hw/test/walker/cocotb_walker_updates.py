@@ -124,6 +124,21 @@ async def one_update_serves_all_that_wait(dut):
 
 
 @cocotb.test()
+async def bits_that_the_host_takes_away_come_back(dut):
+    """Each touch of the page sets them again, also when no other entry was updated in between."""
+    b = await bench(dut)
+    b.memory.map(b.root, b.levels, BASE, pte(64, BARE))
+    for touch in range(4):
+        b.memory.words[where(b, BASE)] = pte(64, BARE)
+        b.invalidate = EVERYTHING
+        await b.idle(2)
+        [r] = await b.run([Request(0, BASE, write=touch % 2 == 0)], limit=500)
+        assert r.answer.cause is None
+        assert b.memory.words[where(b, BASE)] == pte(64, BARE | A | (D if touch % 2 == 0 else 0))
+        assert len(b.updates.done) == touch + 1
+
+
+@cocotb.test()
 async def first_touch_costs_two_lines_and_two_accesses(dut):
     for latency in (0, 1, 10):
         b = await bench(dut, latency=latency)
