@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the card did against what it had to do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use godwit_card::{CardError, MemEvent, PortAnswers};
 
@@ -15,10 +15,13 @@ const SLAVE_ERROR: u32 = 2;
 /// Every access is answered once, with the right response and data, in order within its port, direction and ID.
 pub fn answers(plan: &Plan, answers: &PortAnswers) -> Result<(), String> {
     if answers.len() != plan.accesses.len() {
+        let answered: HashSet<usize> = answers.iter().map(|answer| answer.token as usize).collect();
+        let mut missing = (0..plan.accesses.len()).filter(|token| !answered.contains(token));
+        let first = missing.next().map(|token| &plan.accesses[token]);
         return Err(format!(
-            "{} accesses, {} answers",
-            plan.accesses.len(),
-            answers.len()
+            "{} answers to {} accesses; the first without one: {first:x?}",
+            answers.len(),
+            plan.accesses.len()
         ));
     }
     let mut last = HashMap::new();
