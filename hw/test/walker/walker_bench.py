@@ -102,9 +102,7 @@ class Bench:
     in_order: bool = True
     withdraw: Callable[[], bool] = lambda: False
     error_at: Callable[[int], bool] = lambda addr: False  # of a beat
-    looks_again: bool = (
-        True  # beats may fail, or send a waiter to look again, so that the line is read again at once
-    )
+    looks_again: bool = True  # beats may fail, or send a waiter to look again: the line is read anew at once
     on_cycle: Callable[[Bench], None] = lambda bench: None
     cycle: int = 0
     invalidate: Inval | None = None  # in the next cycle
