@@ -167,6 +167,20 @@ static void call_resize(struct input *in, struct run *run)
 	}
 }
 
+static void call_split(struct input *in, struct run *run)
+{
+	uint32_t at = take(in, MODEL_GRANULES), length, each = 1 + take(in, 20);
+	int status;
+
+	while (at < MODEL_GRANULES - 1 && run->model.state[at] != MODEL_FIRST)
+		at++;
+	length = model_length(&run->model, at);
+	status = gw_range_split(&run->range, (uint64_t)at << SHIFT, (uint64_t)each << SHIFT);
+	REQUIRE(length ? status == GW_RANGE_OK : status == GW_RANGE_EFOREIGN || status == GW_RANGE_ENOTSTART);
+	for (uint32_t first = at; first < at + length; first += each)
+		model_fill(&run->model, first, first + 1, MODEL_FIRST);
+}
+
 static void call_find(struct input *in, struct run *run)
 {
 	uint32_t at = take(in, MODEL_GRANULES), first = at;
@@ -209,10 +223,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(storage && gw_range_init(&run.range, areas + MAX_AREAS - count, count, SHIFT, storage, bytes) ==
 				   GW_RANGE_OK);
 	for (unsigned int i = 0; i < MAX_CALLS && in.size; i++) {
-		switch (take(&in, 8)) {
+		switch (take(&in, 9)) {
 		case 0: case 1: case 2: case 3: call_alloc(&in, &run); break;
 		case 4: case 5: call_free(&in, &run); break;
 		case 6: call_resize(&in, &run); break;
+		case 7: call_split(&in, &run); break;
 		default: call_find(&in, &run);
 		}
 		REQUIRE(gw_range_free_bytes(&run.range) == (uint64_t)model_free(&run.model) << SHIFT);

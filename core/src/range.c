@@ -36,11 +36,17 @@ static int gw_layout_of(const struct gw_range_area *areas, uint32_t count, uint3
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t first, end;
 
-		if (areas[i].bytes && areas[i].bytes - 1 > GW_NO_INDEX - areas[i].base)
+		if (!areas[i].bytes)
+			continue;
+		if (areas[i].bytes - 1 > GW_NO_INDEX - areas[i].base)
 			return GW_RANGE_EAREA;
+		/*
+		 * As if no two were joined: a span is at most one word longer than its granules, and has one more granule
+		 * than its areas at each border, where two may also make one of nothing.
+		 */
+		words += 2;
 		if (gw_area_granules(&areas[i], shift, &first, &end))
-			/* As if no two were joined: a span is at most one word longer than its granules. */
-			words += ((end - first) >> GW_WORD_SHIFT) + 2;
+			words += (end - first) >> GW_WORD_SHIFT;
 	}
 	if (!words)
 		return GW_RANGE_EAREA;
@@ -66,15 +72,14 @@ int gw_range_storage(const struct gw_range_area *areas, uint32_t count, uint32_t
 	return status;
 }
 
-/* Sorted copies of the areas that have whole granules; insertion sort, because there are few. */
+/* Sorted copies of the areas; insertion sort, because there are few. */
 static int gw_sort_areas(struct gw_range *r, const struct gw_range_area *areas, uint32_t count)
 {
 	r->area_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t first, end;
 		uint32_t at = r->area_count;
 
-		if (!gw_area_granules(&areas[i], r->shift, &first, &end))
+		if (!areas[i].bytes)
 			continue;
 		for (; at && r->areas[at - 1].base > areas[i].base; at--)
 			r->areas[at] = r->areas[at - 1];

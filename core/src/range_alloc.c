@@ -279,3 +279,24 @@ int gw_range_resize(struct gw_range *r, uint64_t pa, uint64_t bytes)
 	gw_range_unlock_exclusive(r);
 	return status;
 }
+
+int gw_range_split(struct gw_range *r, uint64_t pa, uint64_t bytes)
+{
+	uint64_t first, end, step;
+	int status = gw_size_check(r, bytes);
+
+	if (status != GW_RANGE_OK)
+		return status;
+	step = gw_granules_of(r, bytes);
+	gw_range_lock_exclusive(r);
+	status = gw_start_of(r, pa, &first);
+	if (status == GW_RANGE_OK) {
+		end = gw_last_of(r, first) + 1;
+		for (uint64_t at = step; at < end - first; at += step) {
+			gw_bits_set(r->end, first + at - 1, 1);
+			gw_bits_set(r->start, first + at, 1);
+		}
+	}
+	gw_range_unlock_exclusive(r);
+	return status;
+}

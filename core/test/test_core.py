@@ -54,6 +54,7 @@ def test_builds_freestanding_without_warnings_and_keeps_no_state(
             names.setdefault(fields[-2], set()).add(fields[-1])
     assert {"gw_pt_init", "gw_pt_map", "gw_pt_unmap", "gw_pt_protect", "gw_pt_lookup"} <= names["T"]
     assert {"gw_range_init", "gw_range_alloc", "gw_range_free", "gw_range_resize"} <= names["T"]
+    assert {"gw_fault_coalesce", "gw_prefetch_plan", "gw_evict_choose"} <= names["T"]
     assert all(name.startswith("gw_") for name in names["T"])
     assert names["U"] - names["T"] <= COMPILER_CALLS
     assert not {kind: found for kind, found in names.items() if kind in "bBdDC"}
@@ -61,7 +62,7 @@ def test_builds_freestanding_without_warnings_and_keeps_no_state(
 
 def test_unit_tests_pass_under_sanitizers(tmp_path: Path) -> None:
     need("gcc", "gcc")
-    assert make("test", f"OUT={tmp_path}", timeout=300).count("tests passed") == 2
+    assert make("test", f"OUT={tmp_path}", timeout=300).count("tests passed") == 3
 
 
 def test_threads_on_one_range_allocator_under_thread_sanitizer(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_threads_on_one_range_allocator_under_thread_sanitizer(tmp_path: Path) -
     print(output)
 
 
-@pytest.mark.parametrize("target", ["fuzz", "fuzz-range"])
+@pytest.mark.parametrize("target", ["fuzz", "fuzz-range", "fuzz-svm"])
 def test_fuzzer_finds_no_difference_from_the_model(target: str) -> None:
     need("clang", "clang")
     seconds = int(os.environ.get("GODWIT_FUZZ_SECONDS", "20"))

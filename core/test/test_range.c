@@ -112,7 +112,7 @@ static void bad_areas_are_refused(void)
 
 	CHECK(gw_range_init(&r, overlap, 2, SHIFT, storage, sizeof(storage)) == GW_RANGE_EAREA);
 	CHECK(gw_range_storage(wraps, 1, SHIFT, &bytes) == GW_RANGE_EAREA);
-	CHECK(gw_range_storage(small, 1, SHIFT, &bytes) == GW_RANGE_EAREA);
+	CHECK(gw_range_init(&r, small, 1, SHIFT, storage, sizeof(storage)) == GW_RANGE_EAREA);
 	CHECK(gw_range_storage(overlap, 0, SHIFT, &bytes) == GW_RANGE_EAREA);
 	CHECK(gw_range_storage(top, 1, 3, &bytes) == GW_RANGE_EGRANULE);
 	CHECK(gw_range_init(&r, top, 1, SHIFT, storage, 64) == GW_RANGE_ESTORAGE);

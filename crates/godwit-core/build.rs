@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 18] = [
+    "evict.c",
+    "fault_coalesce.c",
+    "prefetch.c",
+    "prefetch_stream.c",
     "pt.c",
     "pt_change.c",
     "pt_check.c",
@@ -23,9 +27,10 @@ const SOURCES: [&str; 14] = [
 ];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let core = root.join("core");
-    let spec = spec_dir(&root);
+    // Links of the checkout to core/ and build/spec/; folders of their own in a packaged crate.
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let core = here.join("core");
+    let spec = spec_dir(&here);
 
     println!(
         "cargo::rustc-env=GODWIT_SPEC_RUST={}",
@@ -62,10 +67,10 @@ fn main() {
         .compile("godwit_core");
 }
 
-/// The directory with the generated constants: GODWIT_SPEC_DIR, else build/spec at the top of the checkout.
-fn spec_dir(root: &Path) -> PathBuf {
+/// The directory with the generated constants: GODWIT_SPEC_DIR, else the crate's own.
+fn spec_dir(here: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed=GODWIT_SPEC_DIR");
-    let dir = env::var_os("GODWIT_SPEC_DIR").map_or_else(|| root.join("build/spec"), PathBuf::from);
+    let dir = env::var_os("GODWIT_SPEC_DIR").map_or_else(|| here.join("spec"), PathBuf::from);
     for file in ["c/godwit_layout.h", "rust/layout.rs"] {
         if !dir.join(file).is_file() {
             println!(

@@ -83,7 +83,7 @@ enum gw_range_status {
 /**
  * struct gw_range_area - memory there is
  * @base: physical address of its first byte
- * @bytes: length; what is left of the first and the last granule is not used
+ * @bytes: length; of areas that touch, only what is left of the first and the last granule of all is not used
  * @node: memory node, or whatever the caller prefers areas by
  */
 struct gw_range_area {
@@ -175,7 +175,7 @@ struct gw_range_stats {
 	uint64_t spans;
 };
 
-/* Bytes of storage for these areas in @bytes; 8-byte aligned. */
+/* Bytes of storage for these areas in @bytes; 8-byte aligned. Only gw_range_init() sees if they overlap or are too small. */
 int gw_range_storage(const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift, size_t *bytes);
 /* All memory is free. Areas come in any order; @storage stays in use as long as @r. */
 int gw_range_init(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
@@ -186,6 +186,8 @@ int gw_range_alloc(struct gw_range *r, const struct gw_range_request *request, u
 int gw_range_free(struct gw_range *r, uint64_t pa, uint64_t *bytes);
 /* Makes the range that starts at @pa @bytes long, where it is. */
 int gw_range_resize(struct gw_range *r, uint64_t pa, uint64_t bytes);
+/* Makes the range that starts at @pa into ranges of @bytes each, the last as long as is left; they are freed one by one. */
+int gw_range_split(struct gw_range *r, uint64_t pa, uint64_t bytes);
 /* The range in use that holds @pa. */
 int gw_range_find(struct gw_range *r, uint64_t pa, uint64_t *first, uint64_t *bytes);
 /* The largest free run in [min, max], bytes. */

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Page tables and contiguous ranges, shared by Godwit's runtime and driver.
+//! Page tables, contiguous ranges and the policies of page migration, shared by Godwit's runtime and driver.
 //!
 //! The decisions are in C (`core/`), because a kernel driver takes them, too; this crate compiles them and gives them a
-//! safe face: [`PageTable`] over any [`TableMemory`], [`Ranges`](range::Ranges) over any areas. [`walker`] is an
+//! safe face: [`PageTable`] over any [`TableMemory`], [`Ranges`](range::Ranges) over any areas, [`policy`] over any pages. [`walker`] is an
 //! independent reader of the same tables.
 #![deny(missing_docs)]
 
 mod error;
 #[allow(non_camel_case_types)]
 mod ffi;
+mod host;
+pub mod policy;
+#[allow(non_camel_case_types)]
+mod policy_ffi;
 pub mod range;
 mod range_areas;
 mod range_error;
@@ -24,5 +28,6 @@ pub mod layout {
 }
 
 pub use error::{Error, ErrorKind};
+pub use host::HostMemory;
 pub use table::{PageTable, TableMemory};
 pub use types::{Invalidation, Mapping, Mode, PageSize, PageState, Perm, Range, Stats};

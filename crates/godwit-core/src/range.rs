@@ -117,30 +117,54 @@ pub extern "C" fn relax(looks: u32) {
     }
 }
 
+/// The areas as core/ takes them, their count, and log2 of the granule.
+fn raw_areas(
+    areas: &[Area],
+    granule: u64,
+) -> Result<(Vec<ffi::gw_range_area>, u32, u32), RangeError> {
+    let raw: Vec<_> = areas
+        .iter()
+        .map(|area| ffi::gw_range_area {
+            base: area.base,
+            bytes: area.bytes,
+            node: area.node,
+        })
+        .collect();
+    let count = u32::try_from(raw.len()).map_err(|_| RangeError {
+        status: ffi::GW_RANGE_EAREA,
+        why: None,
+    })?;
+    if !granule.is_power_of_two() {
+        checked(ffi::GW_RANGE_EGRANULE, None)?;
+    }
+    Ok((raw, count, granule.trailing_zeros()))
+}
+
+fn storage_bytes(raw: &[ffi::gw_range_area], count: u32, shift: u32) -> Result<usize, RangeError> {
+    let mut bytes = 0;
+    // SAFETY: `raw` has `count` elements.
+    let status = unsafe { ffi::gw_range_storage(raw.as_ptr(), count, shift, &raw mut bytes) };
+    checked(status, None)?;
+    Ok(bytes)
+}
+
 impl Ranges {
+    /// Bytes of bitmaps that [`Ranges::new`] would take.
+    pub fn metadata_needed(areas: &[Area], granule: u64) -> Result<usize, RangeError> {
+        let (raw, count, shift) = raw_areas(areas, granule)?;
+        storage_bytes(&raw, count, shift)
+    }
+
     /// All memory of `areas` is free. `granule` is a power of two from 16 bytes to 1 GiB.
     pub fn new(areas: &[Area], granule: u64) -> Result<Self, RangeError> {
-        let raw: Vec<_> = areas
-            .iter()
-            .map(|area| ffi::gw_range_area {
-                base: area.base,
-                bytes: area.bytes,
-                node: area.node,
-            })
-            .collect();
-        let count = u32::try_from(raw.len()).map_err(|_| RangeError {
-            status: ffi::GW_RANGE_EAREA,
-            why: None,
-        })?;
-        if !granule.is_power_of_two() {
-            checked(ffi::GW_RANGE_EGRANULE, None)?;
+        let (raw, count, shift) = raw_areas(areas, granule)?;
+        let words = storage_bytes(&raw, count, shift)?.div_ceil(8);
+        let mut storage = Vec::new();
+        // Areas are the caller's word: more bitmaps than memory is an error and no end of the process.
+        if storage.try_reserve_exact(words).is_err() {
+            checked(ffi::GW_RANGE_ESTORAGE, None)?;
         }
-        let shift = granule.trailing_zeros();
-        let mut bytes = 0;
-        // SAFETY: `raw` has `count` elements.
-        let status = unsafe { ffi::gw_range_storage(raw.as_ptr(), count, shift, &raw mut bytes) };
-        checked(status, None)?;
-        let mut storage = vec![0u64; bytes.div_ceil(8)];
+        storage.resize(words, 0u64);
         // SAFETY: a struct of integers and pointers that are not followed before the initialisation below.
         let mut range = Box::new(UnsafeCell::new(unsafe {
             std::mem::zeroed::<ffi::gw_range>()
@@ -202,6 +226,13 @@ impl Ranges {
     pub fn resize(&self, pa: u64, bytes: u64) -> Result<(), RangeError> {
         // SAFETY: initialised.
         let status = unsafe { ffi::gw_range_resize(self.raw(), pa, bytes) };
+        checked(status, None)
+    }
+
+    /// Makes the range that starts at `pa` into ranges of `bytes` each, the last as long as is left.
+    pub fn split(&self, pa: u64, bytes: u64) -> Result<(), RangeError> {
+        // SAFETY: initialised.
+        let status = unsafe { ffi::gw_range_split(self.raw(), pa, bytes) };
         checked(status, None)
     }
 

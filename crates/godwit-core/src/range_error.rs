@@ -24,6 +24,8 @@ pub enum RangeErrorKind {
     Areas,
     /// The granule is not a legal power of two.
     Granule,
+    /// There is no memory for the bitmaps.
+    Storage,
     /// The size is zero or too large to be rounded up.
     Size,
     /// The alignment is not a power of two.
@@ -60,6 +62,7 @@ impl RangeError {
         match self.status {
             ffi::GW_RANGE_EAREA => RangeErrorKind::Areas,
             ffi::GW_RANGE_EGRANULE => RangeErrorKind::Granule,
+            ffi::GW_RANGE_ESTORAGE => RangeErrorKind::Storage,
             ffi::GW_RANGE_ESIZE => RangeErrorKind::Size,
             ffi::GW_RANGE_EALIGN => RangeErrorKind::Alignment,
             ffi::GW_RANGE_ENOMEM => RangeErrorKind::OutOfMemory,
@@ -76,6 +79,10 @@ impl RangeError {
 
 impl fmt::Display for RangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kind() == RangeErrorKind::Storage {
+            return f
+                .write_str("no memory for the bitmaps of so many granules: take larger granules");
+        }
         // SAFETY: always a string that lives as long as the program.
         let reason = unsafe { CStr::from_ptr(ffi::gw_range_reason(self.status)) };
         f.write_str(&reason.to_string_lossy())?;

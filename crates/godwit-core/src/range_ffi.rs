@@ -116,6 +116,7 @@ unsafe extern "C" {
     ) -> c_int;
     pub fn gw_range_free(r: *mut gw_range, pa: u64, bytes: *mut u64) -> c_int;
     pub fn gw_range_resize(r: *mut gw_range, pa: u64, bytes: u64) -> c_int;
+    pub fn gw_range_split(r: *mut gw_range, pa: u64, bytes: u64) -> c_int;
     pub fn gw_range_find(r: *mut gw_range, pa: u64, first: *mut u64, bytes: *mut u64) -> c_int;
     pub fn gw_range_largest_free(r: *mut gw_range, min: u64, max: u64) -> u64;
     pub fn gw_range_free_bytes(r: *const gw_range) -> u64;

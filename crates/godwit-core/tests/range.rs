@@ -69,6 +69,7 @@ enum Call {
     Alloc(Request),
     Free(usize),
     Resize(usize, u64),
+    Split(usize, u64),
 }
 
 fn calls() -> impl Strategy<Value = Call> {
@@ -86,6 +87,7 @@ fn calls() -> impl Strategy<Value = Call> {
         }),
         3 => any::<usize>().prop_map(Call::Free),
         1 => (any::<usize>(), 1u64..400).prop_map(|(which, granules)| Call::Resize(which, granules * GRANULE)),
+        1 => (any::<usize>(), 1u64..40).prop_map(|(which, granules)| Call::Split(which, granules * GRANULE)),
     ]
 }
 
@@ -161,6 +163,14 @@ proptest! {
                         model.used.insert(first, wanted);
                     }
                 }
+                Call::Split(which, bytes) if !model.used.is_empty() => {
+                    let (&first, &end) = model.used.iter().nth(which % model.used.len()).unwrap();
+                    prop_assert_eq!(ranges.split(first * GRANULE, bytes), Ok(()));
+                    let step = bytes / GRANULE;
+                    for at in (first..end).step_by(step as usize) {
+                        model.used.insert(at, (at + step).min(end));
+                    }
+                }
                 _ => {}
             }
             prop_assert_eq!(ranges.check(), Ok(()));
@@ -173,6 +183,25 @@ proptest! {
             .collect();
         prop_assert_eq!(free, expected);
     }
+}
+
+/// The border of two areas is inside a granule that neither has whole.
+#[test]
+fn areas_are_joined_before_they_are_cut_into_granules() {
+    let area = |base, bytes| Area {
+        base,
+        bytes,
+        node: 0,
+    };
+    let half = GRANULE / 2;
+    let ranges = Ranges::new(
+        &[area(half * 5, half), area(half * 4, half), area(0, half)],
+        GRANULE,
+    )
+    .unwrap();
+    assert_eq!(ranges.alloc(&Request::new(GRANULE)), Ok(2 * GRANULE));
+    assert!(ranges.alloc(&Request::new(1)).is_err());
+    assert!(Ranges::new(&[area(half, half), area(half * 4, half)], GRANULE).is_err());
 }
 
 #[test]
@@ -222,4 +251,17 @@ fn threads_that_together_never_exceed_memory_never_fail() {
     });
     assert_eq!(ranges.check(), Ok(()));
     assert_eq!(ranges.free_bytes(), area.bytes);
+}
+
+#[test]
+fn areas_whose_bitmaps_no_memory_holds_are_an_error() {
+    let area = Area {
+        base: 0,
+        bytes: 1 << 63,
+        node: 0,
+    };
+    assert!(Ranges::metadata_needed(&[area], GRANULE).unwrap() > 1 << 45);
+    let error = Ranges::new(&[area], GRANULE).unwrap_err();
+    assert_eq!(error.kind(), RangeErrorKind::Storage);
+    assert!(error.to_string().contains("larger granules"), "{error}");
 }

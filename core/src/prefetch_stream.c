@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Streams: found in the used pages of a block or in the distances of faults, then followed. */
+#include "prefetch_internal.h"
+
+/* Equal distances that make a stream. */
+#define GW_CHAIN 3u
+/* Pages of the first plan, and by how much plans grow. */
+#define GW_FIRST_WINDOW 16u
+#define GW_GROWTH 4u
+/* Faults farther apart than 128 MiB are not looked at together. */
+#define GW_FAR ((int64_t)1 << 15)
+/* Pages from one end of a plan to the other, at most. */
+#define GW_REACH (GW_FAR * (int64_t)GW_PREFETCH_MAX_WINDOW)
+/* Pages of a stream that may be passed over, because another fault had brought them. */
+#define GW_LATE ((int64_t)4)
+
+/* Distance to the next used page upwards or downwards, 0 if the block has none. */
+static uint32_t gw_next_used(const uint64_t used[GW_PREFETCH_WORDS], uint32_t at, bool up)
+{
+	for (uint32_t i = 1; up ? at + i < GW_PREFETCH_BLOCK : i <= at; i++)
+		if (gw_page_in(used, up ? at + i : at - i))
+			return i;
+	return 0;
+}
+
+/* How many used pages follow at exactly this distance, with none between, up to GW_CHAIN. */
+static uint32_t gw_chain(const uint64_t used[GW_PREFETCH_WORDS], uint32_t at, bool up, uint32_t distance)
+{
+	uint32_t links = 0;
+
+	while (links < GW_CHAIN && distance && gw_next_used(used, at, up) == distance) {
+		at = up ? at + distance : at - distance;
+		links++;
+	}
+	return links;
+}
+
+/*
+ * The stride that the block shows around a page, 0 if none. A stream comes from where it has been: used pages below make
+ * one that goes up. Used pages above that are resident make one that goes down; if they are not, they are of the same
+ * batch, whose lowest page comes first.
+ */
+static int64_t gw_stride_in_block(const struct gw_prefetch_block *block, uint32_t at)
+{
+	uint32_t below = gw_next_used(block->used, at, false), above = gw_next_used(block->used, at, true);
+	uint32_t down = gw_chain(block->used, at, false, below), up = gw_chain(block->used, at, true, above);
+
+	if (down >= GW_CHAIN || (below == above && down && down + up >= GW_CHAIN))
+		return (int64_t)below;
+	if (up >= GW_CHAIN)
+		return gw_page_in(block->resident, at + above) ? -(int64_t)above : (int64_t)above;
+	return 0;
+}
+
+static int64_t gw_distance(uint64_t to, uint64_t from)
+{
+	return (int64_t)(to - from);
+}
+
+/*
+ * The stream that expected a fault here, or NULL. One within the last plan belongs to it, too: not all of the plan was
+ * moved, for want of memory, so the next one is to be smaller.
+ */
+static struct gw_prefetch_stream *gw_expecting(struct gw_prefetch *p, const struct gw_prefetch_fault *fault, bool *cut)
+{
+	for (uint32_t i = 0; i < GW_PREFETCH_STREAMS; i++) {
+		struct gw_prefetch_stream *s = &p->streams[i];
+		int64_t beyond = gw_distance(fault->page, s->next), along = gw_distance(fault->page, s->last);
+
+		if (!s->window || s->context != fault->context || beyond > GW_REACH || beyond < -GW_REACH)
+			continue;
+		if (beyond % s->stride)
+			continue;
+		*cut = along / s->stride > 0 && beyond / s->stride < 0;
+		if (*cut || (beyond / s->stride >= 0 && beyond / s->stride <= GW_LATE))
+			return s;
+	}
+	return NULL;
+}
+
+/* A place for a new series: a free one, then the oldest that is no stream, then the oldest. */
+static struct gw_prefetch_stream *gw_make_room(struct gw_prefetch *p)
+{
+	struct gw_prefetch_stream *oldest = &p->streams[0];
+
+	for (uint32_t i = 1; i < GW_PREFETCH_STREAMS; i++) {
+		struct gw_prefetch_stream *s = &p->streams[i];
+		bool established = s->window > GW_FIRST_WINDOW, other = oldest->window > GW_FIRST_WINDOW;
+
+		if (established != other ? other : p->clock - s->age > p->clock - oldest->age)
+			oldest = s;
+	}
+	return oldest;
+}
+
+/* Learns the distance to the nearest fault of the context; the series if the same distance came GW_CHAIN times. */
+static struct gw_prefetch_stream *gw_learn(struct gw_prefetch *p, const struct gw_prefetch_fault *fault)
+{
+	struct gw_prefetch_stream *nearest = NULL;
+	int64_t distance = 0;
+
+	for (uint32_t i = 0; i < GW_PREFETCH_STREAMS; i++) {
+		struct gw_prefetch_stream *s = &p->streams[i];
+		int64_t apart = gw_distance(fault->page, s->last);
+
+		if (!s->age || s->window || s->context != fault->context || apart > GW_FAR || apart < -GW_FAR || !apart)
+			continue;
+		if (apart == s->stride) {
+			nearest = s;
+			distance = apart;
+			break;
+		}
+		if (!nearest || (apart < 0 ? -apart : apart) < (distance < 0 ? -distance : distance)) {
+			nearest = s;
+			distance = apart;
+		}
+	}
+	if (!nearest) {
+		nearest = gw_make_room(p);
+		*nearest = (struct gw_prefetch_stream){ .context = fault->context };
+	} else if (nearest->stride == distance) {
+		nearest->repeats++;
+	} else {
+		nearest->stride = distance;
+		nearest->repeats = 1;
+	}
+	nearest->last = fault->page;
+	nearest->age = p->clock;
+	return nearest->repeats >= GW_CHAIN ? nearest : NULL;
+}
+
+/* The next @window pages of @s from the fault on, as far as one may go. */
+static void gw_follow(struct gw_prefetch_stream *s, const struct gw_prefetch_fault *fault, uint32_t window,
+		      uint32_t clock, struct gw_prefetch_plan *plan)
+{
+	uint64_t room = s->stride > 0 ? (fault->last - fault->page) / (uint64_t)s->stride :
+					(fault->page - fault->first) / (uint64_t)-s->stride;
+	uint32_t count = room + 1 < window ? (uint32_t)room + 1 : window;
+
+	s->window = window;
+	s->last = fault->page;
+	s->next = fault->page + (uint64_t)s->stride * count;
+	s->age = clock;
+	*plan = (struct gw_prefetch_plan){ fault->page, s->stride, count };
+}
+
+static uint32_t gw_window(const struct gw_prefetch *p, uint32_t pages)
+{
+	return pages < p->max_window ? pages : p->max_window;
+}
+
+bool gw_plan_stream(struct gw_prefetch *p, const struct gw_prefetch_fault *fault,
+		    const struct gw_prefetch_block *block, struct gw_prefetch_plan *plan)
+{
+	bool cut = false;
+	struct gw_prefetch_stream *s = gw_expecting(p, fault, &cut);
+	int64_t stride;
+
+	if (s) {
+		uint32_t less = s->window / GW_GROWTH > GW_FIRST_WINDOW ? s->window / GW_GROWTH : GW_FIRST_WINDOW;
+
+		gw_follow(s, fault, gw_window(p, cut ? less : s->window * GW_GROWTH), p->clock, plan);
+		return true;
+	}
+	stride = gw_stride_in_block(block, (uint32_t)(fault->page % GW_PREFETCH_BLOCK));
+	if (stride) {
+		s = gw_make_room(p);
+		*s = (struct gw_prefetch_stream){ .context = fault->context, .stride = stride };
+	} else {
+		s = gw_learn(p, fault);
+	}
+	if (!s)
+		return false;
+	gw_follow(s, fault, gw_window(p, GW_FIRST_WINDOW), p->clock, plan);
+	return true;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Unit tests of fault coalescing, prefetch and eviction: what they decide, case by case. */
+#include <godwit/evict.h>
+#include <godwit/fault.h>
+#include <godwit/prefetch.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                            \
+	do {                                                                        \
+		if (!(condition)) {                                                 \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1);                                                    \
+		}                                                                   \
+	} while (0)
+
+static void a_batch_becomes_aligned_groups(void)
+{
+	/* Pages 4 to 10 of one context in any order, 6 twice; page 11 belongs to another one. */
+	struct gw_fault faults[] = {
+		{ 9, 1, 0, 0 }, { 4, 1, 1, 0 }, { 11, 2, 2, 0 }, { 6, 1, 3, 0 }, { 8, 1, 4, 0 },
+		{ 5, 1, 5, 0 }, { 6, 1, 6, GW_FAULT_WRITE }, { 10, 1, 7, 0 }, { 7, 1, 8, 0 },
+	};
+	struct gw_fault_group groups[9];
+	struct gw_fault_stats stats;
+
+	CHECK(gw_fault_coalesce(faults, 9, GW_FAULT_MAX_ORDER, groups, &stats) == 4);
+	CHECK(groups[0].page == 4 && groups[0].order == 2 && groups[0].count == 5 && groups[0].first == 0);
+	CHECK(groups[0].flags == GW_FAULT_WRITE);
+	CHECK(groups[1].page == 8 && groups[1].order == 1 && groups[1].count == 2 && !groups[1].flags);
+	CHECK(groups[2].page == 10 && groups[2].order == 0);
+	CHECK(groups[3].page == 11 && groups[3].context == 2);
+	CHECK(stats.groups == 4 && stats.pages == 8 && stats.duplicates == 1 && stats.answers == 9);
+}
+
+static void a_request_is_answered_once(void)
+{
+	struct gw_fault faults[] = { { 3, 1, 7, 0 }, { 3, 1, 8, 0 }, { 3, 1, 7, 0 }, { 3, 1, 7, 0 } };
+	struct gw_fault_group groups[4];
+	struct gw_fault_stats stats;
+
+	CHECK(gw_fault_coalesce(faults, 4, 0, groups, &stats) == 1);
+	CHECK(groups[0].count == 4 && stats.answers == 2 && stats.duplicates == 3);
+	CHECK(!(faults[0].flags & GW_FAULT_REPEAT) && (faults[1].flags & GW_FAULT_REPEAT));
+	CHECK((faults[2].flags & GW_FAULT_REPEAT) && !(faults[3].flags & GW_FAULT_REPEAT));
+}
+
+static void groups_end_at_the_largest_allowed_and_an_empty_batch_is_none(void)
+{
+	struct gw_fault faults[1024];
+	struct gw_fault_group groups[1024];
+
+	CHECK(gw_fault_coalesce(faults, 0, 9, groups, NULL) == 0);
+	for (uint32_t i = 0; i < 1024; i++)
+		faults[i] = (struct gw_fault){ .page = 1023 - i, .context = 5, .tag = i };
+	CHECK(gw_fault_coalesce(faults, 1024, 99, groups, NULL) == 2);
+	CHECK(groups[0].order == 9 && groups[1].page == 512);
+	CHECK(gw_fault_coalesce(faults, 1024, 4, groups, NULL) == 64);
+}
+
+static void use(struct gw_prefetch_block *block, uint32_t page)
+{
+	block->used[page / 64] |= (uint64_t)1 << page % 64;
+	block->resident[page / 64] |= (uint64_t)1 << page % 64;
+}
+
+static struct gw_prefetch_plan ask(struct gw_prefetch *p, struct gw_prefetch_block *block, uint64_t page)
+{
+	const struct gw_prefetch_fault fault = { .page = page, .first = 100, .last = 99999, .context = 1 };
+	struct gw_prefetch_plan plan;
+
+	block->used[page % 512 / 64] |= (uint64_t)1 << page % 64;
+	gw_prefetch_plan(p, &fault, block, &plan);
+	return plan;
+}
+
+static bool is(struct gw_prefetch_plan plan, uint64_t page, int64_t stride, uint32_t count)
+{
+	return plan.page == page && plan.stride == stride && plan.count == count;
+}
+
+static void one_fault_brings_what_it_is_worth(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	CHECK(is(ask(&p, &block, 1024 + 37), 1024 + 32, 1, 16));
+	/* Never beyond the limits. */
+	memset(&block, 0, sizeof(block));
+	CHECK(is(ask(&p, &block, 101), 100, 1, 12));
+	gw_prefetch_init(&p, 0, 0);
+	memset(&block, 0, sizeof(block));
+	CHECK(is(ask(&p, &block, 1024), 1024, 1, 1));
+}
+
+static void pages_used_make_the_part_grow_and_those_in_vain_do_not(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	use(&block, 3);
+	use(&block, 9);
+	use(&block, 22);
+	use(&block, 40);
+	block.resident[0] = ~(uint64_t)0;
+	CHECK(is(ask(&p, &block, 512 + 100), 512, 1, 128)); /* more than one in 32 */
+	memset(&block, 0, sizeof(block));
+	block.resident[0] = ~(uint64_t)0;
+	CHECK(is(ask(&p, &block, 1024 + 100), 1024 + 96, 1, 16));
+}
+
+static void what_came_back_unused_makes_faults_worth_less(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	gw_prefetch_returned(&p, 1000, 0);
+	CHECK(is(ask(&p, &block, 1024 + 37), 1024 + 37, 1, 1));
+	for (int i = 0; i < 20; i++)
+		gw_prefetch_returned(&p, 1000, 1000);
+	memset(&block, 0, sizeof(block));
+	CHECK(is(ask(&p, &block, 2048 + 37), 2048 + 32, 1, 16));
+}
+
+static void a_stream_is_followed_across_blocks(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 16; i++)
+		use(&block, 480 + i);
+	CHECK(is(ask(&p, &block, 1024 + 496), 1520, 1, 16));
+	memset(&block, 0, sizeof(block));
+	CHECK(is(ask(&p, &block, 1536), 1536, 1, 64));
+	CHECK(is(ask(&p, &block, 1600), 1600, 1, 256));
+	memset(&block, 0, sizeof(block));
+	CHECK(is(ask(&p, &block, 1856), 1856, 1, 1024));
+}
+
+static void a_stride_moves_nothing_between(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, 37 * i);
+	CHECK(is(ask(&p, &block, 1024 + 148), 1024 + 148, 37, 16));
+	CHECK(is(ask(&p, &block, 1024 + 148 + 16 * 37), 1024 + 148 + 16 * 37, 37, 64));
+	/* Downwards: its pages lie above and are resident. */
+	gw_prefetch_init(&p, 16, 4096);
+	memset(&block, 0, sizeof(block));
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, 500 - 20 * i);
+	CHECK(is(ask(&p, &block, 1024 + 420), 1024 + 420, -20, 16));
+	/* Upwards within one batch: they lie above and are not there. */
+	gw_prefetch_init(&p, 16, 4096);
+	memset(&block, 0, sizeof(block));
+	for (uint32_t i = 0; i < 16; i++)
+		block.used[0] |= (uint64_t)1 << 4 * i;
+	CHECK(is(ask(&p, &block, 1024), 1024, 4, 16));
+}
+
+static void a_plan_that_was_cut_is_followed_by_a_smaller_one(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, i);
+	CHECK(is(ask(&p, &block, 512 + 4), 516, 1, 16));
+	CHECK(is(ask(&p, &block, 512 + 20), 532, 1, 64));
+	CHECK(is(ask(&p, &block, 512 + 84), 596, 1, 256));
+	/* Twenty pages of it came. */
+	CHECK(is(ask(&p, &block, 512 + 104), 616, 1, 64));
+	CHECK(is(ask(&p, &block, 512 + 110), 622, 1, 16));
+	CHECK(is(ask(&p, &block, 512 + 111), 623, 1, 16));
+}
+
+static void distances_beyond_a_block_are_seen_in_the_faults(void)
+{
+	struct gw_prefetch p;
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct gw_prefetch_block block = { 0 };
+		struct gw_prefetch_plan plan = ask(&p, &block, 1000 + 700 * i);
+
+		CHECK(plan.stride == (i == 3 ? 700 : 1));
+	}
+}
+
+static bool used[8];
+
+static bool accessed(void *ctx, uint32_t group)
+{
+	bool was = used[group];
+
+	(void)ctx;
+	used[group] = false;
+	return was;
+}
+
+static uint32_t evict(struct gw_evict *e, bool for_prefetch)
+{
+	uint32_t group = gw_evict_choose(e, for_prefetch, GW_EVICT_NONE, accessed, NULL);
+
+	if (group != GW_EVICT_NONE)
+		CHECK(gw_evict_removed(e, group) == 16);
+	CHECK(gw_evict_check(e));
+	return group;
+}
+
+static void a_loop_keeps_most_of_the_memory(void)
+{
+	struct gw_evict_node nodes[8] = { 0 };
+	struct gw_evict e;
+	uint32_t faults = 0;
+
+	/* Room for 6 of 8 groups: least recently used would fault 8 times a round, the least possible is 2.4. */
+	gw_evict_init(&e, nodes, 8, 96);
+	for (uint32_t round = 0; round < 100; round++) {
+		for (uint32_t group = 0; group < 8; group++) {
+			used[group] = true;
+			if (nodes[group].queue != GW_EVICT_AWAY)
+				continue;
+			faults++;
+			while (gw_evict_pages(&e) + 16 > 96)
+				CHECK(evict(&e, false) != GW_EVICT_NONE);
+			/* Page by page: those behind the first one do not make it look as if it had just been used. */
+			for (uint32_t page = 0; page < 16; page++)
+				CHECK(gw_evict_added(&e, group, 1, true));
+		}
+	}
+	CHECK(faults < 8 + 100 * 4);
+}
+
+static void a_prefetch_takes_room_from_unused_prefetches_only(void)
+{
+	struct gw_evict_node nodes[8] = { 0 };
+	struct gw_evict e;
+
+	memset(used, 0, sizeof(used));
+	gw_evict_init(&e, nodes, 8, 64);
+	CHECK(gw_evict_added(&e, 0, 16, true) && gw_evict_added(&e, 1, 16, true));
+	CHECK(evict(&e, true) == GW_EVICT_NONE);
+	CHECK(gw_evict_added(&e, 2, 16, false) && gw_evict_added(&e, 3, 16, false));
+	used[2] = true;
+	CHECK(gw_evict_added(&e, 4, 16, false));
+	CHECK(evict(&e, true) == 3);
+	CHECK(evict(&e, true) == GW_EVICT_NONE);
+	CHECK(gw_evict_pages(&e) == 64);
+}
+
+static void bad_calls_change_nothing(void)
+{
+	struct gw_evict_node nodes[2] = { 0 };
+	struct gw_evict e;
+
+	gw_evict_init(&e, nodes, 2, 64);
+	CHECK(!gw_evict_added(&e, 2, 1, true) && !gw_evict_added(&e, 0, 0, true) && !gw_evict_added(&e, 0, 65536, true));
+	CHECK(gw_evict_removed(&e, 0) == 0 && gw_evict_removed(&e, 9) == 0);
+	CHECK(evict(&e, false) == GW_EVICT_NONE);
+	CHECK(gw_evict_added(&e, 1, 16, true));
+	CHECK(gw_evict_choose(&e, false, 1, accessed, NULL) == GW_EVICT_NONE);
+	CHECK(gw_evict_choose(&e, false, 0, accessed, NULL) == 1);
+	nodes[1].pages = 3;
+	CHECK(!gw_evict_check(&e));
+}
+
+int main(void)
+{
+	a_batch_becomes_aligned_groups();
+	a_request_is_answered_once();
+	groups_end_at_the_largest_allowed_and_an_empty_batch_is_none();
+	one_fault_brings_what_it_is_worth();
+	pages_used_make_the_part_grow_and_those_in_vain_do_not();
+	what_came_back_unused_makes_faults_worth_less();
+	a_stream_is_followed_across_blocks();
+	a_stride_moves_nothing_between();
+	a_plan_that_was_cut_is_followed_by_a_smaller_one();
+	distances_beyond_a_block_are_seen_in_the_faults();
+	a_loop_keeps_most_of_the_memory();
+	a_prefetch_takes_room_from_unused_prefetches_only();
+	bad_calls_change_nothing();
+	puts("tests passed");
+	return 0;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is decided about pages that move: which requests belong together, what comes along, what has to leave.
+//! The decisions and their reasons are in `core/include/godwit/{fault,prefetch,evict}.h`.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::policy_ffi as ffi;
+
+pub use ffi::{
+    gw_fault as Fault, gw_fault_group as FaultGroup, gw_fault_stats as FaultStats,
+    gw_prefetch_block as Block, gw_prefetch_fault as FaultPage, gw_prefetch_plan as Plan,
+};
+
+/// Pages of a [`Block`].
+pub const BLOCK_PAGES: u64 = 512;
+/// Largest group of [`coalesce`]: 2 MiB.
+pub const MAX_ORDER: u32 = 9;
+
+impl Fault {
+    /// A request for `page` of `context` whose answer names `tag`.
+    pub fn new(context: u32, page: u64, tag: u32, write: bool) -> Fault {
+        Fault {
+            page,
+            context,
+            tag,
+            flags: u32::from(write) * ffi::GW_FAULT_WRITE,
+        }
+    }
+
+    /// The access was a write.
+    pub fn is_write(&self) -> bool {
+        self.flags & ffi::GW_FAULT_WRITE != 0
+    }
+
+    /// An equal request stands before it, after [`coalesce`]: there is one answer for both.
+    pub fn is_repeat(&self) -> bool {
+        self.flags & ffi::GW_FAULT_REPEAT != 0
+    }
+}
+
+impl FaultGroup {
+    /// Any of its requests is a write.
+    pub fn is_write(&self) -> bool {
+        self.flags & ffi::GW_FAULT_WRITE != 0
+    }
+
+    /// Number of its pages.
+    pub fn pages(&self) -> u64 {
+        1 << self.order
+    }
+}
+
+/// Sorts requests by context, page and tag, and says which naturally aligned groups of at most 2^`max_order` pages they
+/// make. Every request is in one group; groups are in the order of the requests.
+pub fn coalesce(faults: &mut [Fault], max_order: u32) -> (Vec<FaultGroup>, FaultStats) {
+    // A batch has at most as many requests as a card has outstanding; longer lists do not exist.
+    let count = u32::try_from(faults.len()).unwrap_or(u32::MAX);
+    let mut groups = vec![FaultGroup::default(); count as usize];
+    let mut stats = FaultStats::default();
+    // SAFETY: both arrays have `count` elements.
+    let made = unsafe {
+        ffi::gw_fault_coalesce(
+            faults.as_mut_ptr(),
+            count,
+            max_order,
+            groups.as_mut_ptr(),
+            &raw mut stats,
+        )
+    };
+    groups.truncate(made as usize);
+    (groups, stats)
+}
+
+impl Block {
+    /// Marks a page of the block as used: asked for, or accessed.
+    pub fn set_used(&mut self, page: u64) {
+        self.used[(page % BLOCK_PAGES / 64) as usize] |= 1 << (page % 64);
+    }
+
+    /// Marks a page of the block as resident.
+    pub fn set_resident(&mut self, page: u64) {
+        self.resident[(page % BLOCK_PAGES / 64) as usize] |= 1 << (page % 64);
+    }
+}
+
+impl Plan {
+    /// The pages to be fetched, that of the fault among them.
+    pub fn pages(self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.count)).map(move |index| {
+            self.page
+                .wrapping_add((self.stride as u64).wrapping_mul(index))
+        })
+    }
+}
+
+/// Which pages come along with one that was asked for.
+#[derive(Debug, Clone)]
+pub struct Prefetcher(ffi::gw_prefetch);
+
+impl Prefetcher {
+    /// `fault_pages`: how many pages could be moved in the time that a fault takes, 1 to 512. `max_window`: pages of a
+    /// stream's largest plan, 1 to 4096. Values beyond are taken for the nearest.
+    pub fn new(fault_pages: u32, max_window: u32) -> Prefetcher {
+        let mut state = ffi::gw_prefetch::default();
+        // SAFETY: the struct is written as a whole.
+        unsafe { ffi::gw_prefetch_init(&raw mut state, fault_pages, max_window) };
+        Prefetcher(state)
+    }
+
+    /// What to fetch for a fault. Faults of a batch come in ascending order, without those that an earlier plan covers.
+    ///
+    /// # Panics
+    /// If the page is not within the limits of `fault`.
+    pub fn plan(&mut self, fault: &FaultPage, block: &Block) -> Plan {
+        assert!(
+            (fault.first..=fault.last).contains(&fault.page),
+            "page {:#x} is outside its limits {:#x} to {:#x}",
+            fault.page,
+            fault.first,
+            fault.last
+        );
+        let mut plan = Plan::default();
+        // SAFETY: all pointers are to whole structs of this call.
+        unsafe { ffi::gw_prefetch_plan(&raw mut self.0, fault, block, &raw mut plan) };
+        plan
+    }
+
+    /// Prefetched pages have left the device: how many, and how many of them had been used.
+    pub fn returned(&mut self, pages: u32, used: u32) {
+        // SAFETY: the state is this object's.
+        unsafe { ffi::gw_prefetch_returned(&raw mut self.0, pages, used) };
+    }
+}
+
+/// Which groups of pages leave a full device. Groups have numbers from 0 on.
+pub struct Evictor {
+    state: ffi::gw_evict,
+    // The state points into it.
+    nodes: Box<[ffi::gw_evict_node]>,
+}
+
+// SAFETY: the pointers in the state are to memory that the object owns.
+unsafe impl Send for Evictor {}
+
+impl fmt::Debug for Evictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evictor")
+            .field("groups", &self.nodes.len())
+            .field("pages", &self.pages())
+            .finish()
+    }
+}
+
+struct Callback<'a> {
+    accessed: &'a mut dyn FnMut(u32) -> bool,
+    panic: Option<Box<dyn std::any::Any + Send>>,
+}
+
+unsafe extern "C" fn accessed(ctx: *mut c_void, group: u32) -> bool {
+    // SAFETY: `choose` handed in this object, and nothing else uses it meanwhile.
+    let callback = unsafe { &mut *ctx.cast::<Callback<'_>>() };
+    // A panic must not pass through C.
+    match catch_unwind(AssertUnwindSafe(|| (callback.accessed)(group))) {
+        Ok(used) => used,
+        Err(panic) => {
+            callback.panic = Some(panic);
+            false
+        }
+    }
+}
+
+impl Evictor {
+    /// For `groups` groups and a device of `capacity` pages, less than 2^31.
+    pub fn new(groups: u32, capacity: u64) -> Evictor {
+        let mut nodes = vec![ffi::gw_evict_node::default(); groups as usize].into_boxed_slice();
+        let mut state = ffi::gw_evict::default();
+        // SAFETY: the nodes are zero and live as long as the state.
+        unsafe { ffi::gw_evict_init(&raw mut state, nodes.as_mut_ptr(), groups, capacity) };
+        Evictor { state, nodes }
+    }
+
+    /// `pages` more pages of `group` are resident; `asked`: one of them was asked for. False, and nothing has changed:
+    /// there is no such group, or it would have more than 65535.
+    pub fn added(&mut self, group: u32, pages: u32, asked: bool) -> bool {
+        // SAFETY: state and nodes are this object's.
+        unsafe { ffi::gw_evict_added(&raw mut self.state, group, pages, asked) }
+    }
+
+    /// The group has left; its pages.
+    pub fn removed(&mut self, group: u32) -> u32 {
+        // SAFETY: as above.
+        unsafe { ffi::gw_evict_removed(&raw mut self.state, group) }
+    }
+
+    /// The group that is to leave next, but never `keep`. `accessed` reads and clears the A bits of a group.
+    pub fn choose(
+        &mut self,
+        for_prefetch: bool,
+        keep: Option<u32>,
+        accessed: &mut dyn FnMut(u32) -> bool,
+    ) -> Option<u32> {
+        let mut callback = Callback {
+            accessed,
+            panic: None,
+        };
+        let keep = keep.unwrap_or(ffi::GW_EVICT_NONE);
+        // SAFETY: as above; the callback's context outlives the call.
+        let group = unsafe {
+            ffi::gw_evict_choose(
+                &raw mut self.state,
+                for_prefetch,
+                keep,
+                self::accessed,
+                (&raw mut callback).cast(),
+            )
+        };
+        if let Some(panic) = callback.panic {
+            resume_unwind(panic);
+        }
+        (group != ffi::GW_EVICT_NONE).then_some(group)
+    }
+
+    /// Resident pages.
+    pub fn pages(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { ffi::gw_evict_pages(&raw const self.state) }
+    }
+}

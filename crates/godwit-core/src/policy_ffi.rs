@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `core/include/godwit/{fault,prefetch,evict}.h` as they are. The safe face is [`crate::policy`].
+#![allow(missing_docs, reason = "the headers document every name")]
+
+use std::ffi::c_void;
+
+pub const GW_FAULT_WRITE: u32 = 1;
+pub const GW_FAULT_REPEAT: u32 = 2;
+pub const GW_EVICT_NONE: u32 = u32::MAX;
+const WORDS: usize = 8;
+const STREAMS: usize = 16;
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_fault {
+    pub page: u64,
+    pub context: u32,
+    pub tag: u32,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_fault_group {
+    pub page: u64,
+    pub context: u32,
+    pub order: u32,
+    pub first: u32,
+    pub count: u32,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_fault_stats {
+    pub groups: u32,
+    pub pages: u32,
+    pub duplicates: u32,
+    pub answers: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct gw_prefetch_stream {
+    last: u64,
+    next: u64,
+    stride: i64,
+    context: u32,
+    window: u32,
+    repeats: u32,
+    age: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct gw_prefetch {
+    streams: [gw_prefetch_stream; STREAMS],
+    fault_pages: u32,
+    max_window: u32,
+    clock: u32,
+    returned: u32,
+    used: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_prefetch_fault {
+    pub page: u64,
+    pub first: u64,
+    pub last: u64,
+    pub context: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_prefetch_block {
+    pub used: [u64; WORDS],
+    pub resident: [u64; WORDS],
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_prefetch_plan {
+    pub page: u64,
+    pub stride: i64,
+    pub count: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct gw_evict_node {
+    next: u32,
+    previous: u32,
+    stamp: u32,
+    pages: u16,
+    queue: u8,
+    flags: u8,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct gw_evict_list {
+    oldest: u32,
+    newest: u32,
+    pages: u64,
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub struct gw_evict {
+    nodes: *mut gw_evict_node,
+    count: u32,
+    now: u32,
+    capacity: u64,
+    passing_pages: u64,
+    lists: [gw_evict_list; 4],
+}
+
+impl Default for gw_evict {
+    fn default() -> Self {
+        gw_evict {
+            nodes: std::ptr::null_mut(),
+            count: 0,
+            now: 0,
+            capacity: 0,
+            passing_pages: 0,
+            lists: [gw_evict_list::default(); 4],
+        }
+    }
+}
+
+/// The callback of [`gw_evict_choose`].
+pub type Accessed = unsafe extern "C" fn(ctx: *mut c_void, group: u32) -> bool;
+
+unsafe extern "C" {
+    pub fn gw_fault_coalesce(
+        faults: *mut gw_fault,
+        count: u32,
+        max_order: u32,
+        groups: *mut gw_fault_group,
+        stats: *mut gw_fault_stats,
+    ) -> u32;
+    pub fn gw_prefetch_init(p: *mut gw_prefetch, fault_pages: u32, max_window: u32);
+    pub fn gw_prefetch_plan(
+        p: *mut gw_prefetch,
+        fault: *const gw_prefetch_fault,
+        block: *const gw_prefetch_block,
+        plan: *mut gw_prefetch_plan,
+    );
+    pub fn gw_prefetch_returned(p: *mut gw_prefetch, pages: u32, used: u32);
+    pub fn gw_evict_init(e: *mut gw_evict, nodes: *mut gw_evict_node, count: u32, capacity: u64);
+    pub fn gw_evict_added(e: *mut gw_evict, group: u32, pages: u32, asked: bool) -> bool;
+    pub fn gw_evict_removed(e: *mut gw_evict, group: u32) -> u32;
+    pub fn gw_evict_choose(
+        e: *mut gw_evict,
+        for_prefetch: bool,
+        keep: u32,
+        accessed: Accessed,
+        ctx: *mut c_void,
+    ) -> u32;
+    pub fn gw_evict_pages(e: *const gw_evict) -> u64;
+}
