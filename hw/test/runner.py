@@ -20,7 +20,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +33,8 @@ from cocotb_tools import runner as cocotb_runner
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from godwit import toolchain
-from godwit.card import unity
+from godwit.card import unity, verilated
+from godwit.card.process import Compilers
 from godwit.spec import generate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ BUILD_ARGS = [
     "-std=c++20",
 ]
 # Set-up code that runs once is most of the text of a wide design: unoptimised it compiles in seconds instead of minutes.
-COMPILE = ("OPT_FAST=-O1", "OPT_SLOW=-O0")
+LEVELS = {"fast": "-O1", "slow": "-O0", "runtime": "-O1"}
 # Builds of one bench with one set of options: of a few clones, or of sources that go back and forth.
 BUILDS_KEPT = 4
 # What a test bench may do and the design may not: unused signals, delays.
@@ -137,8 +137,8 @@ def _built(
             dict(parameters),
             dict(defines),
             args,
-            COMPILE,
-            _sha256(Path(unity.__file__)),
+            LEVELS,
+            _sha256(Path(unity.__file__)) + _sha256(Path(verilated.__file__)),
             waves,
             toolchain.version("verilator"),
             toolchain.cxx_version(),
@@ -183,8 +183,7 @@ def _build(
     verilate = [
         *(
             str(toolchain.verilator()),
-            "-cc",
-            "--exe",
+            *verilated.VERILATE,
             "-Mdir",
             str(build),
             "--top-module",
@@ -192,39 +191,36 @@ def _build(
             "--prefix",
             "Vtop",
         ),
-        *("--vpi", "--public-flat-rw", "-o", top),
-        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+        *("--vpi", "--public-flat-rw"),
         *args,
         *(f"-D{name}={value}" for name, value in defines.items()),
         *(f"-I{directory}" for directory in dirs),
         *(argument for directory in dirs for argument in ("-y", str(directory))),
         *(f"-G{name}={value}" for name, value in parameters.items()),
-        str(cocotb_config.share_dir / "lib" / "verilator" / "verilator.cpp"),
         *map(str, sources),
     ]
-    with (build / "build.log").open("w") as log:
-
-        def step(command: list[str]) -> None:
-            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
-            if done.returncode:
-                raise RuntimeError(f"{top} does not build:\n{(build / 'build.log').read_text()}")
-
-        step(verilate)
-        united = unity.unite_model(build, "Vtop", 1)
-        step(
-            [
-                *(
-                    str(toolchain.program("make")),
-                    "-j2",
-                    "-C",
-                    str(build),
-                    "-f",
-                    "Vtop.mk",
-                    f"VM_TRACE={int(waves)}",
-                ),
-                *COMPILE,
-                *united,
-            ]
+    failure = f"{top} does not build"
+    with Compilers() as compilers:
+        (build / "build.log").write_text(compilers.run(verilate, failure))
+        model = verilated.Model.read(build, "Vtop")
+        main = cocotb_config.share_dir / "lib" / "verilator" / "verilator.cpp"
+        verilated.Linkage(
+            build,
+            LEVELS,
+            (toolchain.CXX_STANDARD,),
+            (
+                f"-L{libraries}",
+                f"-Wl,-rpath,{libraries}",
+                "-lcocotbvpi_verilator",
+                "-pthread",
+                *model.libraries,
+            ),
+            jobs=2,
+        ).make(
+            compilers,
+            [verilated.Unit(main, "fast", model.options), *model.units(1), *model.runtime_units()],
+            top,
+            failure=failure,
         )
 
 
@@ -246,7 +242,8 @@ def run(
 
     ``dirs`` are searched for modules too. ``packages`` are read after the shared ones; ``spec`` adds those
     generated from spec/. ``env`` reaches the test module as environment variables. GODWIT_WAVES=1 writes an
-    FST file into the run's directory, which is then printed.
+    FST file into the run's directory, which is then printed. GODWIT_BUILD_ARGS and GODWIT_PLUSARGS are further arguments of
+    the build and of the simulation.
     """
     bench = Path(here).resolve().parent
     dirs = [bench, *(Path(d) for d in dirs), *sorted(p for p in RTL.iterdir() if p.is_dir())]
@@ -261,7 +258,11 @@ def run(
     sources.append(candidates[0])
 
     waves = os.environ.get("GODWIT_WAVES") == "1"
-    build_args = [*build_args, *(["--trace-fst", "--trace-structs"] if waves else [])]
+    build_args = [
+        *build_args,
+        *os.environ.get("GODWIT_BUILD_ARGS", "").split(),
+        *(["--trace-fst", "--trace-structs"] if waves else []),
+    ]
     test_env = {
         "PYTHONPATH": os.pathsep.join([str(bench), str(Path(__file__).parent), *sys.path]),
         "GODWIT_SEED": str(seed()),
@@ -283,6 +284,7 @@ def run(
                 extra_env=test_env,
                 waves=waves,
                 testcase=testcase,
+                plusargs=os.environ.get("GODWIT_PLUSARGS", "").split(),
             )
         except SystemExit as exit_:
             # cocotb's runner leaves the process on a failure, with status 0 when there are no results at all.

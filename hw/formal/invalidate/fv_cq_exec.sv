@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_cq_exec and gw_inval_issue between any stream of commands, registers that do anything, and levels that
-// are busy with a pulse as long as they like. One pulse of a command, any, is followed:
+// have anything under way as long as they like, and see the epoch turn up to four cycles late. One pulse, any, is followed,
+// with something under way that began before it:
 // - a command that is done was executed once, in its place: the pulse of an invalidation is in the next cycle, exactly as it
 //   was decoded, and there is no pulse that neither a command nor the registers asked for;
-// - no fence is done, or begins to write, while a level is busy with a pulse before it;
+// - no fence is done, or begins to write, while something is under way that a pulse before it is younger than;
+// - a fence, and a start, end as soon as the levels were not busy for 18 cycles in all, whatever pulses come meanwhile;
 // - a start, or a write of a context, is a pulse of everything in the next cycle; its end is not told before all levels are
-//   done with it;
+//   done with it, and busy until then;
 // - the head moves by one for each command done, and not otherwise; an error moves nothing.
 module fv_cq_exec (
   input logic clk_i,
@@ -26,6 +28,7 @@ module fv_cq_exec (
   input logic start_i,
   input logic ctx_write_i,
   input logic level_done_i,
+  input logic level_busy_i,
   input logic follow_i
 );
 
@@ -74,8 +77,9 @@ module fv_cq_exec (
 
   cq_cfg_t cfg;
   cq_status_t status;
-  logic error_q, run, cmd_ready, exec_valid, exec_ready, settled, aw_valid, w_valid, b_ready, waits, ended;
+  logic error_q, run, cmd_ready, exec_valid, exec_ready, exec_all, fence, fence_done, epoch, aw_valid, w_valid, b_ready, waits, ended;
   inval_t exec_inval, inval;
+  logic port_epoch;
   logic inval_valid, busy;
   ppn_t base;
   logic [31:0] mask, tail, w_data;
@@ -89,9 +93,15 @@ module fv_cq_exec (
     cfg.log2_size_less1 = 5'd1;
   end
 
-  gw_cq_exec #(
+  command_t command;
+  gw_cq_decode #(
     .NumContexts(1)
-  ) u_exec (
+  ) u_decode (
+    .cmd_i    (cmd),
+    .command_o(command)
+  );
+
+  gw_cq_exec u_exec (
     .clk_i,
     .rst_ni,
     .cfg_i        (cfg),
@@ -103,12 +113,14 @@ module fv_cq_exec (
     .tail_o       (tail),
     .cmd_valid_i,
     .cmd_ready_o  (cmd_ready),
-    .cmd_i        (cmd),
+    .cmd_i        (command),
     .cmd_fault_i,
     .inval_valid_o(exec_valid),
     .inval_ready_i(exec_ready),
     .inval_o      (exec_inval),
-    .settled_i    (settled),
+    .inval_all_o  (exec_all),
+    .fence_o      (fence),
+    .fence_done_i (fence_done),
     .aw_valid_o   (aw_valid),
     .aw_ready_i,
     .w_valid_o    (w_valid),
@@ -130,9 +142,14 @@ module fv_cq_exec (
     .cq_valid_i   (exec_valid),
     .cq_ready_o   (exec_ready),
     .cq_inval_i   (exec_inval),
-    .settled_o    (settled),
+    .cq_all_i     (exec_all),
+    .fence_i      (fence),
+    .fence_done_o (fence_done),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
+    .epoch_o      (epoch),
+    .port_epoch_o (port_epoch),
+    .port_ctx_i   (ctx_id_t'(1)),
     .inval_busy_i (busy)
   );
 
@@ -168,26 +185,45 @@ module fv_cq_exec (
     end
   end
 
-  // Levels: busy from the cycle after a pulse, as long as they like. Any pulse is followed until they are done with it.
-  logic following_q, f_start_q, level_q, take_drop, everything;
+  // Levels: busy while what is followed, or anything else, is of the other epoch. What is followed ends when it likes.
+  logic following_q, f_start_q, level_q, f_all_q, f_epoch_q, out_q, take_drop, everything;
+  logic [2:0] turned_q;
+  logic [4:0] fence_quiet_q, start_quiet_q;
+  logic start_waits_q;
   logic pulse_next_q, all_next_q, done_q, fence_q, write_q, past_clear_q;
   inval_t next_q;
   logic [31:0] head_q;
   assign take_drop = exec_valid && exec_ready;
   assign everything = start_i || ctx_write_i;
-  assign busy = level_q;
+  assign busy = level_busy_i;
+  always_comb if (level_q && f_epoch_q != epoch && turned_q >= 3'd4) assume (level_busy_i);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       level_q <= 1'b0;
       following_q <= 1'b0;
+      out_q <= 1'b0;
+      turned_q <= '0;
+      fence_quiet_q <= '0;
+      start_quiet_q <= '0;
+      start_waits_q <= 1'b0;
     end else begin
-      if (inval_valid) level_q <= !level_done_i;
-      else if (level_done_i) level_q <= 1'b0;
+      turned_q <= (f_epoch_q == epoch) ? '0 : (turned_q == 3'd7) ? 3'd7 : turned_q + 1'b1;
+      fence_quiet_q <= (fence && !fence_done) ? fence_quiet_q + 5'(!level_busy_i) : '0;
+      start_waits_q <= start_i || (start_waits_q && !ended);
+      start_quiet_q <= (start_waits_q && !ended && !start_i) ? start_quiet_q + 5'(!level_busy_i) : '0;
+      // What is under way in the cycle of the pulse that is followed.
+      out_q <= 1'b0;
+      if (out_q) begin
+        level_q <= !level_done_i;
+        f_epoch_q <= epoch;
+      end else if (level_done_i) level_q <= 1'b0;
       // A pulse is asked for in the cycle before it.
       if (!following_q && follow_i && (take_drop || everything)) begin
         following_q <= 1'b1;
-        f_start_q <= everything;
-      end else if (following_q && !pulse_next_q && !inval_valid && !level_q) following_q <= 1'b0;
+        out_q <= 1'b1;
+        f_start_q <= start_i;
+        f_all_q <= everything;
+      end else if (following_q && !out_q && !level_q) following_q <= 1'b0;
     end
   end
 
@@ -214,18 +250,22 @@ module fv_cq_exec (
       if (cmd_valid_i && cmd_ready && is_drop) Executed_A : assert (take_drop);
       if (take_drop) IsCommand_A : assert (cmd_valid_i && cmd_ready && (is_drop || what_i == FenceDrain));
       // Fences.
-      if (following_q && !f_start_q) begin
+      if (following_q && !f_all_q) begin
         if (status.fence || (aw_valid && !write_q)) FenceWaits_A : assert (0);
         if (status.head != head_q && !done_q) FenceDoneWaits_A : assert (past_clear_q);
       end
       if (following_q && f_start_q) if (ended) StartWaits_A : assert (0);
+      if (following_q && f_all_q) BusyWaits_A : assert (waits);
+      FenceEnds_A : assert (fence_quiet_q < 5'd18);
+      StartEnds_A : assert (start_quiet_q < 5'd18);
+      FenceBehindPulses_C : cover (fence_quiet_q == 5'd7 && inval_valid);
       // The head.
       if (status.head != head_q) HeadMoves_A : assert (
         past_clear_q || (status.head == ((head_q + 32'd1) & mask) && (done_q || fence_q)));
       if (done_q) HeadFollows_A : assert (status.head == ((head_q + 32'd1) & mask));
       if (!run) StandsStill_A : assert (!exec_valid && !cmd_ready && !aw_valid);
       Fence_C : cover (status.fence && error_q == 1'b0);
-      WhileBusy_C : cover (inval_valid && level_q && !all_next_q);
+      WhileBusy_C : cover (inval_valid && level_q && level_busy_i && !all_next_q);
       Again_C : cover (error_q && clear_i && enable_i);
     end
   end

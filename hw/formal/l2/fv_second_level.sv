@@ -2,9 +2,10 @@
 //
 // Properties of gw_second_level around its L2 TLB (which a stand-in replaces: a request with an odd context hits): no request
 // is lost, doubled or answered for another; what the walker takes for a hit is withdrawn in the next cycle and nothing else is,
-// a miss asks it once, unchanged; hits take 3 cycles while the walker is silent; an answer given after an invalidation to a
-// request taken before it is not cacheable.
-// Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 12 cycles.
+// a miss asks it once, unchanged; hits take 4 cycles while the walker is silent; an answer given after an invalidation to a
+// request taken before it is not cacheable; while a hit of the
+// other epoch is not answered, it is busy.
+// Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 14 cycles.
 module fv_second_level #(
   parameter bit Responsive = 1'b0
 ) (
@@ -23,7 +24,8 @@ module fv_second_level #(
   input logic         [1:0] walk_frame_i,
   input logic               walk_cacheable_i,
   input logic               walk_fault_i,
-  input logic               inval_valid_i
+  input logic               inval_valid_i,
+  input logic               epoch_i
 );
 
   import gw_pkg::*;
@@ -48,7 +50,7 @@ module fv_second_level #(
     inval = '0;
   end
 
-  localparam int unsigned MaxWait = 12;
+  localparam int unsigned MaxWait = 14;
 
   logic       req_ready, rsp_valid, walk_valid, walk_cancel, busy, awake;
   xlate_rsp_t rsp;
@@ -81,6 +83,7 @@ module fv_second_level #(
     .ranges_o        (ranges),
     .inval_valid_i,
     .inval_i         (inval),
+    .epoch_i,
     .inval_busy_o    (busy),
     .awake_o         (awake),
     .event_o         (happened)
@@ -109,6 +112,7 @@ module fv_second_level #(
   logic flying_q, walking_q, late_q, waits_q, quiet_q;
   xlate_req_t req_q;
   logic [3:0] age_q;
+  logic epoch_q, idle_q, mine_epoch_q;
   always_ff @(posedge clk_i) begin
     flying_q <= rst_ni && (take || (flying_q && !answered));
     walking_q <= rst_ni && (asked || (walking_q && !walk_answered && !withdrawn));
@@ -120,9 +124,14 @@ module fv_second_level #(
     quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hit_usage == '0);
     waits_q <= rst_ni && req_valid_i && !req_ready;
     req_q <= req;
+    epoch_q <= epoch_i;
+    idle_q <= !busy;
+    if (take) mine_epoch_q <= epoch_i;
   end
 
   always_comb begin
+    // The epoch turns when nothing of the other one is left.
+    if (past_valid_q && !idle_q) assume (epoch_i == epoch_q);
     if (waits_q) assume (req_valid_i && req == req_q);
     // A translator waits for the answer before it uses a tag again; what `mine` asks for is fixed.
     if (req_valid_i && is_mine(req.src, req.tag)) assume (req == mine_q && !flying_q);
@@ -153,22 +162,23 @@ module fv_second_level #(
                                               : walk_answered && rsp == walk_rsp);
         if (mine_q.ctx[0]) HitNotStale_A : assert (rsp.cacheable == !(late_q || inval_valid_i));
       end
-      if (asked) AsksOnce_A : assert ((flying_q || take) && !walking_q && walk_req == mine_q);
-      if (asked && mine_q.ctx[0]) HitAsksAtOnce_A : assert (take);
+      if (asked) AsksOnce_A : assert (flying_q && !walking_q && walk_req == mine_q);
+      if (asked && mine_q.ctx[0]) HitAsksAtOnce_A : assert (age_q == 4'd1);
       if (asked_q) HitIsWithdrawn_A : assert (walk_cancel == mine_q.ctx[0]);
       WithdrawnWasAsked_A : assert (!walk_cancel || any_asked_q);
-      if (flying_q && age_q == 4'd2 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
-        HitTakesThree_A : assert (answered);
+      if (flying_q && age_q == 4'd3 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
+        HitTakesFour_A : assert (answered);
       end
-      // From the third cycle on: in the second it is put into the queue.
-      if (flying_q && !mine_q.ctx[0] && !walking_q && age_q >= 4'd2) begin
+      // From the fourth cycle on: in the third it is put into the queue.
+      if (flying_q && !mine_q.ctx[0] && !walking_q && age_q >= 4'd3) begin
         MissIsOffered_A : assert (walk_valid);
       end
+      if (flying_q && mine_q.ctx[0] && mine_epoch_q != epoch_i) BusyWithOld_A : assert (busy);
       if (Responsive) NobodyWaits_A : assert (!flying_q || age_q <= 4'(MaxWait));
-      HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 4'd4);
-      StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 4'd4);
+      HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 4'd5);
+      StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 4'd5);
       Miss_C : cover (answered && !mine_q.ctx[0]);
-      QueuedMiss_C : cover (asked && !take && !mine_q.ctx[0]);
+      QueuedMiss_C : cover (asked && age_q > 4'd1 && !mine_q.ctx[0]);
       Withdrawn_C : cover (withdrawn);
     end
   end

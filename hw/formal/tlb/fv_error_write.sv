@@ -17,7 +17,6 @@ module fv_error_write #(
   input logic mem_valid_i,
   input logic mem_id_i,
   input logic b_ready_i,
-  input logic inval_valid_i,
   input logic follow_i
 );
 
@@ -34,7 +33,7 @@ module fv_error_write #(
   // Writes at the memory, and faulted ones that are not answered, by ID; faulted ones with data.
   count_t [1:0] sent_q, faulted_q;
   count_t data_q;
-  logic in_ready, block, err_valid, err_ready, mem_ready, out_valid, old, take, mem_done, err_done;
+  logic in_ready, block, err_valid, err_ready, mem_ready, out_valid, take, mem_done, err_done;
   b_t err_b, out_b;
   logic mem_waits_q, mem_id_q;
 
@@ -58,16 +57,13 @@ module fv_error_write #(
     .in_ready_o  (in_ready),
     .in_id_i     (fault_id_i),
     .in_earlier_i(sent_q[fault_id_i]),
-    .in_old_i    (1'b0),
     .swallowed_i,
     .mem_done_i  (mem_done),
     .mem_id_i,
     .block_o     (block),
     .b_valid_o   (err_valid),
     .b_ready_i   (err_ready),
-    .b_o         (err_b),
-    .inval_valid_i,
-    .old_o       (old)
+    .b_o         (err_b)
   );
 
   gw_error_merge #(

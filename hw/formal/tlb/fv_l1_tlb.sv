@@ -2,7 +2,8 @@
 //
 // Properties of gw_l1_tlb under any use: one page of one context, any, is followed. A lookup of it hits only with the frame
 // of the latest fill around it in its own context, and only if no invalidation since covered it (for a global mapping:
-// an invalidation of everything). Small numbers: three bits of page number, mappings and ranges of one, two and four pages.
+// an invalidation of everything). Once it was hit, fills around a page of another entry do not drive it out.
+// Small numbers: three bits of page number, mappings and ranges of one, two and four pages.
 module fv_l1_tlb #(
   parameter int unsigned Entries = 2
 ) (
@@ -23,7 +24,9 @@ module fv_l1_tlb #(
   input logic [2:0] inval_vpn_i,
   input logic [1:0] inval_order_i,
   input logic ctx_i,
-  input logic [2:0] vpn_i
+  input logic [2:0] vpn_i,
+  input logic other_ctx_i,
+  input logic [2:0] other_vpn_i
 );
 
   import gw_pkg::*;
@@ -32,11 +35,11 @@ module fv_l1_tlb #(
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  // The page followed: anything, but constant.
-  logic ctx_q;
-  logic [2:0] vpn_q;
+  // The page followed, and another one: anything, but constant.
+  logic ctx_q, other_ctx_q;
+  logic [2:0] vpn_q, other_vpn_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) {ctx_q, vpn_q} <= {ctx_i, vpn_i};
+    if (!rst_ni) {ctx_q, vpn_q, other_ctx_q, other_vpn_q} <= {ctx_i, vpn_i, other_ctx_i, other_vpn_i};
   end
 
   function automatic logic [2:0] low(logic [1:0] order);
@@ -60,7 +63,8 @@ module fv_l1_tlb #(
     };
   end
 
-  logic hit;
+  logic hit, look_ctx_q;
+  logic [2:0] look_vpn_q;
   ppn_t ppn;
   gw_l1_tlb #(
     .Entries(Entries),
@@ -68,6 +72,7 @@ module fv_l1_tlb #(
   ) u_dut (
     .clk_i,
     .rst_ni,
+    .lookup_valid_i(1'b1),
     .lookup_ctx_i (ctx_id_t'(lookup_ctx_i)),
     .lookup_vpn_i (vpn_t'(lookup_vpn_i)),
     .use_i        (use_i && hit),
@@ -83,7 +88,9 @@ module fv_l1_tlb #(
     .inval_i      (inval)
   );
 
-  // What a lookup of the page may bring; a fill counts two cycles after it came.
+  // What a lookup of the page may bring, in the cycle in which it is compared; a fill counts two cycles after it came.
+  logic known_then_q;
+  logic [3:0] frame_then_q;
   logic covered, coming_q, coming_global_q, known_q, known_global_q;
   logic [3:0] coming_frame_q, frame_q;
   always_comb begin
@@ -94,6 +101,9 @@ module fv_l1_tlb #(
     endcase
   end
   always_ff @(posedge clk_i) begin
+    {look_ctx_q, look_vpn_q} <= {lookup_ctx_i, lookup_vpn_i};
+    known_then_q <= rst_ni && known_q;
+    frame_then_q <= frame_q;
     coming_frame_q <= (fill_frame_i & ~{1'b0, low(fill_order_i)}) | ({1'b0, vpn_q & low(fill_order_i)});
     coming_global_q <= fill_global_i;
     if (!rst_ni) begin
@@ -111,15 +121,37 @@ module fv_l1_tlb #(
     end
   end
 
+  // The pages are too far apart for one entry. Both have one: each was hit, and since then only fills around the other came.
+  always_comb assume ({ctx_q, vpn_q[2]} != {other_ctx_q, other_vpn_q[2]});
+  logic in_other, in_page, harmless, disturbed, disturbed_q, disturbed_then_q, there_q, there_then_q, other_there_q;
+  assign in_page = fill_ctx_i == ctx_q && around(fill_vpn_i, fill_order_i);
+  assign in_other = fill_ctx_i == other_ctx_q && ((fill_vpn_i ^ other_vpn_q) & ~low(fill_order_i)) == '0;
+  assign harmless = in_other && !in_page && there_q && other_there_q;
+  assign disturbed = inval_valid_i || (fill_valid_i && !harmless);
+  always_ff @(posedge clk_i) begin
+    there_then_q <= rst_ni && there_q;
+    {disturbed_then_q, disturbed_q} <= rst_ni ? {disturbed_q, disturbed} : 2'b00;
+    if (!rst_ni || disturbed) begin
+      {there_q, other_there_q} <= '0;
+    end else if (hit && !disturbed_q && !disturbed_then_q) begin
+      if (look_ctx_q == ctx_q && look_vpn_q == vpn_q) there_q <= 1'b1;
+      if (look_ctx_q == other_ctx_q && look_vpn_q == other_vpn_q) other_there_q <= 1'b1;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      if (hit && lookup_ctx_i == ctx_q && lookup_vpn_i == vpn_q) begin
-        NotStale_A : assert (known_q);
-        RightFrame_A : assert (ppn == ppn_t'(frame_q));
+      if (there_then_q && look_ctx_q == ctx_q && look_vpn_q == vpn_q) begin
+        Stays_A : assert (hit);
       end
-      Hit_C : cover (hit && lookup_ctx_i == ctx_q && lookup_vpn_i == vpn_q);
+      StaysBesideFill_C : cover (there_q && other_there_q && fill_valid_i && harmless);
+      if (hit && look_ctx_q == ctx_q && look_vpn_q == vpn_q) begin
+        NotStale_A : assert (known_then_q);
+        RightFrame_A : assert (ppn == ppn_t'(frame_then_q));
+      end
+      Hit_C : cover (hit && look_ctx_q == ctx_q && look_vpn_q == vpn_q);
       // Another page of the context is spared by a range that drops this one.
-      Spared_C : cover (hit && lookup_ctx_i == ctx_q && !known_q && lookup_vpn_i != vpn_q);
+      Spared_C : cover (hit && look_ctx_q == ctx_q && !known_then_q && look_vpn_q != vpn_q);
     end
   end
 

@@ -8,16 +8,20 @@
 // - its response is an error exactly if it was reported, comes behind those of the earlier bursts of
 //   its ID, with as many beats as asked for; nobody is answered twice or unasked (so none is lost);
 // - a burst taken after an invalidation that covers its page never gets a frame from before it, and
-//   none that has one is under way when busy is low; pulses of every scope come in any two cycles,
-//   also while one is busy;
-// - write data reaches the memory exactly behind the addresses that did.
-// Responsive = 1: everybody answers at once; then every burst is answered within `Bound` cycles.
+//   none that has one is sent or under way when busy is low behind a turn of the epoch behind the pulse;
+//   pulses of every scope come in any two cycles, also while busy;
+// - write data reaches the memory exactly behind the addresses that did;
+// - all this also when the walker parks it and others, on two numbers, with wake-ups of either kind at any time or never; then it
+//   may be reported although its page is mapped, if a wake-up said so.
+// Responsive = 1: everybody answers at once; then every burst is answered within `Bound` cycles if none was parked, and a
+// fence ends within `FenceBound` cycles although nobody ever wakes.
 `include "gw_axi_typedef.svh"
 
 module fv_translator #(
   parameter bit Write = 1'b0,
   parameter bit Responsive = 1'b0,
-  parameter int unsigned Bound = 9
+  parameter int unsigned Bound = 13,
+  parameter int unsigned FenceBound = 13
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -38,7 +42,13 @@ module fv_translator #(
   input logic x_valid_i,
   input logic x_tag_i,
   input logic x_cacheable_i,
+  input logic x_parked_i,
+  input logic x_park_i,
+  input logic wake_valid_i,
+  input logic wake_ok_i,
+  input logic wake_park_i,
   input logic inval_i,
+  input logic turn_i,
   input logic [2:0] inval_what_i,
   input logic [1:0] global_i,
   input logic [1:0] mapped_i,
@@ -66,6 +76,9 @@ module fv_translator #(
   fault_t [1:0] fault;
   chan_event_t [1:0] ev;
   logic inval_busy, rsp_last, accept;
+  logic turned, turned_q, settled;
+  logic [2:0] since_q;
+  logic [1:0][1:0] end_epoch_q, settled_epoch_q;
   logic s_offered_q, s_id_q, s_page_q, s_illegal_q, rsp_offered_q, rsp_id_q, w_offered_q;
   logic send, answer, answer_last, answer_error, x_accept, faulted, s_rsp_id;
   fv_ax_t m_ax;
@@ -156,11 +169,35 @@ module fv_translator #(
     .xlate_rsp_i      (x_rsp),
     .inval_valid_i    (inval_i),
     .inval_i          (inval),
+    .epoch_i          (turned),
     .inval_busy_o     (inval_busy),
+    .wake_i           ('{valid: wake_valid_i && !Responsive, ok: wake_ok_i, park: park_t'(wake_park_i)}),
+    .ctx_write_i      ('0),
     .fault_valid_o    (fault_valid),
     .fault_o          (fault),
     .event_o          (ev)
   );
+
+  // The epoch turns when nothing of the other one is left; busy may tell so four cycles late.
+  assign turned = turned_q ^ turn_i;
+  assign settled = since_q == 3'd4 && !inval_busy;
+  always_comb if (!rst_ni || since_q != 3'd4 || inval_busy) assume (!turn_i);
+  always_ff @(posedge clk_i) begin
+    turned_q <= rst_ni && turned;
+    if (!rst_ni) begin
+      since_q <= 3'd4;
+      end_epoch_q <= '0;
+      settled_epoch_q <= '0;
+    end else begin
+      if (turn_i) since_q <= '0;
+      else if (since_q != 3'd4) since_q <= since_q + 1'b1;
+      // Pulses before the turn.
+      for (int unsigned p = 0; p < 2; p++) begin
+        if (turn_i) end_epoch_q[p] <= epoch_q[p];
+        if (settled && !turn_i) settled_epoch_q[p] <= end_epoch_q[p];
+      end
+    end
+  end
 
   // Two invalidations, three bursts in all.
   logic [1:0] taken_q, pulses_q;
@@ -290,7 +327,10 @@ module fv_translator #(
     if (Responsive && looking_q != '0) assume (x_valid_i);
     x_rsp = '0;
     x_rsp.tag = tag_t'(x_tag_i);
-    x_rsp.fault = !mapped_q[look_page_q[x_tag_i]];
+    x_rsp.vpn = vpn_t'(look_page_q[x_tag_i]);
+    x_rsp.parked = x_parked_i;
+    x_rsp.park = park_t'(x_park_i);
+    x_rsp.fault = !mapped_q[look_page_q[x_tag_i]] && !x_parked_i;
     x_rsp.cause = Write ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
     x_rsp.ppn = ppn_t'({1'b1, look_epoch_q[x_tag_i], look_page_q[x_tag_i], 1'b1});
     x_rsp.perm = '1;
@@ -311,6 +351,15 @@ module fv_translator #(
         look_epoch_q[x_req[C].tag[0]] <= epoch_q[x_req[C].vpn[0]];
       end
     end
+  end
+
+  // Parking.
+  logic parked_q, failed_q;
+  logic [4:0] fence_q;
+  always_ff @(posedge clk_i) begin
+    parked_q <= rst_ni && (parked_q || (x_valid_i && x_parked_i));
+    failed_q <= rst_ni && (failed_q || (wake_valid_i && !wake_ok_i));
+    fence_q <= (!rst_ni || turn_i) ? '0 : fence_q + 5'(inval_busy);
   end
 
   // The burst followed.
@@ -390,7 +439,7 @@ module fv_translator #(
           if (!f_old_q) NotStale_A : assert (m_ax.addr[PageShift+2+:2] == f_epoch_q);
         end
         if (fault_is_followed) begin
-          RightFault_A : assert (!allowed && fault_id == f_id_q &&
+          RightFault_A : assert ((!allowed || failed_q) && fault_id == f_id_q &&
             fault[C].addr[PageShift] == f_page_q && fault[C].write == Write &&
             fault[C].cause == (f_illegal_q ? gw_spec_pkg::CauseBurstCrossesPage :
               Write ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault));
@@ -400,12 +449,15 @@ module fv_translator #(
         RightAnswer_A : assert (answer_error ? reported_q : gone_q);
         if (!Write) RightBeats_A : assert (answer_last == (f_beat_q || !f_id_q));
       end
-      // Old bursts are complete when busy is low; one that is taken but not looked at is not old.
-      if (following_q && gone_q && !done_q && !inval_busy) NoneOld_A : assert (
-        f_frame_epoch_q == epoch_q[f_page_q]);
+      // What was translated before a turn has ended when busy is low.
+      if (following_q && gone_q && !done_q && settled && !turn_i) NoneOld_A : assert (
+        f_frame_epoch_q >= end_epoch_q[f_page_q]);
+      if (following_q && gone_q && !done_q) NoneOldSent_A : assert (f_frame_epoch_q >= settled_epoch_q[f_page_q]);
       if (Write && mw_take) DataOfAddress_A : assert ((sent_left_q != '0 || m_valid) &&
         m_req.w.data[0] == ((sent_left_q != '0) ? sent_mark_q[0] : is_followed));
-      if (Responsive) Answered_A : assert (age_q < 5'(Bound));
+      if (Responsive && !parked_q) Answered_A : assert (age_q < 5'(Bound));
+      if (Responsive) FenceEnds_A : assert (fence_q < 5'(FenceBound));
+      Parked_C : cover (parked_q && done_q && gone_q && !failed_q);
       Ordinary_C : cover (done_q && gone_q);
       Fault_C : cover (done_q && reported_q && !f_illegal_q);
       OldUnderWay_C : cover (following_q && gone_q && inval_busy && f_frame_epoch_q != epoch_q[f_page_q]);

@@ -55,8 +55,8 @@ module fv_walk_lists #(
   logic [Places-1:0] fetching_q, ret_mask, alloc_mask, prefetch_mask;
   // A beat is there from the cycle in which it comes.
   logic [Requests-1:0] due;
-  // Lists with a due waiter that was already due a cycle ago; a fresh one may need a cycle to be seen.
-  logic any_due_q;
+  // Waiters were due in the cycle before and were not selected in it; a beat came then that some waited for.
+  logic any_due_q, ret_wanted_q;
 
   for (genvar i = 0; i < Requests; i++) begin : gen_waiter
     assign sel_mask[i] = sel_valid && sel_id == IdWidth'(i);
@@ -66,10 +66,10 @@ module fv_walk_lists #(
       listed_q[i] <= rst_ni && (append_mask[i] || (listed_q[i] && !sel_mask[i]));
       if (append_mask[i]) list_q[i] <= append_list_i;
       if (rst_ni && sel_mask[i]) begin
-        SelectedIsDue_A : assert (due[i]);
+        SelectedIsDue_A : assert (due[i] && (list_q[i] == NoPlace || !fetching_q[PlaceWidth'(list_q[i])]));
         SelectedWithItsPlace_A : assert (list_q[i] == NoPlace || sel_place == PlaceWidth'(list_q[i]));
       end
-      if (rst_ni && listed_q[i] && list_q[i] != NoPlace) WaiterKeepsPlace_A : assert (pending[PlaceWidth'(list_q[i])]);
+      if (rst_ni && listed_q[i] && !sel_mask[i] && list_q[i] != NoPlace) WaiterKeepsPlace_A : assert (pending[PlaceWidth'(list_q[i])]);
       Selected_C : cover (rst_ni && sel_mask[i] && list_q[i] == '0);
     end
   end
@@ -87,6 +87,7 @@ module fv_walk_lists #(
     past_valid_q <= 1'b1;
     fetching_q <= rst_ni ? (fetching_q & ~ret_mask) | alloc_mask | prefetch_mask : '0;
     any_due_q <= rst_ni && (due & ~sel_mask) != '0;
+    ret_wanted_q <= rst_ni && ret_i && (pending & ret_mask) != '0;
   end
 
   always_comb begin
@@ -102,7 +103,7 @@ module fv_walk_lists #(
     if (rst_ni) begin
       SelectedIsKnown_A : assert (!sel_valid || sel_mask != '0);
       NoPause_A : assert (!any_due_q || sel_valid);
-      SelectedAtOnce_A : assert (!ret_i || sel_valid || (pending & ret_mask) == '0);
+      SelectedAtOnce_A : assert (!ret_wanted_q || sel_valid);
       NobodyWaited_C : cover (ret_i && (pending & ret_mask) == '0);
     end
   end

@@ -37,15 +37,13 @@ module fv_walk_update #(
   import gw_axi_pkg::*;
   import gw_spec_pkg::*;
 
-  localparam int unsigned LineWidth = gw_pkg::PaWidth - 6;
   typedef struct packed {
     logic waiter;
+    logic walked;
     logic retry;
     logic denied;
     logic told;
-    logic [LineWidth-1:0] line;
-    logic [2:0] index;
-  } step_t;
+  } look_t;
 
   // Entries with few bits that are not constant: V and U, the frame, A, D, and the reserved bit that freezes.
   localparam int unsigned Frozen = PteReservedLsb + PteReservedWidth - 1;
@@ -60,7 +58,7 @@ module fv_walk_update #(
   logic past_valid_q = 1'b0;
   logic next_q, out_q;  // waiters come and leave with turning numbers
 
-  step_t in, again;
+  look_t in, again;
   logic again_valid, ar_valid, aw_valid, w_valid, updated, updated_id;
   logic [63:0] w_data, in_pte;
   logic [gw_pkg::PaWidth-4:0] address;
@@ -70,7 +68,6 @@ module fv_walk_update #(
 
   always_comb begin
     in = '0;
-    in.index[0] = in_entry_i;
     in.waiter = next_q;
     in.told = in_told_i;
   end
@@ -78,12 +75,13 @@ module fv_walk_update #(
 
   gw_walk_update #(
     .Requests(Requests),
-    .step_t(step_t)
+    .look_t(look_t)
   ) u_dut (
     .clk_i,
     .rst_ni,
     .in_valid_i,
-    .in_step_i(in),
+    .in_look_i(in),
+    .in_entry_i({{(gw_pkg::PaWidth - 4) {1'b0}}, in_entry_i}),
     .in_pte_i(in_pte),
     .in_dirty_i,
     .again_valid_o(again_valid),

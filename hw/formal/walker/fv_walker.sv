@@ -2,8 +2,8 @@
 //
 // Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that
 // answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once, but for
-// those withdrawn in the cycle after, which are never; an invalidation is acknowledged only when all that were here before are
-// answered; the memory port never has two reads with one ID. Scopes = 1: no answer is cacheable that covers a page which an
+// those withdrawn in the cycle after, which are never; nothing is acknowledged while a request accepted in the other epoch is
+// here, and something is when none is; the memory port never has two reads with one ID. Scopes = 1: no answer is cacheable that covers a page which an
 // invalidation named since the request was accepted. Responsive = 1 (memory that answers within two cycles): no deadlock,
 // something always moves on while anything waits. Contexts are without hardware updates of A and D here (fv_walk_update).
 module fv_walker #(
@@ -37,7 +37,8 @@ module fv_walker #(
   input logic [5:0] inval_ctx_i,
   input logic [Levels-1:0] inval_entry_i,
   input logic [3:0] inval_page_i,
-  input logic [4:0] inval_order_i
+  input logic [4:0] inval_order_i,
+  input logic epoch_i
 );
 
   import gw_pkg::*;
@@ -99,6 +100,7 @@ module fv_walker #(
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),
     .inval_i(inval),
+    .epoch_i,
     .inval_busy_o(inval_busy),
     .awake_o(awake),
     .event_o(ev)
@@ -127,7 +129,7 @@ module fv_walker #(
   end
 
   logic past_valid_q = 1'b0;
-  logic flying_q, stale_q;
+  logic flying_q, stale_q, epoch_id_q;
   logic accept, accept_id, accept_q, accept_id_q, answer_id;
   logic [3:0] count_q;
   // Beats that memory owes for each slot.
@@ -162,6 +164,7 @@ module fv_walker #(
     stale_q <= flying_q && (stale_q || inval_i);
     named_q <= flying_q && (named_q || (inval_i && names));
     if (accept_id) asked_q <= req;
+    if (accept_id) epoch_id_q <= epoch_i;
     count_q <= rst_ni ? count_q + 4'(accept) - 4'(rsp_valid) - 4'(cancel) : '0;
   end
 
@@ -196,7 +199,8 @@ module fv_walker #(
       AnswerWasAsked_A : assert (!answer_id || flying_q);
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
       if (Scopes) NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
-      BusyWhileStale_A : assert (!(flying_q && stale_q) || inval_busy);
+      BusyForOtherEpoch_A : assert (!(flying_q && epoch_id_q != epoch_i) || inval_busy);
+      IdleIsNotBusy_A : assert (count_q != '0 || !inval_busy);
       WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit && (!ev.pte_read || ev.prefetch));
       if (Responsive) NoDeadlock_A : assert (still_q <= 4'd8);
       AnsweredRead_C : cover (answer_id && !rsp.fault);

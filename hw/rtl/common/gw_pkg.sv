@@ -2,7 +2,7 @@
 //
 // Types that the translation blocks exchange. Field widths are those of the widest mode (Sv57); a build for Sv39 or
 // Sv48 ties the upper bits to zero and synthesis removes them. PTE bits, causes and address-space constants are not
-// here but in gw_spec_pkg, which is generated from spec/.
+// here but in gw_spec_pkg, which is generated from spec/; the marked parts here are written by the same generator.
 package gw_pkg;
 
   // Widths of the widest mode: Sv57 virtual pages, 56-bit physical addresses, 4 KiB frames.
@@ -13,9 +13,11 @@ package gw_pkg;
   localparam int unsigned PpnWidth = 44;
 
   // Upper bounds of what a configuration may ask for; unused bits are constant and vanish in synthesis.
-  localparam int unsigned CtxIdWidth = 8;  // contexts (processes)
-  localparam int unsigned TagWidth = 8;    // requests a channel of a translator has waiting
-  localparam int unsigned SrcWidth = 6;    // translator channels, 2 a port: {port, is_write}
+  // begin: generated widths by `python -m godwit.spec pages`
+  localparam int unsigned CtxIdWidth = 8;  // contexts (processes): contexts.count
+  localparam int unsigned TagWidth = 8;  // requests a channel of a translator has waiting: translator.miss_entries
+  localparam int unsigned SrcWidth = 6;  // translator channels, 2 a port: {port, is_write}
+  // end: generated
 
   typedef logic [VpnWidth-1:0] vpn_t;
   typedef logic [PpnWidth-1:0] ppn_t;
@@ -52,7 +54,12 @@ package gw_pkg;
     logic    write;  // needs W and D; otherwise needs R
   } xlate_req_t;
 
-  // Translation answer. With `fault` only {src, tag, cause} mean anything.
+  // What a parked access waits for: the number of whoever will say when it is there.
+  localparam int unsigned ParkWidth = 6;
+  typedef logic [ParkWidth-1:0] park_t;
+
+  // Translation answer: ok, `fault` or `parked`. With `fault` only {src, tag, cause} mean anything, with `parked` only
+  // {src, tag, park}: the access waits, without a translation, for a wake_t of that number.
   typedef struct packed {
     src_t        src;
     tag_t        tag;
@@ -67,18 +74,54 @@ package gw_pkg;
     logic        cacheable;  // may be kept in a TLB: the walk saw no invalidation since it began
     logic        fault;
     cause_t      cause;
+    logic        parked;
+    park_t       park;
   } xlate_rsp_t;
 
-  // What a walk found in a beat of an upper table, for the walk cache: which entries are pointers, which map globally (by
-  // themselves or from above), and where they point.
+  // Broadcast to all translators, for one cycle: what `park` stands for has come (accesses parked on it ask again), or never
+  // will (they fault). Behind every answer that parks an access on it.
+  typedef struct packed {
+    logic  valid;
+    logic  ok;
+    park_t park;
+  } wake_t;
+
+  // A context is written: it changes in the next cycle, and who waits in its name shall not wait for what it was.
+  typedef struct packed {
+    logic    valid;
+    ctx_id_t ctx;
+  } ctx_write_t;
+
+  // How a waiting address of a translator ends: with the frame, or the cause, known when it came, or with the answer's.
+  typedef enum logic [1:0] {
+    EndTranslated = 2'd0,
+    EndRefused    = 2'd1,
+    EndAnswered   = 2'd2,
+    EndFaulted    = 2'd3
+  } slot_end_e;
+
+  // Why a walk needs no memory: it is refused at once.
+  typedef enum logic [1:0] {
+    NotRefused     = 2'd0,
+    RefusedAddress = 2'd1,  // not canonical in the context's mode
+    RefusedOff     = 2'd2,  // context off
+    RefusedMode    = 2'd3   // mode unknown, or with more levels than are built
+  } walk_refusal_e;
+
+  // Which beat of an upper table a walk looks at, for the walk cache.
   typedef struct packed {
     logic [2:0] level;  // of the table the beat is from, 1 or more
     ctx_id_t    ctx;
     vpn_t       vpn;    // a page on the way to which the beat is
+  } walk_key_t;
+
+  // ... and what it found there: which entries are pointers, which map globally (by themselves or from above), and where they
+  // point.
+  typedef struct packed {
     logic [7:0] pointer;
     logic [7:0] is_global;
     ppn_t [7:0] ppn;
-  } walk_fill_t;
+  } walk_beat_t;
 
   // What an invalidation drops. A range is naturally aligned: 2**order pages, vpn's low `order` bits zero; it drops every
   // mapping that overlaps it. Global mappings go only with InvalAll, as in the RISC-V IOMMU specification.
@@ -141,6 +184,14 @@ package gw_pkg;
     logic [63:0] addr;
   } fence_t;
 
+  // A command of the queue, as it was decoded: `inval` and `fence` belong to their kinds.
+  typedef struct packed {
+    cmd_kind_e kind;
+    inval_t    inval;
+    fence_t    fence;
+    logic      drain;  // the fence waits for everything under way
+  } command_t;
+
   // Second-level TLB: sizes of its entries, each with an index of its own. L2Cluster holds the pages of one cluster that lie
   // equally far from their frames; all of them are a 64 KiB page.
   typedef enum logic [1:0] {
@@ -173,6 +224,19 @@ package gw_pkg;
     cluster_vpn_t vpn;    // of the entry's first page: zero inside larger pages
     cluster_t     pages;  // L2Single, L2Cluster: pages of the cluster it translates
   } l2_tag_t;
+
+  // An entry's frame, and how many zero bits it ends in, one bit each: from 1 to ClusterShift - 1, and ClusterShift or more.
+  typedef struct packed {
+    logic [ClusterShift:1] zeros;
+    ppn_t                  base;
+  } l2_frame_t;
+
+  // What an answer needs of an entry beside its frame and size.
+  typedef struct packed {
+    logic     is_global;
+    perm_t    perm;
+    cluster_t pages;
+  } l2_told_t;
 
   // An answer on its way into the L2 TLB. `base`: frame of the first page of its cluster or large page, modulo 2**44.
   typedef struct packed {
@@ -211,6 +275,92 @@ package gw_pkg;
     ctx_id_t    ctx;
   } port_cfg_t;
 
+  // Bitmaps of the heap (gw_groups): what is free in a block, 0 nothing, else 1 + log2 of the largest naturally aligned group of
+  // units; log2 of a group.
+  typedef logic [3:0] group_state_t;
+  typedef logic [3:0] group_order_t;
+
+  typedef enum logic [1:0] {
+    GroupFind  = 2'd0,
+    GroupRead  = 2'd1,
+    GroupWrite = 2'd2,
+    GroupInit  = 2'd3
+  } group_index_op_e;
+
+  // Commands of a bitmap. GroupReset makes the first blocks of a pool free, and the others not.
+  typedef enum logic [1:0] {
+    GroupTake  = 2'd0,
+    GroupGive  = 2'd1,
+    GroupReset = 2'd2
+  } group_op_e;
+
+  // Commands of the heap (gw_slots). `size` in bytes. A malloc names the memory (region), log2 of the pages that come together, and
+  // whether writes are allowed; `compact` takes a small slot, which costs hardly a page table and grows no further than its end.
+  typedef enum logic [1:0] {
+    HeapMalloc  = 2'd0,
+    HeapRealloc = 2'd1,
+    HeapFree    = 2'd2
+  } heap_op_e;
+
+  localparam int unsigned RegionWidth = 3;
+  typedef logic [RegionWidth-1:0] region_t;
+
+  typedef struct packed {
+    heap_op_e     op;
+    ctx_id_t      ctx;
+    logic [63:0]  pointer;
+    logic [63:0]  size;
+    region_t      region;
+    group_order_t granule;
+    logic         write;
+    logic         compact;
+  } heap_cmd_t;
+
+  // `status`: gw_spec_pkg::Heap*; the pointer means something with HeapOk only.
+  typedef struct packed {
+    logic [3:0]  status;
+    logic [63:0] pointer;
+  } heap_rsp_t;
+
+  // What the heap says of a page: `live`: it is inside an allocation of the context.
+  typedef struct packed {
+    logic         live;
+    logic         write;
+    region_t      region;
+    group_order_t granule;
+  } heap_page_t;
+
+  // Commands of the heap's frames (gw_frames): take a group of 2**order clean or dirty frames of a region, or give one back.
+  typedef struct packed {
+    logic         give;
+    logic         dirty;
+    region_t      region;
+    group_order_t order;
+    ppn_t         frame;
+  } frames_cmd_t;
+
+  typedef struct packed {
+    logic ok;
+    ppn_t frame;
+  } frames_rsp_t;
+
+  // How a change of a page-table entry ended (gw_pte_unit).
+  typedef enum logic [1:0] {
+    PteStored  = 2'd0,
+    PteChanged = 2'd1,  // it is not what was expected, or was written meanwhile
+    PteDenied  = 2'd2   // memory refused
+  } pte_result_e;
+
+  // Pages that nobody uses any more: `first + from` to `first + to`, the latter not included.
+  typedef struct packed {
+    ctx_id_t      ctx;
+    region_t      region;
+    group_order_t granule;
+    vpn_t         first;
+    vpn_t         from;
+    vpn_t         to;
+  } heap_job_t;
+
   // One faulted access, as the fault record register shows it.
   typedef struct packed {
     cause_t      cause;
@@ -220,6 +370,19 @@ package gw_pkg;
     logic [63:0] addr;  // virtual address of the burst's first byte (the specification's iotval)
   } fault_t;
 
+  // Whose access an event is of: the port's channel, and the context it was translated in.
+  typedef struct packed {
+    src_t    src;
+    ctx_id_t ctx;
+  } owner_t;
+
+  // Which events are counted: all, or of those that have a context only `ctx`'s.
+  typedef struct packed {
+    logic    enable;
+    ctx_id_t ctx;
+  } count_filter_t;
+
+  // begin: generated structs by `python -m godwit.spec pages`
   // Event pulses of one translator channel (AR or AW): each bit is high for one cycle an event, the cycle after it.
   typedef struct packed {
     logic request;  // address accepted from the accelerator
@@ -229,6 +392,41 @@ package gw_pkg;
     logic stall;    // a cycle in which an address was offered and not accepted
   } chan_event_t;
 
+  // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included. A line that
+  // several walks use was read for the one whose step began it; a prefetch was read for none.
+  typedef struct packed {
+    logic start;             // request accepted
+    logic done;              // answer taken; `latency` is its walk latency
+    logic fault;             // ... and it was a fault
+    logic merge;             // a step joined a read of its beat that was under way
+    logic line_hit;          // a step was served by a beat that an earlier read had brought
+    logic cache_hit;         // the walk cache skipped at least one level
+    logic pte_read;          // the read of a line was begun
+    logic prefetch;          // ... a read that no walk asked for
+    logic prefetch_used;     // a line hit found a prefetched line, used for the first time
+    logic prefetch_useless;  // a prefetched line was replaced before it was used
+    logic update;            // A, or A and D, set in an entry
+    logic [15:0] latency;    // of `done`
+    owner_t start_of;        // of `start`, `cache_hit`
+    owner_t done_of;         // of `done`, `fault`
+    owner_t step_of;         // whose walk's step was served, joined or begun
+    owner_t update_of;       // of `update`
+  } walk_event_t;
+
+  // Event pulses of the second level.
+  typedef struct packed {
+    logic hit;                // lookup answered by the L2 TLB
+    logic range_hit;          // ... by the range TLB
+    logic miss;               // ... by neither: sent on to the walker
+    logic fill;               // entry written for an answer of the walker
+    logic merge;              // pages of an answer joined an entry that was there
+    logic evict;              // a valid entry gave way to another
+    logic drop;               // an answer was not kept: queue full, or an invalidation came first
+    logic [4:0] invalidated;  // entries cleared by invalidations
+    owner_t lookup_of;        // of a lookup
+    ctx_id_t fill_ctx;        // context of the answer that filled, merged or evicted
+  } l2_event_t;
+
   // Events of one accelerator port, with the context it is bound to.
   typedef struct packed {
     ctx_id_t     ctx;
@@ -236,60 +434,80 @@ package gw_pkg;
     chan_event_t read;
   } port_event_t;
 
-  // Whose access an event is of: the port's channel, and the context it was translated in.
-  typedef struct packed {
-    src_t    src;
-    ctx_id_t ctx;
-  } owner_t;
-
-  // Event pulses of the walker. Walk latency: cycles from the request's acceptance to its answer's, both included. A line that
-  // several walks use was read for the one whose step began it; a prefetch was read for none.
-  typedef struct packed {
-    logic        start;         // request accepted
-    owner_t      start_of;
-    logic        done;          // answer taken; `latency` is its walk latency
-    owner_t      done_of;
-    logic [15:0] latency;
-    logic        fault;         // ... and it was a fault
-    logic        cache_hit;     // the walk cache skipped at least one level; of `start_of`
-    logic        merge;         // a step joined a read of its beat that was under way
-    logic        line_hit;      // a step was served by a beat that an earlier read had brought
-    logic        prefetch_used; // ... which was prefetched, and used for the first time
-    logic        pte_read;      // the read of a line was begun
-    owner_t      step_of;       // whose walk's step the last four are of, but for a prefetch's read
-    logic        prefetch;      // ... a read that no walk asked for
-    logic        prefetch_useless;  // a prefetched line was replaced before it was used
-    logic        update;        // A, or A and D, set in an entry
-    owner_t      update_of;
-  } walk_event_t;
-
-  // Event pulses of the second level.
-  typedef struct packed {
-    logic       hit;          // lookup answered by the L2 TLB
-    logic       range_hit;    // ... by the range TLB
-    logic       miss;         // ... by neither: sent on to the walker
-    owner_t     lookup_of;
-    logic       fill;         // entry written for an answer of the walker
-    logic       merge;        // pages of an answer joined an entry that was there
-    logic       evict;        // a valid entry gave way to another
-    ctx_id_t    fill_ctx;     // context of the answer that filled, merged or evicted
-    logic       drop;         // an answer was not kept: queue full, or an invalidation came first
-    logic [4:0] invalidated;  // entries cleared by invalidations
-  } l2_event_t;
-
-  // Which events are counted: all, or of those that have a context only `ctx`'s.
-  typedef struct packed {
-    logic    enable;
-    ctx_id_t ctx;
-  } count_filter_t;
-
   // Events that belong to no port.
   typedef struct packed {
-    l2_event_t   l2;
     walk_event_t walk;
-    logic        inval;         // an invalidation reaches everything that caches; `inval_scope` and `inval_ctx` are its
-    inval_scope_e inval_scope;
-    ctx_id_t     inval_ctx;
+    logic inval;                // an invalidation begins
+    inval_scope_e inval_scope;  // what it drops
+    ctx_id_t inval_ctx;         // the context it is about
+    l2_event_t l2;
   } mmu_event_t;
+  // end: generated
+
+  // Page DMA. A line is 64 bytes; addresses of lines have no lower bits.
+  localparam int unsigned DmaLineShift = 6;
+  localparam int unsigned DmaBurstLines = 16;
+  typedef logic [PaWidth-DmaLineShift-1:0] dma_line_t;
+  typedef logic [5:0] dma_slot_t;
+
+  // The ring, as software sets it up.
+  typedef struct packed {
+    logic               enable;
+    logic               cancel;           // stop, and say so; until enable falls
+    ppn_t               base;             // first frame of the ring
+    logic [4:0]         log2_size_less1;  // 2**(n+1) descriptors
+    logic [31:0]        first;            // index of the first one, taken when enable rises
+    logic [31:0]        tail;
+    logic               fence_write;      // the fence number is also written to memory
+    logic [PaWidth-3:0] fence_addr;       // there, in units of four bytes
+  } dma_cfg_t;
+
+  // ... and what is reported.
+  typedef struct packed {
+    logic        on;       // it was enabled, and has not come to rest since it was disabled
+    logic        stopped;  // by itself, for `cause`
+    logic [2:0]  cause;    // gw_spec_pkg::DmaCause*
+    logic [31:0] head;     // index of the first descriptor that is not done
+    logic [31:0] fence;    // latest fence number
+  } dma_status_t;
+
+  // What a lane does: lines from `src` to `dst`; with `masked` those of a page whose bit is set.
+  typedef struct packed {
+    dma_slot_t   slot;
+    dma_line_t   src;
+    dma_line_t   dst;
+    logic [23:0] lines;
+    logic        masked;
+    logic [63:0] mask;
+  } dma_job_t;
+
+  // A part of it that is a burst on either side.
+  typedef struct packed {
+    dma_slot_t  slot;
+    dma_line_t  src;
+    dma_line_t  dst;
+    logic [4:0] lines;  // 1 to DmaBurstLines
+  } dma_burst_t;
+
+  // What is written for a burst. A single doubleword (`word`) is written from dma_word_t.
+  typedef struct packed {
+    dma_slot_t  slot;
+    dma_line_t  dst;
+    logic [4:0] lines;
+  } dma_write_t;
+
+  typedef struct packed {
+    logic               fence;  // a fence number: four bytes; nobody's slot
+    dma_slot_t          slot;
+    logic [PaWidth-1:0] addr;
+    logic [63:0]        data;
+  } dma_word_t;
+
+  // A part of a slot's work has ended.
+  typedef struct packed {
+    logic      valid;
+    dma_slot_t slot;
+    logic      error;
+  } dma_done_t;
 
 endpackage

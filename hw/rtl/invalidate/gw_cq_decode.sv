@@ -13,11 +13,7 @@ module gw_cq_decode #(
   parameter int unsigned NumContexts = 16
 ) (
   input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
-  output gw_pkg::cmd_kind_e                      kind_o,
-  output gw_pkg::inval_t                         inval_o,
-  output gw_pkg::fence_t                         fence_o,
-  /// The fence waits for everything under way.
-  output logic                                   drain_o
+  output gw_pkg::command_t                       command_o
 );
 
   import gw_spec_pkg::*;
@@ -69,34 +65,39 @@ module gw_cq_decode #(
   end
   assign too_large = open_bits[int'(MaxPageOrder)];
 
+  inval_scope_e scope;
   always_comb begin
-    inval_o = '{
-      scope: InvalAll,
-      ctx: ctx_id_t'(pscid),
-      vpn: vpn_t'(vpn & ~open_bits),
-      order: order
-    };
-    if (has_context) inval_o.scope = (has_address && !too_large) ? InvalRange : InvalContext;
+    scope = InvalAll;
+    if (has_context) scope = (has_address && !too_large) ? InvalRange : InvalContext;
   end
 
   // IOFENCE.C.
   assign is_fence = what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandIofence &&
                     what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandIofenceC &&
                     (what & ~FenceBits) == '0 && (where & ~FenceWhereBits) == '0;
-  assign fence_o = '{
-    write: what[IofenceAvLsb],
-    signal: what[IofenceWsiLsb],
-    data: what[IofenceDataLsb+:IofenceDataWidth],
-    addr: {where[IofenceWhereAddrLsb+:IofenceWhereAddrWidth], 2'b00}
-  };
-
-  assign drain_o = what[IofencePrLsb] || what[IofencePwLsb];
-
+  cmd_kind_e kind;
   always_comb begin
-    kind_o = CmdIllegal;
-    if (is_inval && (known_context || !has_context)) kind_o = CmdInval;
-    else if (is_fence) kind_o = CmdFence;
+    kind = CmdIllegal;
+    if (is_inval && (known_context || !has_context)) kind = CmdInval;
+    else if (is_fence) kind = CmdFence;
   end
+
+  assign command_o = '{
+    kind: kind,
+    inval: '{
+      scope: scope,
+      ctx: ctx_id_t'(pscid),
+      vpn: vpn_t'(vpn & ~open_bits),
+      order: order
+    },
+    fence: '{
+      write: what[IofenceAvLsb],
+      signal: what[IofenceWsiLsb],
+      data: what[IofenceDataLsb+:IofenceDataWidth],
+      addr: {where[IofenceWhereAddrLsb+:IofenceWhereAddrWidth], 2'b00}
+    },
+    drain: kind == CmdFence && (what[IofencePrLsb] || what[IofencePwLsb])
+  };
 
   if (NumContexts < 1 || NumContexts > 2 ** CtxIdWidth) begin : gen_bad_num_contexts
     $fatal(1, "gw_cq_decode: NumContexts must be 1 to 2**CtxIdWidth");

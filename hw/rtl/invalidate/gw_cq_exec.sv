@@ -4,7 +4,7 @@
 //
 // Contract
 // - Turned on (cfg_i.enable rises): the head is 0, the ring as cfg_i says in that cycle, status bits are cleared.
-// - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle. IOFENCE.C waits until settled_i,
+// - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle. IOFENCE.C waits for fence_done_i,
 //   writes if it is asked to, then signals; no command after it begins before. The head moves when a command is done.
 // - An unreadable or illegal command, a fence that could not be written, or one that waited longer than the timeout, sets
 //   its status bit and stops the queue with the head at that command. When all error bits are cleared the command is read
@@ -14,39 +14,39 @@
 // - Memory: one write at a time, four bytes; what is offered stays.
 `include "gw_assert.svh"
 
-module gw_cq_exec #(
-  /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
-  parameter int unsigned NumContexts = 16
-) (
-  input  logic                                   clk_i,
-  input  logic                                   rst_ni,
-  input  gw_pkg::cq_cfg_t                        cfg_i,
-  output gw_pkg::cq_status_t                     status_o,
+module gw_cq_exec (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  gw_pkg::cq_cfg_t    cfg_i,
+  output gw_pkg::cq_status_t status_o,
   /// Commands, and the ring they come from.
-  output logic                                   run_o,
-  input  logic                                   fetch_idle_i,
-  output gw_pkg::ppn_t                           base_o,
-  output logic [31:0]                            mask_o,
-  output logic [31:0]                            tail_o,
-  input  logic                                   cmd_valid_i,
-  output logic                                   cmd_ready_o,
-  input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
-  input  logic                                   cmd_fault_i,
-  /// Invalidations. `settled_i`: all so far have ended everywhere.
-  output logic                                   inval_valid_o,
-  input  logic                                   inval_ready_i,
-  output gw_pkg::inval_t                         inval_o,
-  input  logic                                   settled_i,
+  output logic               run_o,
+  input  logic               fetch_idle_i,
+  output gw_pkg::ppn_t       base_o,
+  output logic [31:0]        mask_o,
+  output logic [31:0]        tail_o,
+  input  logic               cmd_valid_i,
+  output logic               cmd_ready_o,
+  input  gw_pkg::command_t   cmd_i,
+  input  logic               cmd_fault_i,
+  /// Invalidations; `inval_all_o`: one that stands for every access under way. A fence waits; all before it have ended
+  /// everywhere.
+  output logic               inval_valid_o,
+  input  logic               inval_ready_i,
+  output gw_pkg::inval_t     inval_o,
+  output logic               inval_all_o,
+  output logic               fence_o,
+  input  logic               fence_done_i,
   /// The write of a fence: address and data, then its answer.
-  output logic                                   aw_valid_o,
-  input  logic                                   aw_ready_i,
-  output logic                                   w_valid_o,
-  input  logic                                   w_ready_i,
-  output logic [63:0]                            w_addr_o,
-  output logic [31:0]                            w_data_o,
-  input  logic                                   b_valid_i,
-  output logic                                   b_ready_o,
-  input  logic                                   b_fault_i
+  output logic               aw_valid_o,
+  input  logic               aw_ready_i,
+  output logic               w_valid_o,
+  input  logic               w_ready_i,
+  output logic [63:0]        w_addr_o,
+  output logic [31:0]        w_data_o,
+  input  logic               b_valid_i,
+  output logic               b_ready_o,
+  input  logic               b_fault_i
 );
 
   typedef enum logic [2:0] {
@@ -59,28 +59,18 @@ module gw_cq_exec #(
   } state_e;
 
   state_e state_q, state_d;
-  gw_pkg::cmd_kind_e kind;
-  gw_pkg::inval_t cmd_inval;
-  gw_pkg::fence_t cmd_fence, fence_q;
+  gw_pkg::fence_t fence_q;
   logic [31:0] head_q, mask_q, waited_q;
   gw_pkg::ppn_t base_q;
   logic aw_done_q, w_done_q, aw_done, w_done;
-  logic start, begin_fence, done, timed_out, drain, drains;
-
-  gw_cq_decode #(
-    .NumContexts(NumContexts)
-  ) u_decode (
-    .cmd_i,
-    .kind_o (kind),
-    .inval_o(cmd_inval),
-    .fence_o(cmd_fence),
-    .drain_o(drain)
-  );
+  logic start, begin_fence, done, timed_out, drains;
 
   // A fence that waits for everything under way does it behind a pulse that drops next to nothing: whatever its scope, what
   // is older than a pulse is waited for.
-  assign drains = kind == gw_pkg::CmdFence && drain;
-  assign inval_o = drains ? '{scope: gw_pkg::InvalRange, default: '0} : cmd_inval;
+  assign drains = cmd_i.drain;
+  assign inval_all_o = drains;
+  assign fence_o = state_q == Fence;
+  assign inval_o = drains ? '{scope: gw_pkg::InvalRange, default: '0} : cmd_i.inval;
   assign timed_out = cfg_i.timeout_cycles != '0 && waited_q == cfg_i.timeout_cycles;
   assign aw_done = aw_done_q || aw_ready_i;
   assign w_done = w_done_q || w_ready_i;
@@ -108,7 +98,7 @@ module gw_cq_exec #(
           status_o.memory_fault = 1'b1;
           state_d = Stop;
         end else if (cmd_valid_i) begin
-          unique case (kind)
+          unique case (cmd_i.kind)
             gw_pkg::CmdInval: begin
               inval_valid_o = 1'b1;
               cmd_ready_o = inval_ready_i;
@@ -130,7 +120,7 @@ module gw_cq_exec #(
       Fence: begin
         if (!cfg_i.enable) begin
           state_d = Stop;
-        end else if (settled_i) begin
+        end else if (fence_done_i) begin
           done = !fence_q.write;
           state_d = fence_q.write ? Write : Run;
         end else if (timed_out) begin
@@ -183,7 +173,7 @@ module gw_cq_exec #(
       base_q <= cfg_i.base;
       mask_q <= 32'((33'd2 << cfg_i.log2_size_less1) - 33'd1);
     end
-    if (begin_fence) fence_q <= cmd_fence;
+    if (begin_fence) fence_q <= cmd_i.fence;
   end
 
   assign run_o = state_q != Off && state_q != Stop;
@@ -198,7 +188,8 @@ module gw_cq_exec #(
 
   `GW_ASSERT(HeadMovesWhenDone_A, !done && !start |=> $stable(head_q))
   `GW_ASSERT(WriteStable_A, aw_valid_o && !aw_ready_i |=> aw_valid_o && $stable(w_addr_o))
-  `GW_ASSERT(FenceAfterSettled_A, done && state_q == Fence |-> settled_i)
+  `GW_ASSERT(FenceWaited_A, done && state_q == Fence |-> fence_done_i)
+  `GW_COVER(DoneAtTimeout_C, state_q == Fence && fence_done_i && timed_out)
   `GW_COVER(InvalWaits_C, inval_valid_o && !inval_ready_i)
   `GW_COVER(BackToBack_C, done && state_q == Run && $past(done && state_q == Run))
   `GW_COVER(OffWhileWriting_C, state_q == Answer && !cfg_i.enable)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Reads the commands of the queue from memory: a 64-byte line of four at a time, several lines ahead.
+// Reads the commands of a queue from memory: a 64-byte line (of four, with 16 bytes a command) at a time, several ahead.
 //
 // Contract
 // - While run_i: hands out the commands from index `head_i` (as it was in the cycle before run_i rose) up to `tail_i`, each
 //   once and in order, around the end of the ring. A command is read after `tail_i` passed it, never before.
 // - run_i may rise only while idle_o. When it falls, reads under way are awaited and what was read is thrown away; then
 //   idle_o rises.
-// - One command a cycle, as long as `Lines` cover the memory's latency (a line is four cycles).
+// - One command a cycle, as long as `Lines` cover the memory's latency (a line of four is four cycles).
 // - A line that could not be read gives its first command, with cmd_fault_o; what follows is of no use.
 // - Memory: one 64-byte read a line, one ID; an address offered stays as it is. Data is always taken.
 `include "gw_assert.svh"
@@ -15,9 +15,11 @@
 module gw_cq_fetch #(
   /// Lines on their way or read, >= 1; they cover about 4 * Lines - 6 cycles from a read's acceptance to its data.
   parameter int unsigned Lines = 4,
+  /// Bytes of a command: a power of two, 32 or less.
+  parameter int unsigned CmdBytes = gw_spec_pkg::CommandBytes,
   /// Derived.
-  localparam int unsigned CmdWidth = 8 * gw_spec_pkg::CommandBytes,
-  localparam int unsigned LineCmds = gw_spec_pkg::PtBeatBytes / gw_spec_pkg::CommandBytes
+  localparam int unsigned CmdWidth = 8 * CmdBytes,
+  localparam int unsigned LineCmds = gw_spec_pkg::PtBeatBytes / CmdBytes
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -44,6 +46,9 @@ module gw_cq_fetch #(
 
   if (Lines < 1) begin : gen_bad_lines
     $fatal(1, "gw_cq_fetch: Lines must be at least 1");
+  end
+  if (!(CmdBytes inside {8, 16, 32})) begin : gen_bad_bytes
+    $fatal(1, "gw_cq_fetch: CmdBytes must be 8, 16 or 32");
   end
 
   localparam int unsigned PosWidth = $clog2(LineCmds);
@@ -78,7 +83,8 @@ module gw_cq_fetch #(
   assign count = (left < to_end) ? left : to_end;
   assign part_in = '{first: at, last: pos_t'(next_q + count - 32'd1)};
 
-  assign load = run_i && left != '0 && free_q != '0 && (!ar_valid_o || ar_ready_i);
+  // Whether there is one is told without the difference: this goes to every enable.
+  assign load = run_i && ((tail_i ^ next_q) & mask_i) != '0 && free_q != '0 && (!ar_valid_o || ar_ready_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // The one source of invalidation pulses: gathers them from the registers, the context table and the command queue, and tells
-// when they have ended everywhere.
+// when what came before them has ended everywhere. That is counted in grace periods, as sleepable RCU does: a period
+// begins by turning `epoch_o`; what begins from then on carries the new epoch, and the period ends when nothing of the old
+// one is left. So pulses without end hold up no end.
 //
 // Contract
 // - A start, or a write of a context, in cycle t is a pulse of scope InvalAll in t+1, always. A command waits for that cycle
 //   only: `cq_ready_o`; it too is a pulse in the next cycle. So one pulse a cycle.
-// - The levels have `inval_busy_i` high from the cycle after a pulse until they are done with what came before it.
-// - settled_o: every pulse so far has ended; low from the cycle of the pulse on. A cycle later than the levels.
-// - busy_o: from a start, or a write of a context, until everything has settled. done_o: one cycle, when that included a start.
+// - A period begins when somebody waits for pulses that no period has begun behind, and none runs. So who waits does it for
+//   at most two periods, whatever comes meanwhile.
+// - epoch_o turns for everybody; port_epoch_o[i] only in a period that concerns the context of port i, or one that the port had
+//   since its last turn, because nothing of the others is covered. Who sees its epoch turn in cycle t has `inval_busy_i` high, from t + BusyDelay on at the
+//   latest, until nothing is left that began in the other epoch; then it stays low until the next turn.
+// - fence_i: a fence waits, from its first cycle on until fence_done_o, which says that every pulse up to the cycle before
+//   has ended; without any under way it says so at once. Lowered before, the fence is given up.
+// - busy_o: from a start, or a write of a context, until the pulse has ended. done_o: one cycle, when a start has.
 `include "gw_assert.svh"
 
-module gw_inval_issue (
+module gw_inval_issue #(
+  /// Accelerator ports, >= 1.
+  parameter int unsigned NumPorts = 1,
+  /// Cycles in which `inval_busy_i` may follow a turn of the epoch, 0 to 7.
+  parameter int unsigned BusyDelay = 4
+) (
   input  logic           clk_i,
   input  logic           rst_ni,
   /// invalidate.start was written.
@@ -20,46 +32,150 @@ module gw_inval_issue (
   input  logic           ctx_write_i,
   output logic           busy_o,
   output logic           done_o,
-  /// Commands.
+  /// Commands, and the fence that waits.
   input  logic           cq_valid_i,
   output logic           cq_ready_o,
   input  gw_pkg::inval_t cq_inval_i,
-  output logic           settled_o,
+  /// The command's pulse stands for all accesses, whatever its scope.
+  input  logic           cq_all_i,
+  input  logic           fence_i,
+  output logic           fence_done_o,
   /// To all levels, and from them.
   output logic           inval_valid_o,
   output gw_pkg::inval_t inval_o,
+  output logic           epoch_o,
+  output logic [NumPorts-1:0]            port_epoch_o,
+  input  gw_pkg::ctx_id_t [NumPorts-1:0] port_ctx_i,
   input  logic           inval_busy_i
 );
 
-  logic everything, waits_q, wanted_q, recent_q, busy_q;
+  if (NumPorts < 1) begin : gen_bad_num_ports
+    $fatal(1, "gw_inval_issue: NumPorts must be at least 1");
+  end
+  if (BusyDelay > 7) begin : gen_bad_busy_delay
+    $fatal(1, "gw_inval_issue: BusyDelay must be 0 to 7");
+  end
+
+  logic everything;
   assign everything = start_i || ctx_write_i;
   assign cq_ready_o = !everything;
 
+  // Pulses.
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      inval_valid_o <= 1'b0;
-      recent_q <= 1'b0;
-      busy_q <= 1'b0;
-      waits_q <= 1'b0;
-      wanted_q <= 1'b0;
-    end else begin
-      inval_valid_o <= everything || cq_valid_i;
-      recent_q <= inval_valid_o;
-      busy_q <= inval_busy_i;
-      waits_q <= everything || (waits_q && !settled_o);
-      wanted_q <= start_i || (wanted_q && !settled_o);
-    end
+    if (!rst_ni) inval_valid_o <= 1'b0;
+    else inval_valid_o <= everything || cq_valid_i;
   end
   always_ff @(posedge clk_i) begin
     inval_o <= everything ? '{scope: gw_pkg::InvalAll, default: '0} : cq_inval_i;
   end
 
-  // The pulse itself, the cycle in which busy follows it, and busy's own register.
-  assign settled_o = !(inval_valid_o || recent_q || busy_q);
-  assign busy_o = everything || waits_q;
-  assign done_o = wanted_q && settled_o;
+  // What the next period is for. A pulse is counted from the cycle in which it is out.
+  logic next_q, next_all_q, pulse_all, turn;
+  gw_pkg::ctx_id_t next_ctx_q, pulse_ctx;
+  assign pulse_all = everything || cq_all_i || cq_inval_i.scope == gw_pkg::InvalAll;
+  assign pulse_ctx = cq_inval_i.ctx;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      next_q <= 1'b0;
+      next_all_q <= 1'b0;
+      next_ctx_q <= '0;
+    end else if (everything || cq_valid_i) begin
+      next_q <= 1'b1;
+      next_all_q <= pulse_all || (next_q && !turn && (next_all_q || next_ctx_q != pulse_ctx));
+      next_ctx_q <= pulse_ctx;
+    end else if (turn) begin
+      next_q <= 1'b0;
+    end
+  end
 
+  // Periods: the turn is seen in the cycle after it, and busy a register later.
+  logic period_q, period_d, period_end, busy_q, fence_seen_q;
+  logic [1:0] fence_q, fence_d, waits_q, waits_d, wanted_q, wanted_d, behind_pulse;
+  logic [3:0] wait_q;
+  logic [NumPorts-1:0] mixed_q;
+  assign period_end = period_q && wait_q == '0 && !busy_q;
+  assign turn = next_q && (!period_q || period_end) && (waits_q != '0 || (fence_i && !(fence_seen_q && fence_q == '0)));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      period_q <= 1'b0;
+      wait_q <= '0;
+      busy_q <= 1'b0;
+      epoch_o <= 1'b0;
+      port_epoch_o <= '0;
+    end else begin
+      busy_q <= inval_busy_i;
+      period_q <= period_d;
+      if (turn) wait_q <= 4'(BusyDelay + 1);
+      else if (wait_q != '0) wait_q <= wait_q - 1'b1;
+      epoch_o <= epoch_o ^ turn;
+      for (int unsigned i = 0; i < NumPorts; i++) begin
+        port_epoch_o[i] <= port_epoch_o[i] ^ (turn && (next_all_q || mixed_q[i] || next_ctx_q == port_ctx_i[i]));
+      end
+    end
+  end
+
+  // Ports with accesses under way that may be of a context they had before. Who sees the new context late begins some more.
+  for (genvar i = 0; i < NumPorts; i++) begin : gen_mixed
+    gw_pkg::ctx_id_t ctx_q;
+    logic [3:0] late_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        ctx_q <= '0;
+        late_q <= '0;
+        mixed_q[i] <= 1'b0;
+      end else begin
+        ctx_q <= port_ctx_i[i];
+        if (ctx_q != port_ctx_i[i]) begin
+          late_q <= 4'(BusyDelay + 1);
+          mixed_q[i] <= 1'b1;
+        end else if (late_q != '0) begin
+          late_q <= late_q - 1'b1;
+        end else if (turn) begin
+          mixed_q[i] <= 1'b0;
+        end
+      end
+    end
+  end
+
+  // Who waits: for the end of so many periods, the one that runs included.
+  assign period_d = turn || (period_q && !period_end);
+  // A pulse of the next cycle.
+  assign behind_pulse = 2'd1 + 2'(period_d);
+
+  always_comb begin
+    fence_d = fence_seen_q ? fence_q : 2'(next_q) + 2'(period_q);
+    waits_d = waits_q;
+    wanted_d = wanted_q;
+    if (period_end) begin
+      if (fence_d != '0) fence_d -= 2'd1;
+      if (waits_d != '0) waits_d -= 2'd1;
+      if (wanted_d != '0) wanted_d -= 2'd1;
+    end
+    if (everything) waits_d = behind_pulse;
+    if (start_i) wanted_d = behind_pulse;
+  end
+  assign fence_done_o = fence_i && fence_d == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_seen_q <= 1'b0;
+      fence_q <= '0;
+      waits_q <= '0;
+      wanted_q <= '0;
+    end else begin
+      fence_seen_q <= fence_i && !fence_done_o;
+      fence_q <= fence_d;
+      waits_q <= waits_d;
+      wanted_q <= wanted_d;
+    end
+  end
+  assign busy_o = everything || waits_q != '0;
+  assign done_o = wanted_q == 2'd1 && period_end && !start_i;
+
+  `GW_INVARIANT(WaitsInPeriod_A, waits_q == '0 || period_q || next_q)
+  `GW_INVARIANT(FenceInPeriod_A, !fence_seen_q || fence_q == '0 || period_q || next_q)
   `GW_COVER(PulseWhileBusy_C, inval_valid_o && inval_busy_i)
   `GW_COVER(CommandWaits_C, cq_valid_i && !cq_ready_o)
+  `GW_COVER(FenceWaitsForTwo_C, fence_i && fence_d == 2'd2)
 
 endmodule

@@ -2,8 +2,8 @@
 //
 // Invalidation: the command queue (RISC-V IOMMU specification) and the source of all invalidation pulses. Wiring only.
 //
-//   memory <─AXI4─ gw_cq_fetch ─commands─> gw_cq_exec ─┐
-//                                  context table, start ├─> gw_inval_issue ─pulses─> translators, TLBs, walker
+//   memory <─AXI4─ gw_cq_fetch ─commands─> gw_cq_stage ─decoded─> gw_cq_exec ─┐
+//                                                         context table, start ├─> gw_inval_issue ─pulses─> translators, TLBs, walker
 //
 // Contract
 // - Pulses leave one a cycle, back to back; only IOFENCE.C waits for the levels, and with it the commands behind it. See
@@ -12,6 +12,8 @@
 // - Memory port: reads of one 64-byte beat, at most `FetchLines` under way, and one write of four bytes at a time; one ID.
 // - Reset: off, nothing pending. No access may be under way on the memory port.
 module gw_invalidate #(
+  /// Accelerator ports, >= 1.
+  parameter int unsigned NumPorts = 1,
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
   parameter int unsigned NumContexts = 16,
   /// Lines of four commands read ahead, >= 1.
@@ -32,6 +34,9 @@ module gw_invalidate #(
   /// To all levels, and from them.
   output logic                inval_valid_o,
   output gw_pkg::inval_t      inval_o,
+  output logic                epoch_o,
+  output logic [NumPorts-1:0] port_epoch_o,
+  input  gw_pkg::ctx_id_t [NumPorts-1:0] port_ctx_i,
   input  logic                inval_busy_i
 );
 
@@ -41,8 +46,10 @@ module gw_invalidate #(
   localparam int unsigned WordBytes = gw_spec_pkg::IofenceDataWidth / 8;
   localparam int unsigned LineBytes = gw_spec_pkg::PtBeatBytes;
 
-  logic run, fetch_idle, cmd_valid, cmd_ready, cmd_fault, exec_valid, exec_ready, settled;
+  logic run, fetch_idle, stage_idle, cmd_valid, cmd_ready, cmd_fault, next_valid, next_ready, next_fault;
+  logic exec_valid, exec_ready, exec_all, fence, fence_done;
   logic [CmdWidth-1:0] cmd;
+  gw_pkg::command_t next;
   gw_pkg::inval_t exec_inval;
   gw_pkg::ppn_t base;
   logic [31:0] mask, tail, w_data;
@@ -73,26 +80,43 @@ module gw_invalidate #(
     .cmd_fault_o(cmd_fault)
   );
 
-  gw_cq_exec #(
+  gw_cq_stage #(
     .NumContexts(NumContexts)
-  ) u_exec (
+  ) u_stage (
+    .clk_i,
+    .rst_ni,
+    .run_i      (run),
+    .idle_o     (stage_idle),
+    .in_valid_i (cmd_valid),
+    .in_ready_o (cmd_ready),
+    .in_cmd_i   (cmd),
+    .in_fault_i (cmd_fault),
+    .out_valid_o(next_valid),
+    .out_ready_i(next_ready),
+    .out_cmd_o  (next),
+    .out_fault_o(next_fault)
+  );
+
+  gw_cq_exec u_exec (
     .clk_i,
     .rst_ni,
     .cfg_i        (cq_cfg_i),
     .status_o     (cq_status_o),
     .run_o        (run),
-    .fetch_idle_i (fetch_idle),
+    .fetch_idle_i (fetch_idle && stage_idle),
     .base_o       (base),
     .mask_o       (mask),
     .tail_o       (tail),
-    .cmd_valid_i  (cmd_valid),
-    .cmd_ready_o  (cmd_ready),
-    .cmd_i        (cmd),
-    .cmd_fault_i  (cmd_fault),
+    .cmd_valid_i  (next_valid),
+    .cmd_ready_o  (next_ready),
+    .cmd_i        (next),
+    .cmd_fault_i  (next_fault),
     .inval_valid_o(exec_valid),
     .inval_ready_i(exec_ready),
     .inval_o      (exec_inval),
-    .settled_i    (settled),
+    .inval_all_o  (exec_all),
+    .fence_o      (fence),
+    .fence_done_i (fence_done),
     .aw_valid_o   (aw_valid),
     .aw_ready_i   (m_rsp_i.aw_ready),
     .w_valid_o    (w_valid),
@@ -104,7 +128,9 @@ module gw_invalidate #(
     .b_fault_i    (m_rsp_i.b.resp != RespOkay)
   );
 
-  gw_inval_issue u_issue (
+  gw_inval_issue #(
+    .NumPorts(NumPorts)
+  ) u_issue (
     .clk_i,
     .rst_ni,
     .start_i,
@@ -114,9 +140,14 @@ module gw_invalidate #(
     .cq_valid_i(exec_valid),
     .cq_ready_o(exec_ready),
     .cq_inval_i(exec_inval),
-    .settled_o (settled),
+    .cq_all_i  (exec_all),
+    .fence_i   (fence),
+    .fence_done_o(fence_done),
     .inval_valid_o,
     .inval_o,
+    .epoch_o,
+    .port_epoch_o,
+    .port_ctx_i,
     .inval_busy_i
   );
 

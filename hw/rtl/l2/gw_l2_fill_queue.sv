@@ -116,7 +116,7 @@ module gw_l2_fill_queue #(
   end
 
   logic unused;
-  assign unused = ^{rsp_i.src, rsp_i.tag, rsp_i.cause};
+  assign unused = ^{rsp_i.parked, rsp_i.park, rsp_i.src, rsp_i.tag, rsp_i.cause};
 
   `GW_INVARIANT(OldAreThere_A, old_q <= usage)
   `GW_INVARIANT(TakeValid_A, !take_i || valid_o)

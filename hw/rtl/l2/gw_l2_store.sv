@@ -5,8 +5,9 @@
 //
 // Contract
 // - Every read port takes an address in t and has its words in t+1, until its next read; nothing ever waits.
-// - Tags are written in the cycle of `we_i`, all ways of a set at will; the frame given with them one cycle later. So a
-//   lookup that reads a tag in t and its frame in t+1 gets the frame of exactly that tag, whatever is written when.
+// - A word that is read in the cycle in which it is written is undefined (gw_ram).
+// - Tags are written in the cycle of `we_i`, all ways of a set at will; the frame given with them two cycles later. So a
+//   lookup that reads a tag in t and its frame in t+2 gets the frame of exactly that tag, whatever is written when.
 `include "gw_assert.svh"
 
 module gw_l2_store #(
@@ -27,11 +28,12 @@ module gw_l2_store #(
   input  logic                                            ppn_re_i,
   input  logic [SetWidth-1:0]                             ppn_set_i,
   input  logic [WayWidth-1:0]                             ppn_way_i,
-  output gw_pkg::ppn_t                                    ppn_o,
+  output gw_pkg::l2_frame_t                               frame_o,
   // Maintenance
   input  logic                                            m_re_i,
   input  logic [SetWidth-1:0]                             m_set_i,
   output gw_pkg::l2_tag_t [Ways-1:0]                      m_tags_o,
+  input  logic                                            m_ppn_re_i,
   input  logic [SetWidth-1:0]                             m_ppn_set_i,
   input  logic [WayWidth-1:0]                             m_ppn_way_i,
   output gw_pkg::ppn_t                                    m_ppn_o,
@@ -93,30 +95,41 @@ module gw_l2_store #(
     );
   end
 
-  logic                  ppn_we_q;
-  logic [EntryWidth-1:0] ppn_waddr_q;
-  ppn_t                  ppn_wdata_q;
+  // Two cycles behind the tags.
+  typedef struct packed {
+    logic [EntryWidth-1:0] addr;
+    ppn_t                  data;
+  } frame_write_t;
+  logic [1:0]         ppn_we_q;
+  frame_write_t [1:0] ppn_write_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) ppn_we_q <= 1'b0;
-    else ppn_we_q <= ppn_we_i;
+    if (!rst_ni) ppn_we_q <= '0;
+    else ppn_we_q <= {ppn_we_q[0], ppn_we_i};
+  end
+  // Counted here, where there is time: of the word that is read half a cycle is gone.
+  l2_frame_t frame;
+  always_comb begin
+    frame.base = ppn_write_q[1].data;
+    for (int unsigned o = 1; o <= ClusterShift; o++) begin
+      frame.zeros[o] = (frame.base & ((ppn_t'(1) << o) - 1'b1)) == '0 && (o == ClusterShift || frame.base[o%ClusterShift]);
+    end
   end
   always_ff @(posedge clk_i) begin
-    ppn_waddr_q <= entry(wset_i, ppn_wway_i);
-    ppn_wdata_q <= ppn_wdata_i;
+    ppn_write_q <= {ppn_write_q[0], frame_write_t'{addr: entry(wset_i, ppn_wway_i), data: ppn_wdata_i}};
   end
 
   gw_ram #(
-    .Width(PpnWidth),
+    .Width($bits(l2_frame_t)),
     .Depth(Entries)
   ) u_ppn (
     .clk_i,
-    .we_i   (ppn_we_q),
-    .waddr_i(ppn_waddr_q),
-    .wdata_i(ppn_wdata_q),
+    .we_i   (ppn_we_q[1]),
+    .waddr_i(ppn_write_q[1].addr),
+    .wdata_i(frame),
     .re_i   (ppn_re_i),
     .raddr_i(entry(ppn_set_i, ppn_way_i)),
-    .rdata_o(ppn_o)
+    .rdata_o(frame_o)
   );
 
   gw_ram #(
@@ -124,10 +137,10 @@ module gw_l2_store #(
     .Depth(Entries)
   ) u_m_ppn (
     .clk_i,
-    .we_i   (ppn_we_q),
-    .waddr_i(ppn_waddr_q),
-    .wdata_i(ppn_wdata_q),
-    .re_i   (m_re_i),
+    .we_i   (ppn_we_q[1]),
+    .waddr_i(ppn_write_q[1].addr),
+    .wdata_i(ppn_write_q[1].data),
+    .re_i   (m_ppn_re_i),
     .raddr_i(entry(m_ppn_set_i, m_ppn_way_i)),
     .rdata_o(m_ppn_o)
   );

@@ -3,17 +3,24 @@
 // Second-level TLB: set-associative, in block RAM, pages of all sizes in one array.
 //
 //   t      lookup_i: one set of each size is read
-//   t + 1  tags compared, `hit_o`; the frame of the entry that matches is read
-//   t + 2  the translation is at the output
+//   t + 1  tags compared, straight from the memories, into registers
+//   t + 2  `hit_o`: the comparisons joined; the frame of the entry that matches is read
+//   t + 3  frame + page: the translation is at the output
 //
 // Contract
 // - A lookup a cycle, for any mixture of page sizes, also while entries are filled and invalidations sweep. Never waits.
+// - A lookup that reads an entry in the very cycle in which it is written is a miss.
 // - A lookup that an entry does not allow (write to a page that may only be read) is a miss.
 // - If several sizes translate a page (only while the host changes a mapping and has not invalidated yet), the smallest wins.
 // - Answers of the walker are kept as gw_l2_fill says, which may drop any of them.
-// - Invalidation pulse in cycle t: no lookup with its `lookup_vpn_i` in t or later uses what it drops; `busy_o` from t+1
-//   until that is cleared from the memories as well (2 cycles a set at most, 1 without fills). Other lookups hit meanwhile.
+// - Invalidation pulse in cycle t: no lookup with its `lookup_vpn_i` in t or later uses what it drops, from the pulse on; a sweep
+//   then clears it from the memories, which ends within two sweeps whatever pulses come meanwhile (gw_l2_inval). A sweep takes a
+//   cycle a set without fills; with fills an answer's time (gw_l2_fill) for every 8 sets more. Other lookups hit meanwhile.
+// - `inval_busy_o`: a pulse that came in the other epoch (not `epoch_i`) is not swept.
 // - After reset everything misses until the first sweep is over, which `inval_busy_o` does not show.
+// - Clock: the longest ways are memory -> comparison (t + 1, a block RAM's 5.7 ns of clock to output and three lookup tables;
+//   the same in the sweep and in gw_l2_fill) and memory -> addition -> answer (t + 3). No cycle holds a memory's output,
+//   a comparison and a memory's input.
 `include "gw_assert.svh"
 
 module gw_l2_tlb #(
@@ -39,8 +46,9 @@ module gw_l2_tlb #(
   input  gw_pkg::vpn_t        vpn_i,
   input  gw_pkg::ctx_id_t     ctx_i,
   input  logic                write_i,
+  // Third cycle
   output logic                hit_o,
-  // Third cycle; {src, tag, ctx, vpn, cacheable} are not this module's.
+  // Fourth cycle; {src, tag, ctx, vpn, cacheable} are not this module's.
   output gw_pkg::ppn_t        ppn_o,
   output gw_pkg::page_order_t order_o,
   output gw_pkg::cluster_t    cluster_o,
@@ -52,6 +60,7 @@ module gw_l2_tlb #(
   // Invalidation
   input  logic                inval_valid_i,
   input  gw_pkg::inval_t      inval_i,
+  input  logic                epoch_i,
   output logic                inval_busy_o,
   /// An answer is being kept or sets are being swept: the clock must go on.
   output logic                busy_o,
@@ -79,8 +88,8 @@ module gw_l2_tlb #(
   typedef logic [SetWidth-1:0] set_t;
   typedef logic [WayWidth-1:0] way_t;
 
-  // First cycle.
-  set_t [L2Sizes-1:0] set, set_q;
+  // First cycle; the sets are needed once more in the third.
+  set_t [L2Sizes-1:0] set, read_set_q, set_q;
   gw_l2_index #(
     .Sets  (Sets),
     .Policy(Policy)
@@ -88,10 +97,19 @@ module gw_l2_tlb #(
     .vpn_i(lookup_vpn_i),
     .set_o(set)
   );
-  always_ff @(posedge clk_i) set_q <= set;
+  always_ff @(posedge clk_i) {set_q, read_set_q} <= {read_set_q, set};
 
-  // Second cycle.
+  // What is written while it is read cannot be relied on: it is no hit.
+  logic [Ways-1:0] we;
+  set_t wset;
+  logic [L2Sizes-1:0][Ways-1:0] written_q;
+  always_ff @(posedge clk_i) begin
+    for (int unsigned s = 0; s < L2Sizes; s++) written_q[s] <= (set[s] == wset) ? we : '0;
+  end
+
+  // Second and third cycle.
   l2_tag_t [L2Sizes-1:0][Ways-1:0] tags;
+  l2_told_t [L2Sizes-1:0] told;
   logic [L2Sizes-1:0][Ways-1:0] match;
   logic [L2Sizes-1:0] blocked;
   logic blocked_global;
@@ -100,8 +118,9 @@ module gw_l2_tlb #(
   for (genvar s = 0; s < L2Sizes; s++) begin : gen_match
     if (s == L2Cluster && (SharedSingles || (!Clusters && !Svnapot))) begin : gen_never
       assign match[s] = '0;
+      assign told[s] = '0;
       logic unused;
-      assign unused = ^{tags[s], blocked[s]};
+      assign unused = ^{tags[s], blocked[s], written_q[s]};
     end else begin : gen_size
       gw_l2_match #(
         .Ways       (Ways),
@@ -115,43 +134,40 @@ module gw_l2_tlb #(
         .ctx_i           (ctx_i),
         .write_i         (write_i),
         .tags_i          (tags[s]),
+        .written_i       (written_q[s]),
         .blocked_i       (blocked[s]),
         .blocked_global_i(blocked_global),
-        .match_o         (match[s])
+        .match_o         (match[s]),
+        .told_o          (told[s])
       );
     end
   end
 
-  l2_tag_t hit_tag;
-  set_t    hit_set;
-  way_t    hit_way;
+  // The smallest size that matches.
+  l2_size_e hit_size;
+  set_t     hit_set;
+  way_t     hit_way;
+  way_t [L2Sizes-1:0] size_way;
   always_comb begin
-    hit_tag = '0;
-    hit_set = set_q[0];
-    hit_way = '0;
-    for (int s = L2Sizes - 1; s >= 0; s--) begin
-      if (match[s] != '0) begin
-        hit_tag = '0;
-        hit_set = set_q[s];
-        hit_way = '0;
-        for (int unsigned w = 0; w < Ways; w++) begin
-          if (match[s][w]) begin
-            hit_tag |= tags[s][w];
-            hit_way |= way_t'(w);
-          end
-        end
-      end
+    size_way = '0;
+    for (int unsigned s = 0; s < L2Sizes; s++) begin
+      for (int unsigned w = 0; w < Ways; w++) if (match[s][w]) size_way[s] |= way_t'(w);
+    end
+    {hit_size, hit_set, hit_way} = {L2Giga, set_q[L2Giga], size_way[L2Giga]};
+    for (int unsigned s = L2Sizes - 1; s > 0; s--) begin
+      if (match[s-1] != '0) {hit_size, hit_set, hit_way} = {l2_size_e'(s - 1), set_q[s-1], size_way[s-1]};
     end
   end
   assign hit_o = match != '0;
 
-  // Third cycle.
-  logic    touch_q;
-  set_t    touch_set_q;
-  way_t    touch_way_q;
-  l2_tag_t tag_q;
-  vpn_t    vpn_q;
-  ppn_t    base;
+  // Fourth cycle.
+  logic     touch_q;
+  set_t     touch_set_q;
+  way_t     touch_way_q;
+  l2_told_t told_q;
+  l2_size_e size_q;
+  vpn_t     vpn_q, answer_vpn_q;
+  l2_frame_t frame;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) touch_q <= 1'b0;
     else touch_q <= hit_o;
@@ -159,14 +175,16 @@ module gw_l2_tlb #(
   always_ff @(posedge clk_i) begin
     touch_set_q <= hit_set;
     touch_way_q <= hit_way;
-    tag_q <= hit_tag;
-    vpn_q <= vpn_i;
+    told_q <= told[hit_size];
+    size_q <= hit_size;
+    {answer_vpn_q, vpn_q} <= {vpn_q, vpn_i};
   end
 
   gw_l2_answer u_answer (
-    .tag_i      (tag_q),
-    .base_i     (base),
-    .vpn_i      (vpn_q),
+    .told_i     (told_q),
+    .size_i     (size_q),
+    .frame_i    (frame),
+    .vpn_i      (answer_vpn_q),
     .ppn_o,
     .order_o,
     .cluster_o,
@@ -175,9 +193,9 @@ module gw_l2_tlb #(
   );
 
   // Maintenance.
-  logic sweep_valid, sweep_take, sweep_active, fill_busy, first_sweep, fill_touch, m_re, ppn_we;
-  logic [Ways-1:0] sweep_drop, we;
-  set_t sweep_set, m_set, wset;
+  logic sweep_valid, sweep_take, sweep_active, fill_busy, first_sweep, fill_touch, m_re, m_ppn_re, ppn_we;
+  logic [Ways-1:0] sweep_drop;
+  set_t sweep_set, m_set, m_ppn_set, victim_set;
   way_t m_ppn_way, ppn_wway, fill_way, victim;
   l2_tag_t [Ways-1:0] m_tags, wtags;
   ppn_t m_ppn, ppn_wdata;
@@ -196,11 +214,12 @@ module gw_l2_tlb #(
     .ppn_re_i   (hit_o),
     .ppn_set_i  (hit_set),
     .ppn_way_i  (hit_way),
-    .ppn_o      (base),
+    .frame_o    (frame),
     .m_re_i     (m_re),
     .m_set_i    (m_set),
     .m_tags_o   (m_tags),
-    .m_ppn_set_i(wset),
+    .m_ppn_re_i (m_ppn_re),
+    .m_ppn_set_i(m_ppn_set),
     .m_ppn_way_i(m_ppn_way),
     .m_ppn_o    (m_ppn),
     .we_i       (we),
@@ -219,6 +238,7 @@ module gw_l2_tlb #(
     .rst_ni,
     .inval_valid_i,
     .inval_i,
+    .epoch_i,
     .busy_o          (inval_busy_o),
     .vpn_i           (vpn_i),
     .ctx_i           (ctx_i),
@@ -253,6 +273,8 @@ module gw_l2_tlb #(
     .re_o         (m_re),
     .set_o        (m_set),
     .tags_i       (m_tags),
+    .ppn_re_o     (m_ppn_re),
+    .ppn_set_o    (m_ppn_set),
     .ppn_way_o    (m_ppn_way),
     .ppn_i        (m_ppn),
     .we_o         (we),
@@ -261,6 +283,7 @@ module gw_l2_tlb #(
     .ppn_we_o     (ppn_we),
     .ppn_wway_o   (ppn_wway),
     .ppn_wdata_o  (ppn_wdata),
+    .victim_set_o (victim_set),
     .victim_i     (victim),
     .touch_o      (fill_touch),
     .touch_way_o  (fill_way),
@@ -268,16 +291,25 @@ module gw_l2_tlb #(
     .event_o      (fill_event)
   );
 
+  logic fill_touch_q;
+  set_t fill_set_q;
+  way_t fill_way_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fill_touch_q <= 1'b0;
+    else fill_touch_q <= fill_touch;
+  end
+  always_ff @(posedge clk_i) {fill_set_q, fill_way_q} <= {wset, fill_way};
+
   // A use in the cycle of a fill is not marked: the entry filled would be the next to go otherwise.
   gw_l2_plru #(
     .Sets(Sets),
     .Ways(Ways)
   ) u_plru (
     .clk_i,
-    .touch_i    (fill_touch || touch_q),
-    .touch_set_i(fill_touch ? wset : touch_set_q),
-    .touch_way_i(fill_touch ? fill_way : touch_way_q),
-    .set_i      (wset),
+    .touch_i    (fill_touch_q || touch_q),
+    .touch_set_i(fill_touch_q ? fill_set_q : touch_set_q),
+    .touch_way_i(fill_touch_q ? fill_way_q : touch_way_q),
+    .set_i      (victim_set),
     .victim_o   (victim)
   );
 

@@ -2,13 +2,14 @@
 //
 // Range TLB: a few entries of any length, each a whole buffer whose frames lie in a row; filled by the host.
 //
-//   t + 1  compared with all entries, `hit_o`   (t: as in gw_l2_tlb, the request was taken)
-//   t + 2  the translation is at the output
+//   t + 1  compared with all entries   (t: as in gw_l2_tlb, the request was taken)
+//   t + 2  `hit_o`: the first that matched
+//   t + 3  the translation is at the output
 //
 // Contract
 // - A lookup a cycle. An access that its entry does not allow is no hit. If entries overlap, the lowest decides.
 // - `order_o`: the largest of 4 KiB, 64 KiB, 2 MiB, 1 GiB around the page that the entry covers, aligned in both memories.
-// - A write of an entry in cycle t is used by lookups compared from t+1 on. It needs no invalidation if the entry was not
+// - A write of an entry in cycle t is used by lookups compared from t+1 on; one compared in t does not use that entry. It needs no invalidation if the entry was not
 //   valid; taking away or changing a valid one needs an invalidation of its range, which also clears it.
 // - An invalidation pulse in t clears every entry it overlaps, by context and range; InvalAll clears all. Lookups whose
 //   request was taken in t or later do not see them. A write in the cycle of a pulse counts as later than the pulse.
@@ -28,8 +29,9 @@ module gw_range_tlb #(
   input  gw_pkg::vpn_t                 vpn_i,
   input  gw_pkg::ctx_id_t              ctx_i,
   input  logic                         write_i,
-  output logic                         hit_o,
   // Third cycle
+  output logic                         hit_o,
+  // Fourth cycle
   output gw_pkg::ppn_t                 ppn_o,
   output gw_pkg::page_order_t          order_o,
   output gw_pkg::perm_t                perm_o,
@@ -50,30 +52,39 @@ module gw_range_tlb #(
   end
 
   range_t [Entries-1:0] entry_q;
-  logic [Entries-1:0] match, drop;
+  logic [Entries-1:0] match_q, match, first, drop;
   range_t chosen, chosen_q;
-  vpn_t vpn_q, inval_last;
+  vpn_t vpn_q, answer_vpn_q, inval_last;
 
+  // Second cycle. What an entry is written with in this cycle is not what was compared.
+  logic [Entries-1:0] write;
   always_comb begin
-    chosen = '0;
-    match = '0;
-    if (req_valid_i) begin
-      for (int i = Entries - 1; i >= 0; i--) begin
-        match[i] = entry_q[i].valid && entry_q[i].ctx == ctx_i && vpn_i >= entry_q[i].base &&
-            vpn_i <= entry_q[i].limit && (write_i ? entry_q[i].perm.w : entry_q[i].perm.r);
-        if (match[i]) chosen = entry_q[i];
-      end
+    for (int unsigned i = 0; i < Entries; i++) begin
+      write[i] = we_i && widx_i == IdxWidth'(i);
+      match[i] = req_valid_i && entry_q[i].valid && entry_q[i].ctx == ctx_i && vpn_i >= entry_q[i].base &&
+          vpn_i <= entry_q[i].limit && (write_i ? entry_q[i].perm.w : entry_q[i].perm.r) && !write[i];
     end
   end
-  assign hit_o = match != '0;
-
-  always_ff @(posedge clk_i) begin
-    chosen_q <= chosen;
-    vpn_q <= vpn_i;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) match_q <= '0;
+    else match_q <= match;
   end
 
   // Third cycle.
-  assign ppn_o = ppn_t'(vpn_q) + chosen_q.offset;
+  assign first = match_q & (~match_q + 1'b1);
+  always_comb begin
+    chosen = '0;
+    for (int unsigned i = 0; i < Entries; i++) if (first[i]) chosen |= entry_q[i];
+  end
+  assign hit_o = match_q != '0;
+
+  always_ff @(posedge clk_i) begin
+    chosen_q <= chosen;
+    {answer_vpn_q, vpn_q} <= {vpn_q, vpn_i};
+  end
+
+  // Fourth cycle.
+  assign ppn_o = ppn_t'(answer_vpn_q) + chosen_q.offset;
   assign perm_o = chosen_q.perm;
 
   // A block of 2**order pages around the page lies inside the range, and its frames are aligned.
@@ -87,7 +98,7 @@ module gw_range_tlb #(
   always_comb begin
     order_o = '0;
     for (int unsigned s = 32'(L2Cluster); s < L2Sizes; s++) begin
-      if (covers(chosen_q.base, chosen_q.limit, chosen_q.offset, vpn_q, L2Order[s])) order_o = page_order_t'(L2Order[s]);
+      if (covers(chosen_q.base, chosen_q.limit, chosen_q.offset, answer_vpn_q, L2Order[s])) order_o = page_order_t'(L2Order[s]);
     end
   end
 
@@ -107,17 +118,15 @@ module gw_range_tlb #(
   end
 
   for (genvar i = 0; i < Entries; i++) begin : gen_entry
-    logic write;
-    assign write = we_i && widx_i == IdxWidth'(i);
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) entry_q[i] <= '0;
-      else if (write) entry_q[i] <= wdata_i;
+      else if (write[i]) entry_q[i] <= wdata_i;
       else if (drop[i]) entry_q[i].valid <= 1'b0;
     end
   end
   assign entries_o = entry_q;
 
-  `GW_COVER(Overlap_C, hit_o && !$onehot(match))
+  `GW_COVER(Overlap_C, hit_o && !$onehot(match_q))
   `GW_COVER(Dropped_C, inval_valid_i && inval_i.scope == InvalRange && drop != '0)
 
 endmodule

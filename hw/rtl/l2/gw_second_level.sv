@@ -2,16 +2,18 @@
 //
 // Second level of translation, between the translators and the walker: L2 TLB and range TLB side by side, looked up together.
 //
-//   t      request taken, sets read; offered to the walker as well, if no miss waits
-//   t + 1  compared; hit: withdrawn from the walker
-//   t + 2  hit: answered
+//   t      request taken, sets read
+//   t + 1  compared; offered to the walker, if no miss waits
+//   t + 2  hit: withdrawn from the walker, frame read
+//   t + 3  hit: answered
 //
 // Contract
 // - Every request gets exactly one answer, its own or the walker's; answers are never held up by the receiver.
-// - Latency of a hit: 3 cycles, both ends included, if the walker does not answer in that cycle. A miss costs nothing: the
-//   walker begins with it in the first cycle, if it takes it then and no earlier miss waits; else the miss queues.
+// - Latency of a hit: 4 cycles, both ends included, if the walker does not answer in that cycle. A miss costs a cycle: the
+//   walker begins with it in the second, if it takes it then and no earlier miss waits; else the miss queues.
 // - Throughput: one request a cycle. Answers of the walker go first; hits that give way wait in a queue of HitDepth.
-//   Requests are taken as long as MissDepth covers the misses that wait for the walker; hits pass them.
+//   One that gave way 15 times in a row holds up further requests until it is answered, so it waits for no more than the walks
+//   under way. Requests are taken as long as MissDepth covers the misses that wait for the walker; hits pass them. `req_ready_o` is a register.
 // - The range TLB's answer is used when both have one. A hit's walk is withdrawn (`walk_cancel_o`) in the cycle after the
 //   walker took it. A hit never makes an access fail: what an entry does not allow is a miss.
 // - Invalidation pulse in t: requests taken in t or later use nothing that it drops. Those taken before may, and are then
@@ -63,6 +65,7 @@ module gw_second_level #(
   // Invalidation
   input  logic                            inval_valid_i,
   input  gw_pkg::inval_t                  inval_i,
+  input  logic                            epoch_i,
   output logic                            inval_busy_o,
   output logic                            awake_o,
   output gw_pkg::l2_event_t               event_o
@@ -89,28 +92,30 @@ module gw_second_level #(
     assign awake_o = 1'b0;
     assign event_o = '0;
     logic unused;
-    assign unused = ^{clk_i, rst_ni, range_we_i, range_idx_i, range_i, inval_valid_i, inval_i};
+    assign unused = ^{clk_i, rst_ni, range_we_i, range_idx_i, range_i, inval_valid_i, inval_i, epoch_i};
   end else begin : gen_lookup
-    localparam int unsigned HitDepth = 4;
+    localparam int unsigned HitDepth = 16;
     localparam int unsigned HitWidth = $clog2(HitDepth + 1);
     localparam int unsigned MissWidth = $clog2(MissDepth + 1);
 
-    // First and second cycle.
-    logic accept, early, valid_q, early_q, hit, l2_hit, range_hit;
-    xlate_req_t req_q;
-    assign accept = req_valid_i && req_ready_o;
+    // First to third cycle.
+    logic accept, early, valid_q, joined_q, early_q, hit, l2_hit, range_hit, ready_q;
+    xlate_req_t req_q, asked_q;
+    assign req_ready_o = ready_q;
+    assign accept = req_valid_i && ready_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= accept;
+      if (!rst_ni) {joined_q, valid_q} <= '0;
+      else {joined_q, valid_q} <= {valid_q, accept};
     end
     always_ff @(posedge clk_i) begin
       req_q <= req_i;
+      asked_q <= req_q;
       early_q <= early;
     end
     assign hit = l2_hit || range_hit;
 
-    // Third cycle.
-    logic hit_q, from_range_q, fresh_q;
+    // Fourth cycle. `fresh`: no pulse since the request was taken.
+    logic hit_q, from_range_q, fresh_q, fresh_done_q, epoch_q, epoch_asked_q, epoch_done_q;
     xlate_req_t done_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
@@ -120,9 +125,11 @@ module gw_second_level #(
       end
     end
     always_ff @(posedge clk_i) begin
-      done_q <= req_q;
+      done_q <= asked_q;
       from_range_q <= range_hit;
       fresh_q <= !inval_valid_i;
+      fresh_done_q <= fresh_q && !inval_valid_i;
+      {epoch_done_q, epoch_asked_q, epoch_q} <= {epoch_asked_q, epoch_q, epoch_i};
     end
 
     ppn_t l2_ppn, range_ppn;
@@ -130,39 +137,55 @@ module gw_second_level #(
     cluster_t l2_cluster;
     perm_t l2_perm, range_perm;
     logic l2_global;
-    xlate_rsp_t found;
-    assign found = '{
-        src: done_q.src,
-        tag: done_q.tag,
-        ctx: done_q.ctx,
-        vpn: done_q.vpn,
-        ppn: from_range_q ? range_ppn : l2_ppn,
-        order: from_range_q ? range_order : l2_order,
-        cluster: from_range_q ? cluster_t'(1) << done_q.vpn[ClusterShift-1:0] : l2_cluster,
-        perm: from_range_q ? range_perm : l2_perm,
-        is_global: !from_range_q && l2_global,
-        cacheable: fresh_q && !inval_valid_i,
-        fault: 1'b0,
-        cause: '0
-    };
+    xlate_rsp_t found, found_range, found_l2;
+    always_comb begin
+      found_l2 = '{
+          src: done_q.src,
+          tag: done_q.tag,
+          ctx: done_q.ctx,
+          vpn: done_q.vpn,
+          ppn: l2_ppn,
+          order: l2_order,
+          cluster: l2_cluster,
+          perm: l2_perm,
+          is_global: l2_global,
+          cacheable: fresh_done_q && !inval_valid_i,
+          fault: 1'b0,
+          cause: '0,
+          parked: 1'b0,
+          park: '0
+      };
+      found_range = found_l2;
+      found_range.ppn = range_ppn;
+      found_range.order = range_order;
+      found_range.cluster = cluster_t'(1) << done_q.vpn[ClusterShift-1:0];
+      found_range.perm = range_perm;
+      found_range.is_global = 1'b0;
+      // Not chosen with a multiplexer: synthesis would make one adder of both frames', behind it.
+      found = (found_l2 & {$bits(xlate_rsp_t) {!from_range_q}}) | (found_range & {$bits(xlate_rsp_t) {from_range_q}});
+    end
 
-    // Answers: the walker's go first.
+    // Answers: the walker's go first, then hits that wait.
+    typedef struct packed {
+      logic       epoch;
+      xlate_rsp_t found;
+    } hit_t;
     xlate_rsp_t answer;
-    logic answer_valid, hit_room;
+    logic hits_wait, answer_epoch, hit_room, direct;
     logic [HitWidth-1:0] hit_usage, stale_q;
+    assign direct = !hits_wait && !walk_rsp_valid_i;
     gw_fifo #(
-      .T          (xlate_rsp_t),
-      .Depth      (HitDepth),
-      .PassThrough(1'b1)
+      .T    (hit_t),
+      .Depth(HitDepth)
     ) u_hits (
       .clk_i,
       .rst_ni,
-      .in_valid_i (hit_q),
+      .in_valid_i (hit_q && !direct),
       .in_ready_o (hit_room),
-      .in_data_i  (found),
-      .out_valid_o(answer_valid),
+      .in_data_i  ({epoch_done_q, found}),
+      .out_valid_o(hits_wait),
       .out_ready_i(!walk_rsp_valid_i),
-      .out_data_o (answer),
+      .out_data_o ({answer_epoch, answer}),
       .usage_o    (hit_usage)
     );
 
@@ -175,23 +198,27 @@ module gw_second_level #(
       else if (leaves && stale_q != '0) stale_q <= stale_q - 1'b1;
     end
 
-    assign rsp_valid_o = walk_rsp_valid_i || answer_valid;
+    // A hit of the L2 TLB comes last: its frame is just read.
+    assign rsp_valid_o = walk_rsp_valid_i || hits_wait || hit_q;
+    xlate_rsp_t other;
     always_comb begin
-      rsp_o = walk_rsp_i;
-      if (!walk_rsp_valid_i) begin
-        rsp_o = answer;
-        rsp_o.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
+      other = found_range;
+      if (hits_wait) begin
+        other = answer;
+        other.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
       end
+      if (walk_rsp_valid_i) other = walk_rsp_i;
+      rsp_o = (direct && !from_range_q) ? found_l2 : other;
     end
 
     // The walker begins while the lookup is under way, unless misses wait that it could not take at once.
     logic miss, missed_valid, miss_room;
     xlate_req_t missed;
-    assign miss = valid_q && !hit;
-    assign walk_req_valid_o = missed_valid || accept;
-    assign walk_req_o = missed_valid ? missed : req_i;
-    assign early = accept && !missed_valid && walk_req_ready_i;
-    assign walk_cancel_o = valid_q && early_q && hit;
+    assign miss = joined_q && !hit;
+    assign walk_req_valid_o = missed_valid || valid_q;
+    assign walk_req_o = missed_valid ? missed : req_q;
+    assign early = valid_q && !missed_valid && walk_req_ready_i;
+    assign walk_cancel_o = early_q && hit;
     logic [MissWidth-1:0] miss_usage;
     gw_fifo #(
       .T    (xlate_req_t),
@@ -201,20 +228,42 @@ module gw_second_level #(
       .rst_ni,
       .in_valid_i (miss && !early_q),
       .in_ready_o (miss_room),
-      .in_data_i  (req_q),
+      .in_data_i  (asked_q),
       .out_valid_o(missed_valid),
       .out_ready_i(walk_req_ready_i),
       .out_data_o (missed),
       .usage_o    (miss_usage)
     );
 
-    // What is under way may all become hits, or all misses.
-    logic [1:0] hits_coming;
-    assign hits_coming = 2'(valid_q) + 2'(hit_q);
-    assign req_ready_o = 32'(hit_usage) + 32'(hits_coming) < HitDepth && 32'(miss_usage) + 32'(valid_q) < MissDepth;
+    // A hit that gave way 15 times holds up further requests, so that the walker comes to an end.
+    logic [3:0] held_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) held_q <= '0;
+      else if (!hits_wait || leaves) held_q <= '0;
+      else if (held_q != '1) held_q <= held_q + 1'b1;
+    end
+
+    // What is under way, and what is taken in this cycle and the next, may all become hits, or all misses.
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) ready_q <= 1'b0;
+      else ready_q <= hit_usage <= HitWidth'(HitDepth - 5) && miss_usage <= MissWidth'(MissDepth - 4) && held_q != '1;
+    end
+
+    // Hits of each epoch that wait.
+    logic [1:0][HitWidth-1:0] of_epoch_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) of_epoch_q <= '0;
+      else begin
+        for (int unsigned e = 0; e < 2; e++) begin
+          of_epoch_q[e] <= of_epoch_q[e] + HitWidth'(hit_q && !direct && epoch_done_q == 1'(e)) -
+              HitWidth'(leaves && answer_epoch == 1'(e));
+        end
+      end
+    end
 
     logic l2_busy, l2_awake;
-    assign inval_busy_o = l2_busy || stale_q != '0 || (hit_q && !fresh_q);
+    assign inval_busy_o = l2_busy || of_epoch_q[!epoch_i] != '0 || (valid_q && epoch_q != epoch_i) ||
+        (joined_q && epoch_asked_q != epoch_i) || (hit_q && epoch_done_q != epoch_i);
 
     l2_event_t l2_event;
     if (Sets != 0) begin : gen_l2
@@ -244,6 +293,7 @@ module gw_second_level #(
         .rsp_i       (walk_rsp_i),
         .inval_valid_i,
         .inval_i,
+        .epoch_i,
         .inval_busy_o(l2_busy),
         .busy_o      (l2_awake),
         .event_o     (l2_event)
@@ -287,11 +337,11 @@ module gw_second_level #(
 
     // What comes after the last input or queued item, longer than the way through all stages.
     gw_awake #(
-      .Settle(7)
+      .Settle(9)
     ) u_awake (
       .clk_i,
       .rst_ni,
-      .busy_i(req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || answer_valid || missed_valid || l2_awake),
+      .busy_i(req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || hits_wait || missed_valid || l2_awake),
       .awake_o
     );
 
@@ -300,13 +350,13 @@ module gw_second_level #(
       event_o.hit = l2_hit && !range_hit;
       event_o.range_hit = range_hit;
       event_o.miss = miss;
-      event_o.lookup_of = '{src: req_q.src, ctx: req_q.ctx};
+      event_o.lookup_of = '{src: asked_q.src, ctx: asked_q.ctx};
     end
 
     logic unused;
     assign unused = done_q.write;
 
-    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || hit_q || answer_valid || missed_valid || l2_awake || inval_busy_o))
+    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || joined_q || hit_q || hits_wait || missed_valid || l2_awake || inval_busy_o))
     `GW_INVARIANT(HitRoom_A, hit_room || !hit_q)
     `GW_INVARIANT(MissRoom_A, miss_room || !miss || early_q)
     `GW_COVER(MissQueued_C, miss && !early_q)

@@ -10,8 +10,6 @@
 // - in_ready_o, a register, is low while `Entries` faulted writes wait: then further ones wait in
 //   the address channel.
 // - b_* is a register; it adds one cycle.
-// - inval_valid_i makes the writes held in this cycle old, as in_old_i does one that comes; old_o until
-//   those are answered.
 `include "gw_assert.svh"
 
 module gw_error_write #(
@@ -29,7 +27,6 @@ module gw_error_write #(
   output logic                  in_ready_o,
   input  logic [IdWidth-1:0]    in_id_i,
   input  logic [CountWidth-1:0] in_earlier_i,
-  input  logic                  in_old_i,
   /// The data of the oldest faulted write that still had some is swallowed.
   input  logic swallowed_i,
   /// Memory's answers: one was delivered; the one on offer must wait.
@@ -39,15 +36,12 @@ module gw_error_write #(
   /// Error answers.
   output logic b_valid_o,
   input  logic b_ready_i,
-  output b_t   b_o,
-  input  logic inval_valid_i,
-  output logic old_o
+  output b_t   b_o
 );
 
   typedef struct packed {
     logic                  valid;
     logic                  swallowed;
-    logic                  old;
     logic [IdWidth-1:0]    id;
     logic [CountWidth-1:0] earlier;
   } entry_t;
@@ -56,7 +50,7 @@ module gw_error_write #(
   entry_t [Entries-1:0] entries_q, updated, entries_d;
   entry_t incoming;
   logic [Entries-1:0] turn, mine, eligible, pick;
-  logic pop, out_valid_q, out_old_q, found;
+  logic pop, out_valid_q, found;
   logic [IdWidth-1:0] out_id_q;
 
   assign in_ready_o = !entries_q[Entries-1].valid;
@@ -87,7 +81,6 @@ module gw_error_write #(
     incoming = '{
       valid: in_valid_i && in_ready_o,
       swallowed: 1'b0,
-      old: in_old_i || inval_valid_i,
       id: in_id_i,
       earlier: in_earlier_i - CountWidth'(mem_done_i && mem_id_i == in_id_i)
     };
@@ -95,7 +88,6 @@ module gw_error_write #(
     updated = entries_q;
     if (any) begin
       for (int unsigned i = 0; i < Entries; i++) begin
-        updated[i].old = entries_q[i].old || inval_valid_i;
         updated[i].earlier = entries_q[i].earlier - CountWidth'(mem_done_i && mine[i]);
         if (swallowed_i && entries_q[i].valid && !entries_q[i].swallowed && !found) begin
           updated[i].swallowed = 1'b1;
@@ -134,35 +126,22 @@ module gw_error_write #(
     if (!rst_ni) begin
       entries_q <= '0;
       out_valid_q <= 1'b0;
-      out_old_q <= 1'b0;
       out_id_q <= '0;
     end else begin
       if (any || incoming.valid) entries_q <= entries_d;
       if (pop) begin
         out_valid_q <= 1'b1;
-        out_old_q <= inval_valid_i;
         for (int unsigned i = 0; i < Entries; i++) begin
-          if (pick[i]) begin
-            out_id_q <= entries_q[i].id;
-            out_old_q <= entries_q[i].old || inval_valid_i;
-          end
+          if (pick[i]) out_id_q <= entries_q[i].id;
         end
-      end else begin
-        if (b_ready_i) out_valid_q <= 1'b0;
-        out_old_q <= out_old_q || inval_valid_i;
+      end else if (b_ready_i) begin
+        out_valid_q <= 1'b0;
       end
     end
   end
 
   assign b_valid_o = out_valid_q;
   assign b_o = '{id: out_id_q, resp: gw_axi_pkg::RespSlvErr};
-
-  always_comb begin
-    old_o = out_valid_q && out_old_q;
-    if (any) begin
-      for (int unsigned i = 0; i < Entries; i++) old_o |= entries_q[i].valid && entries_q[i].old;
-    end
-  end
 
   `GW_INVARIANT(SwallowedHasEntry_A, !swallowed_i || found)
   `GW_INVARIANT(TurnKept_A, !(mem_done_i && |(mine & turn)))

@@ -5,29 +5,33 @@
 //
 // Contract
 // - start_i: a burst enters (it may still wait for its translation); done_i: one is completely
-//   answered, by memory or with an error. `room_o` while fewer than `Max` are between the two;
-//   registered.
+//   answered, by memory or with an error. `room_o` while fewer than `Max` are between the two, not counting up to `Parked` of
+//   the parked_i that wait for something slow; registered.
 // - send_i: a burst of `send_id_i` goes to the memory; complete_i: the memory's last beat of one
 //   was delivered. AXI keeps the order within an ID, so the oldest burst of the ID is the one that
 //   completes.
 // - sent_o: bursts of `query_id_i` at the memory; registered state.
-// - inval_valid_i: every burst at the memory, one sent in this cycle included, becomes old, as does each
-//   burst sent later with
-//   `send_old_i`. `old_o` until they are all complete.
+// - flip_i: every burst at the memory becomes old. One sent with `send_old_i` is old, and those of its ID before it count
+//   as such, because they are complete before it is. `old_o` until all are complete.
 `include "gw_assert.svh"
 
 module gw_inflight #(
   parameter int unsigned IdWidth = 4,
   /// Bursts between start_i and done_i, >= 1.
   parameter int unsigned Max = 64,
+  /// Parked ones beside them, at most.
+  parameter int unsigned Parked = 0,
+  /// Bits of parked_i.
+  parameter int unsigned ParkedWidth = 1,
   /// Derived.
-  localparam int unsigned CountWidth = $clog2(Max + 1)
+  localparam int unsigned CountWidth = $clog2(Max + Parked + 1)
 ) (
   input  logic clk_i,
   input  logic rst_ni,
   input  logic                  start_i,
   input  logic                  done_i,
   output logic                  room_o,
+  input  logic [ParkedWidth-1:0] parked_i,
   input  logic                  send_i,
   input  logic                  send_old_i,
   input  logic [IdWidth-1:0]    send_id_i,
@@ -35,7 +39,7 @@ module gw_inflight #(
   input  logic [IdWidth-1:0]    complete_id_i,
   input  logic [IdWidth-1:0]    query_id_i,
   output logic [CountWidth-1:0] sent_o,
-  input  logic                  inval_valid_i,
+  input  logic                  flip_i,
   output logic                  old_o
 );
 
@@ -47,11 +51,17 @@ module gw_inflight #(
   typedef logic [CountWidth-1:0] count_t;
 
   count_t total_q;
-  assign room_o = total_q != count_t'(Max);
+  count_t limit_q;
+  assign room_o = total_q < limit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) total_q <= '0;
-    else total_q <= total_q + count_t'(start_i) - count_t'(done_i);
+    if (!rst_ni) begin
+      total_q <= '0;
+      limit_q <= count_t'(Max);
+    end else begin
+      total_q <= total_q + count_t'(start_i) - count_t'(done_i);
+      limit_q <= count_t'(Max) + ((32'(parked_i) > Parked) ? count_t'(Parked) : count_t'(parked_i));
+    end
   end
 
   count_t [Ids-1:0] sent_q;
@@ -63,9 +73,9 @@ module gw_inflight #(
     assign send = send_i && send_id_i == IdWidth'(i);
     assign complete = complete_i && complete_id_i == IdWidth'(i);
     assign sent_d = sent_q[i] + count_t'(send) - count_t'(complete);
-    // What completes is old as long as old ones are left: they were all sent before the others of
-    // their ID.
-    assign old_d = old_q + count_t'(send && send_old_i) - count_t'(complete && old_q != '0);
+    // The first so many that complete. In a flip's cycle one is sent that was translated in the new epoch, or that is old.
+    assign old_d = (send && send_old_i) ? sent_d :
+      (flip_i ? sent_q[i] : old_q) - count_t'(complete && (flip_i ? sent_q[i] : old_q) != '0);
     assign id_old[i] = old_q != '0;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -74,19 +84,18 @@ module gw_inflight #(
         old_q <= '0;
       end else begin
         sent_q[i] <= sent_d;
-        old_q <= inval_valid_i ? sent_d : old_d;
+        old_q <= old_d;
       end
     end
 
     `GW_INVARIANT(NoUnderflow_A, !complete || sent_q[i] != '0)
     `GW_INVARIANT(OldIsSent_A, old_q <= sent_q[i])
-    `GW_INVARIANT(OldBeforeNew_A, !(send && send_old_i) || old_q == sent_q[i])
   end
 
   assign sent_o = sent_q[query_id_i];
   assign old_o = |id_old;
 
-  `GW_INVARIANT(TotalBound_A, total_q <= count_t'(Max))
+  `GW_INVARIANT(TotalBound_A, total_q <= count_t'(Max + Parked))
   `GW_INVARIANT(StartRoom_A, !start_i || room_o)
   `GW_INVARIANT(TotalUnderflow_A, !done_i || total_q != '0)
   `GW_COVER(Full_C, !room_o)

@@ -4,19 +4,24 @@
 // number of pages.
 //
 // Contract
-// - Lookup: combinational, one a cycle; at most one entry matches.
-// - Fill: one a cycle, visible to lookups two cycles later (a fill in cycle t is used in t+2). It
-//   replaces every entry that overlaps it; otherwise it takes an empty entry, otherwise the one
-//   least recently used in the bit-PLRU sense: every use marks an entry, marks are cleared when all
-//   are set, and the first unmarked entry is the victim.
-// - Invalidation: from the cycle after the pulse no entry matches that inval_i covers: all, those of
-//   a context, or those of a context that overlap a range; global entries (the mapping has the G
-//   bit) go with InvalAll only. A fill of the same cycle or the cycle before is dropped, whatever
+// - Lookup: one a cycle, answered in the next: compared in cycle t, hit and frame in t+1, as they
+//   were in t. At most one entry matches.
+// - Fill: one a cycle, visible to lookups two cycles later. It takes an entry that it overlaps (the
+//   others become empty), so that several answers for one page cost no other page its entry. Without one
+//   it takes an empty entry, otherwise the one least recently used in the bit-PLRU sense: every use marks
+//   an entry, marks are cleared when all are set, and the first unmarked entry is the victim.
+// - Invalidation: a lookup in a cycle after the pulse matches nothing that inval_i covers: all, those
+//   of a context, or those of a context that overlap a range; global entries (the mapping has the G
+//   bit) go with InvalAll only. Fills of the pulse's cycle and of the one before are dropped, whatever
 //   the scope. A pulse may come in any cycle.
 // - A match needs the same context, also for global entries.
 // - Holds only translations that allow this channel's kind of access, so a match needs no further
 //   check.
 // - Reset empties it.
+//
+// Timing: compare, then encode into a register; frames are LUT RAM, read behind it. Fills and pulses
+// share one comparator an entry, which is why a pulse drops fills. A fill is compared as it comes, and
+// with the fill before it, and written in the next cycle.
 `include "gw_assert.svh"
 
 module gw_l1_tlb #(
@@ -28,14 +33,14 @@ module gw_l1_tlb #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  /// Lookup; without `lookup_valid_i` nothing is compared and nothing hits. `use_i`: the match is
-  /// used in this cycle and counts for replacement.
+  /// Lookup; without `lookup_valid_i` nothing hits.
   input  logic            lookup_valid_i,
   input  gw_pkg::ctx_id_t lookup_ctx_i,
   input  gw_pkg::vpn_t    lookup_vpn_i,
-  input  logic            use_i,
+  /// The cycle after; `use_i`: the match is used and counts for replacement.
   output logic            hit_o,
   output gw_pkg::ppn_t    ppn_o,
+  input  logic            use_i,
   /// Fill: `ppn` is the frame of page `vpn` inside the mapping of 2^order pages.
   input  logic                fill_valid_i,
   input  gw_pkg::ctx_id_t     fill_ctx_i,
@@ -50,6 +55,7 @@ module gw_l1_tlb #(
 
   localparam int unsigned VpnBits = 9 * Levels;
   localparam int unsigned MaskBits = int'(gw_pkg::MaxPageOrder);
+  localparam int unsigned IndexWidth = (Entries > 1) ? $clog2(Entries) : 1;
 
   if (Entries < 1) begin : gen_bad_entries
     $fatal(1, "gw_l1_tlb: Entries must be at least 1");
@@ -59,6 +65,7 @@ module gw_l1_tlb #(
   end
 
   typedef logic [VpnBits-1:0] tag_vpn_t;
+  typedef logic [IndexWidth-1:0] index_t;
   // One bit a page-number bit that is inside the mapping and therefore not compared.
   typedef logic [MaskBits-1:0] mask_t;
 
@@ -66,150 +73,185 @@ module gw_l1_tlb #(
     gw_pkg::ctx_id_t ctx;
     tag_vpn_t        vpn;
     mask_t           mask;
-    gw_pkg::ppn_t    ppn;  // of the mapping's first page: zero where `mask` is set
     logic            is_global;
-  } entry_t;
+  } tag_t;
 
-  function automatic logic same_page(gw_pkg::ctx_id_t ctx_a, gw_pkg::ctx_id_t ctx_b,
-                                     tag_vpn_t vpn_a, tag_vpn_t vpn_b, mask_t ignore);
-    return ctx_a == ctx_b && ((vpn_a ^ vpn_b) & ~tag_vpn_t'(ignore)) == '0;
-  endfunction
+  // What a match brings; the frame is of the mapping's first page: zero where `mask` is set.
+  typedef struct packed {
+    mask_t        mask;
+    gw_pkg::ppn_t ppn;
+  } frame_t;
 
   // Low page-number bits that a mapping or range of 2**order pages leaves open.
   function automatic mask_t pages_inside(gw_pkg::page_order_t order);
     return ~(mask_t'('1) << order);
   endfunction
 
-  logic [Entries-1:0] valid_q, match, overlap, victim, used_q, touch_q, covered;
-  entry_t entries_q[Entries];
-  logic fill_valid_q, fill_write;
-  entry_t fill_q;
+  // Whether two pages are the same but for the bits that are left open.
+  function automatic logic same(tag_vpn_t one, tag_vpn_t other, mask_t open);
+    return ((one ^ other) & ~tag_vpn_t'(open)) == '0;
+  endfunction
 
-  // Lookup: one-hot match, AND-OR of frame and mask.
-  gw_pkg::ppn_t base;
-  mask_t low_bits, offset, page;
-  always_comb begin
-    base = '0;
-    low_bits = '0;
-    match = '0;
-    if (lookup_valid_i) begin
-      for (int unsigned i = 0; i < Entries; i++) begin
-        match[i] = valid_q[i] && same_page(
-          lookup_ctx_i, entries_q[i].ctx,
-          tag_vpn_t'(lookup_vpn_i), entries_q[i].vpn, entries_q[i].mask
-        );
-        if (match[i]) begin
-          base |= entries_q[i].ppn;
-          low_bits |= entries_q[i].mask;
-        end
-      end
+  function automatic index_t encode(logic [Entries-1:0] onehot);
+    index_t index;
+    index = '0;
+    for (int unsigned i = 0; i < Entries; i++) begin
+      if (onehot[i]) index |= index_t'(i);
     end
-  end
-  assign hit_o = |match;
-  assign offset = mask_t'(lookup_vpn_i);
-  assign page = low_bits & offset;
-  assign ppn_o = base | gw_pkg::ppn_t'(page);
+    return index;
+  endfunction
 
-  // Fill, first cycle: capture. Second: compare with all entries and write.
+  logic [Entries-1:0] valid_q, match, used_q, touch_q;
+  tag_t tags_q[Entries];
+  frame_t frame_mem[Entries];
+
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Lookup.
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  logic hit_q;
+  index_t index_q;
+  mask_t offset_q, page;
+  frame_t frame;
+  for (genvar i = 0; i < Entries; i++) begin : gen_match
+    assign match[i] = valid_q[i] && lookup_ctx_i == tags_q[i].ctx &&
+      same(tag_vpn_t'(lookup_vpn_i), tags_q[i].vpn, tags_q[i].mask);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) hit_q <= 1'b0;
+    else hit_q <= lookup_valid_i && |match;
+  end
+  always_ff @(posedge clk_i) begin
+    index_q <= encode(match);
+    offset_q <= mask_t'(lookup_vpn_i);
+  end
+  assign frame = frame_mem[index_q];
+  assign hit_o = hit_q;
+  assign page = frame.mask & offset_q;
+  assign ppn_o = frame.ppn | gw_pkg::ppn_t'(page);
+
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Fill: compared with all entries as it comes, written in the next cycle. Its frame is written a cycle later,
+  // because a lookup of the cycle in which its tag is written still reads the frame that was there.
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  logic fill_q, write, frame_write_q, follows;
+  tag_t fill_tag, tag_q;
+  gw_pkg::ctx_id_t asked_ctx;
+  tag_vpn_t asked_vpn;
+  frame_t fill_frame_q, frame_q;
+  mask_t asked_mask;
+  logic [Entries-1:0] same_ctx, same_pages, dropped, overlap_d, overlap_q, victim_q, place;
+  index_t frame_index_q;
+  assign fill_tag = '{
+    ctx: fill_ctx_i,
+    vpn: tag_vpn_t'(fill_vpn_i),
+    mask: pages_inside(fill_order_i),
+    is_global: fill_global_i
+  };
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      fill_valid_q <= 1'b0;
+      fill_q <= 1'b0;
+      frame_write_q <= 1'b0;
     end else begin
-      fill_valid_q <= fill_valid_i && !inval_valid_i;
+      fill_q <= fill_valid_i && !inval_valid_i;
+      frame_write_q <= write;
     end
   end
-
-  mask_t fill_mask;
-  assign fill_mask = pages_inside(fill_order_i);
   always_ff @(posedge clk_i) begin
-    fill_q.ctx <= fill_ctx_i;
-    fill_q.vpn <= tag_vpn_t'(fill_vpn_i);
-    fill_q.mask <= fill_mask;
-    fill_q.ppn <= fill_ppn_i & ~gw_pkg::ppn_t'(fill_mask);
-    fill_q.is_global <= fill_global_i;
+    tag_q <= fill_tag;
+    overlap_q <= overlap_d;
+    fill_frame_q <= '{mask: fill_tag.mask, ppn: fill_ppn_i & ~gw_pkg::ppn_t'(fill_tag.mask)};
+    frame_q <= fill_frame_q;
+    frame_index_q <= encode(place);
   end
+  assign write = fill_q && !inval_valid_i;
 
-  // What an invalidation covers. Bits above the widest mode repeat its highest bit, in entries and
-  // in ranges alike.
-  mask_t inval_mask;
-  assign inval_mask = pages_inside(inval_i.order);
+  // The comparator of pulses and fills. Bits above the widest mode repeat its highest bit, in entries
+  // and in ranges alike.
   always_comb begin
-    covered = '0;
+    asked_ctx = fill_tag.ctx;
+    asked_vpn = fill_tag.vpn;
+    asked_mask = fill_tag.mask;
     if (inval_valid_i) begin
-      for (int unsigned i = 0; i < Entries; i++) begin
-        unique case (inval_i.scope)
-          gw_pkg::InvalRange: covered[i] = !entries_q[i].is_global && same_page(
-            inval_i.ctx, entries_q[i].ctx,
-            tag_vpn_t'(inval_i.vpn), entries_q[i].vpn, entries_q[i].mask | inval_mask
-          );
-          gw_pkg::InvalContext: covered[i] = !entries_q[i].is_global && inval_i.ctx == entries_q[i].ctx;
-          default: covered[i] = 1'b1;
-        endcase
-      end
+      asked_ctx = inval_i.ctx;
+      asked_vpn = tag_vpn_t'(inval_i.vpn);
+      asked_mask = pages_inside(inval_i.order);
+    end
+  end
+  for (genvar i = 0; i < Entries; i++) begin : gen_same
+    assign same_ctx[i] = asked_ctx == tags_q[i].ctx;
+    assign same_pages[i] = same(asked_vpn, tags_q[i].vpn, asked_mask | tags_q[i].mask);
+  end
+
+  // What a pulse covers.
+  always_comb begin
+    for (int unsigned i = 0; i < Entries; i++) begin
+      unique case (inval_i.scope)
+        gw_pkg::InvalRange: dropped[i] = same_ctx[i] && same_pages[i] && !tags_q[i].is_global;
+        gw_pkg::InvalContext: dropped[i] = same_ctx[i] && !tags_q[i].is_global;
+        default: dropped[i] = 1'b1;
+      endcase
     end
   end
 
+  function automatic logic [Entries-1:0] lowest(logic [Entries-1:0] set);
+    return set & (~set + 1'b1);
+  endfunction
+
+  // What a fill overlaps once the one before it is written; entries that are cleared then may be among it.
+  assign follows = fill_ctx_i == tag_q.ctx && same(fill_tag.vpn, tag_q.vpn, fill_tag.mask | tag_q.mask);
   always_comb begin
-    overlap = '0;
-    if (fill_valid_q) begin
-      for (int unsigned i = 0; i < Entries; i++) begin
-        overlap[i] = valid_q[i] && same_page(
-          fill_q.ctx, entries_q[i].ctx,
-          fill_q.vpn, entries_q[i].vpn, entries_q[i].mask | fill_q.mask
-        );
-      end
-    end
+    overlap_d = valid_q & same_ctx & same_pages;
+    for (int unsigned i = 0; i < Entries; i++) if (fill_q && place[i]) overlap_d[i] = follows;
   end
 
-  // Lowest set bit: which entry among those that overlap, else the empty ones, else the unmarked
-  // ones; else entry 0.
-  logic [Entries-1:0] candidates;
-  always_comb begin
-    if (|overlap) candidates = overlap;
-    else if (!(&valid_q)) candidates = ~valid_q;
-    else if (!(&used_q)) candidates = ~used_q;
-    else candidates = '1;
-  end
-  assign victim = candidates & (~candidates + 1'b1);
-  assign fill_write = fill_valid_q && !inval_valid_i;
+  // Which entry a fill takes if it overlaps none, chosen a cycle ahead: an empty one, else an unmarked one.
+  logic [Entries-1:0] free, unmarked;
+  assign place = (|overlap_q) ? lowest(overlap_q) : victim_q;
+  assign free = ~valid_q & ~(fill_q ? place : '0);
+  assign unmarked = ~(used_q | touch_q) & ~(fill_q ? place : '0);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
-    end else if (inval_valid_i) begin
-      valid_q <= valid_q & ~covered;
-    end else if (fill_write) begin
-      valid_q <= (valid_q & ~overlap) | victim;
+      victim_q <= Entries'(1);
+    end else begin
+      if (inval_valid_i) valid_q <= valid_q & ~dropped;
+      else if (fill_q) valid_q <= (valid_q & ~overlap_q) | place;
+      if (|free) victim_q <= lowest(free);
+      else if (|unmarked) victim_q <= lowest(unmarked);
     end
   end
 
   for (genvar i = 0; i < Entries; i++) begin : gen_entry
     always_ff @(posedge clk_i) begin
-      if (fill_write && victim[i]) entries_q[i] <= fill_q;
+      if (write && place[i]) tags_q[i] <= tag_q;
     end
   end
+  always_ff @(posedge clk_i) begin
+    if (frame_write_q) frame_mem[frame_index_q] <= frame_q;
+  end
 
-  // Replacement marks; a lookup's mark is set one cycle late, which keeps the match off this path.
-  logic [Entries-1:0] new_marks, all_marks;
-  assign new_marks = touch_q | (fill_write ? victim : '0);
-  assign all_marks = used_q | new_marks;
+  // Replacement marks, a cycle late.
+  logic [Entries-1:0] all_marks;
+  assign all_marks = used_q | touch_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       touch_q <= '0;
       used_q <= '0;
     end else begin
-      touch_q <= use_i ? match : '0;
-      used_q <= (&all_marks) ? new_marks : all_marks;
+      touch_q <= (use_i ? Entries'(1) << index_q : '0) | (write ? place : '0);
+      used_q <= (&all_marks) ? touch_q : all_marks;
     end
   end
 
   logic unused_vpn;
   assign unused_vpn = ^{lookup_vpn_i, fill_vpn_i, inval_i.vpn};
 
-  `GW_INVARIANT(OneMatch_A, $onehot0(match))
+  `GW_INVARIANT(OneMatch_A, !lookup_valid_i || $onehot0(match))
   `GW_INVARIANT(FillOrder_A, !fill_valid_i || fill_order_i <= gw_pkg::MaxPageOrder)
   `GW_INVARIANT(InvalOrder_A, !inval_valid_i || inval_i.order <= gw_pkg::MaxPageOrder)
-  `GW_COVER(InvalSpares_C, inval_valid_i && (valid_q & covered) != '0 && (valid_q & ~covered) != '0)
-  `GW_COVER(FillRemovesTwo_C, fill_write && !$onehot0(overlap))
+  `GW_COVER(InvalSpares_C, inval_valid_i && (valid_q & dropped) != '0 && (valid_q & ~dropped) != '0)
+  `GW_COVER(FillRemovesTwo_C, write && !$onehot0(overlap_q))
+  `GW_COVER(FillFollows_C, fill_valid_i && !inval_valid_i && fill_q && follows)
 
 endmodule

@@ -4,20 +4,26 @@
 // go on at once, and the order in which addresses leave.
 //
 // Contract
-// - Hit: taken in cycle t, at the memory side in t+1 if nothing whose wait is over is before it; one
-//   a cycle. Miss: lookup request in t+1; an answer in cycle u is at the memory side in u+1, likewise.
-// - s_ready_o is a register: it falls for as long as one address, already taken, can neither go on
+// - Two stages: an address taken in cycle t is looked up and checked in t; in t+1 it goes where it
+//   goes. Hit: at the memory side in t+2 if nothing whose wait is over is before it; one a cycle. Miss:
+//   lookup request in t+1; an answer in cycle u is at the memory side in u+1, likewise.
+// - s_ready_o is a register: it falls for as long as two addresses, already taken, can neither go on
 //   nor find a slot.
-// - Order: kept per AXI ID, or in total with InOrder. A hit passes every waiting address of other
-//   IDs; behind those whose wait is over it takes its turn, in a slot, so that the next address can be
-//   looked at: the output has no idle cycle while anything could leave.
+// - Order: kept per AXI ID, or in total with IsWrite. A hit passes every waiting address of other
+//   IDs; behind those whose wait is over, and while the memory side stands, it takes a slot, so that the
+//   next address can be looked at.
 // - Every address taken leaves exactly once: to the memory side with a physical address, or to
 //   err_* with its cause. An address whose fault is known at once (port off, page crossing, not
 //   canonical) never causes a lookup.
 // - Answers are never refused; the one for a request is expected exactly once. It is kept in the L1
-//   if it is cacheable, no fault, and no invalidation of any scope came since the address was taken.
-// - err_*: with DeferRetire the slot stays, and later addresses of the ID wait, until err_done_i;
-//   without it the slot is free at once.
+//   if it is cacheable, no fault, and no invalidation of any scope came since the request.
+// - err_*: reads keep their slot, and later addresses of the ID wait, until err_done_i; a write's slot
+//   is free at once.
+// - A translation has the epoch in which it was looked up, or asked for. old_o: one of the other
+//   epoch, not sent, is left. That ends although parked accesses wait for ever: what waits behind them is looked up again.
+// - An answer may park its access: it is looked up again, or faults, at a wake-up. It does so with the context that it came with, so
+//   accesses that would be looked up again fault instead (CausePortOff, CauseContextOff) when the port has been switched off or
+//   bound to another context, or its context been written, since they came; those that are parked at once, and old_o waits for that.
 // - m_valid_o, m_ax_o, xlate_req_*: registered state only. No path from m_ready_i or err_ready_i to
 //   s_ready_o.
 `include "gw_assert.svh"
@@ -32,7 +38,8 @@ module gw_translate_channel #(
   /// 0: AR, order kept per ID; 1: AW, order kept in total.
   parameter bit IsWrite = 1'b0,
   /// Derived.
-  localparam int unsigned SlotWidth = $clog2(MissEntries)
+  localparam int unsigned SlotWidth = $clog2(MissEntries),
+  localparam int unsigned CountWidth = $clog2(MissEntries + 1)
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -51,18 +58,19 @@ module gw_translate_channel #(
   output gw_pkg::xlate_req_t xlate_req_o,
   input  logic               xlate_rsp_valid_i,
   input  gw_pkg::xlate_rsp_t xlate_rsp_i,
-  /// Faulted addresses; `err_slot_o` comes back with err_done_i, `err_old_o`: taken before the
-  /// invalidation.
+  input  gw_pkg::wake_t      wake_i,
+  input  gw_pkg::ctx_write_t ctx_write_i,
+  /// Accesses that are parked, a cycle late.
+  output logic [CountWidth-1:0] parked_o,
+  /// Faulted addresses; `err_slot_o` comes back with err_done_i.
   output logic                 err_valid_o,
   input  logic                 err_ready_i,
   output logic [SlotWidth-1:0] err_slot_o,
   output logic [IdWidth-1:0]   err_id_o,
   output logic [7:0]           err_len_o,
-  output logic                 err_old_o,
   /// IsWrite = 0: the error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
-  input  logic [IdWidth-1:0]   err_done_id_i,
   /// Bursts under way: an address is under way from start_o on; it was given to the memory side
   /// with send_o.
   input  logic               room_i,
@@ -70,9 +78,11 @@ module gw_translate_channel #(
   output logic               send_o,
   output logic               send_old_o,
   output logic [IdWidth-1:0] send_id_o,
-  /// Invalidation: a pulse and its scope; old_o while an address from before it waits.
+  /// Invalidation: a pulse and its scope; the epoch of what begins now, and its first cycle.
   input  logic           inval_valid_i,
   input  gw_pkg::inval_t inval_i,
+  input  logic           epoch_i,
+  input  logic           flip_i,
   output logic           old_o,
   /// One-cycle pulses, a cycle after what they report.
   output logic                fault_valid_o,
@@ -83,63 +93,128 @@ module gw_translate_channel #(
   localparam int unsigned PageShift = gw_pkg::PageShift;
   localparam int unsigned VpnBits = 9 * Levels;
 
-  function automatic logic [63:0] physical(gw_pkg::ppn_t ppn, logic [PageShift-1:0] offset);
-    return 64'({ppn, offset});
+  function automatic ax_t physical(ax_t ax, gw_pkg::ppn_t ppn);
+    ax_t result;
+    result = ax;
+    result.addr = 64'({ppn, ax.addr[PageShift-1:0]});
+    return result;
   endfunction
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // The address looked at: the one on hold, else the one on offer.
+  // First stage: the address on hold, else the one on offer. It moves on as soon as the one before it
+  // does.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic hold_valid_q, hold_valid_d, hold_hit_q, hold_hit_d, cur_valid, cur_leaves;
-  ax_t hold_q, cur;
+  logic hold_valid_q, hold_valid_d, look_valid, look_free;
+  ax_t hold_q, look;
   assign s_ready_o = !hold_valid_q;
-  assign cur_valid = hold_valid_q || s_valid_i;
-  assign cur = hold_valid_q ? hold_q : s_ax_i;
+  assign look_valid = hold_valid_q || s_valid_i;
+  assign look = hold_valid_q ? hold_q : s_ax_i;
+  assign hold_valid_d = look_valid && !look_free;
 
-  logic crosses, canonical, bad;
-  gw_pkg::cause_t bad_cause;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) hold_valid_q <= 1'b0;
+    else hold_valid_q <= hold_valid_d;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!hold_valid_q) hold_q <= s_ax_i;
+  end
+
+  logic crosses, canonical;
   gw_burst_check u_burst_check (
-    .offset_i (cur.addr[PageShift-1:0]),
-    .len_i    (cur.len),
-    .size_i   (cur.size),
-    .burst_i  (cur.burst),
+    .offset_i (look.addr[PageShift-1:0]),
+    .len_i    (look.len),
+    .size_i   (look.size),
+    .burst_i  (look.burst),
     .crosses_o(crosses)
   );
 
   // All bits above the widest mode repeat its highest bit.
   logic [63-PageShift-VpnBits+1:0] upper;
-  assign upper = cur.addr[63:PageShift+VpnBits-1];
+  assign upper = look.addr[63:PageShift+VpnBits-1];
   assign canonical = (&upper) || !(|upper);
 
-  always_comb begin
-    bad = 1'b1;
-    bad_cause = IsWrite ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
-    if (cfg_i.mode != gw_pkg::PortTranslate) bad_cause = gw_spec_pkg::CausePortOff;
-    else if (crosses) bad_cause = gw_spec_pkg::CauseBurstCrossesPage;
-    else bad = !canonical;
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Second stage: where it goes. While it stays its frame does, whatever happens to the L1.
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  logic at_valid_q, at_first_q, at_off_q, at_crosses_q, at_odd_q, at_hit_q, at_epoch_q;
+  ax_t at_q;
+  gw_pkg::ctx_id_t at_ctx_q;
+  gw_pkg::ppn_t at_ppn_q, l1_ppn, at_ppn;
+  logic l1_hit, found, refused, bad, hit, at_old, leaves, hit_go, slot_go, use_hit;
+  gw_pkg::cause_t bad_cause;
+  assign look_free = !at_valid_q || leaves;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) at_valid_q <= 1'b0;
+    else at_valid_q <= look_free ? look_valid : 1'b1;
+  end
+  // What ends accesses that wait. One looked at with the new binding is none of them.
+  logic ends, ended_q;
+  gw_pkg::port_cfg_t cfg_q;
+  gw_pkg::cause_t end_cause_q;
+  logic ctx_written, rebound;
+  assign rebound = cfg_i != cfg_q;
+  assign ctx_written = ctx_write_i.valid && ctx_write_i.ctx == cfg_q.ctx;
+  assign ends = rebound || ctx_written;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) cfg_q <= '0;
+    else cfg_q <= cfg_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (ends) end_cause_q <= rebound ? gw_spec_pkg::CausePortOff : gw_spec_pkg::CauseContextOff;
+    ended_q <= !look_free && (ended_q || ends);
   end
 
-  logic l1_hit, hit, use_hit, fill_valid;
-  gw_pkg::ppn_t l1_ppn;
-  gw_pkg::ctx_id_t fill_ctx;
-  gw_pkg::vpn_t fill_vpn;
-  assign hit = l1_hit && !bad;
+  always_ff @(posedge clk_i) begin
+    at_first_q <= look_free;
+    if (look_free) begin
+      at_q <= look;
+      at_ctx_q <= cfg_i.ctx;
+      at_off_q <= cfg_i.mode != gw_pkg::PortTranslate;
+      at_crosses_q <= crosses;
+      at_odd_q <= !canonical;
+      at_epoch_q <= epoch_i;
+    end
+    if (at_first_q) begin
+      at_hit_q <= l1_hit;
+      at_ppn_q <= l1_ppn;
+    end
+    // Who stays over the turn of an epoch is looked up again.
+    if (at_old) begin
+      at_hit_q <= 1'b0;
+      at_epoch_q <= epoch_i;
+    end
+  end
 
+  always_comb begin
+    bad_cause = IsWrite ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
+    if (at_off_q) bad_cause = gw_spec_pkg::CausePortOff;
+    else if (at_crosses_q) bad_cause = gw_spec_pkg::CauseBurstCrossesPage;
+    else if (!at_odd_q && ended_q) bad_cause = end_cause_q;
+  end
+  assign found = at_first_q ? l1_hit : at_hit_q;
+  assign refused = at_off_q || at_crosses_q || at_odd_q;
+  // Whoever has a translation keeps it; nobody asks in the name of a context that was.
+  assign bad = refused || (ended_q && !found);
+  assign hit = found && !refused;
+  assign at_ppn = at_first_q ? l1_ppn : at_ppn_q;
+
+  logic fill_valid;
   gw_l1_tlb #(
     .Entries(L1Entries),
     .Levels (Levels)
   ) u_l1 (
     .clk_i,
     .rst_ni,
-    .lookup_valid_i(cur_valid),
+    .lookup_valid_i(look_valid),
     .lookup_ctx_i  (cfg_i.ctx),
-    .lookup_vpn_i  (cur.addr[PageShift+:gw_pkg::VpnWidth]),
-    .use_i         (use_hit),
+    .lookup_vpn_i  (look.addr[PageShift+:gw_pkg::VpnWidth]),
     .hit_o         (l1_hit),
     .ppn_o         (l1_ppn),
+    .use_i         (use_hit),
     .fill_valid_i  (fill_valid),
-    .fill_ctx_i    (fill_ctx),
-    .fill_vpn_i    (fill_vpn),
+    .fill_ctx_i    (xlate_rsp_i.ctx),
+    .fill_vpn_i    (xlate_rsp_i.vpn),
     .fill_ppn_i    (xlate_rsp_i.ppn),
     .fill_order_i  (xlate_rsp_i.order),
     .fill_global_i (xlate_rsp_i.is_global),
@@ -147,16 +222,12 @@ module gw_translate_channel #(
     .inval_i
   );
 
-  logic slot_avail, slot_go, key_waits, key_closes;
+  logic slot_avail, key_waits, leaving, slots_old;
   logic rel_valid, rel_direct, rel_fault, rel_old, rel_out, rel_err;
   gw_pkg::cause_t rel_cause;
   gw_pkg::ctx_id_t rel_ctx;
-  ax_t cur_physical, rel_ax;
-
-  always_comb begin
-    cur_physical = cur;
-    cur_physical.addr = physical(l1_ppn, cur.addr[PageShift-1:0]);
-  end
+  gw_pkg::ppn_t rel_ppn;
+  ax_t rel_ax;
 
   gw_waiting_slots #(
     .ax_t   (ax_t),
@@ -168,21 +239,26 @@ module gw_translate_channel #(
     .rst_ni,
     .avail_o           (slot_avail),
     .waiting_o         (key_waits),
-    .closing_o         (key_closes),
     .alloc_i           (slot_go),
     .alloc_translated_i(hit),
     .alloc_fault_i     (bad),
+    .alloc_old_i       (at_old),
+    .alloc_ended_i     (ended_q || ends),
     .alloc_cause_i     (bad_cause),
-    .alloc_ctx_i       (cfg_i.ctx),
-    .alloc_ax_i        (hit ? cur_physical : cur),
+    .alloc_ctx_i       (at_ctx_q),
+    .alloc_ax_i        (at_q),
+    .alloc_ppn_i       (at_ppn),
     .xlate_req_valid_o,
     .xlate_req_ready_i,
     .xlate_req_o,
     .xlate_rsp_valid_i,
     .xlate_rsp_i,
     .fill_valid_o      (fill_valid),
-    .fill_ctx_o        (fill_ctx),
-    .fill_vpn_o        (fill_vpn),
+    .wake_i,
+    .end_i             (ends),
+    .end_cause_i       (end_cause_q),
+    .parked_o,
+    .leaving_o         (leaving),
     .rel_valid_o       (rel_valid),
     .rel_direct_o      (rel_direct),
     .rel_fault_o       (rel_fault),
@@ -191,76 +267,49 @@ module gw_translate_channel #(
     .rel_cause_o       (rel_cause),
     .rel_ctx_o         (rel_ctx),
     .rel_ax_o          (rel_ax),
+    .rel_ppn_o         (rel_ppn),
     .rel_take_i        (rel_out || rel_err),
     .err_done_i,
     .err_done_slot_i,
-    .err_done_id_i,
-    .inval_valid_i,
-    .old_o
+    .pulse_i           (inval_valid_i),
+    .flip_i,
+    .old_o             (slots_old)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Who leaves. An address whose wait is over goes before the one looked at. A hit that meets one
-  // takes a slot and is ready there at once; while an answer takes that place in the queue, the hit goes
-  // first, as it does in the cycle after one in which there was no slot for it. A hit may leave beside a
-  // faulted slot, except on AW: there a slot that waits holds up every hit, so at most one address
-  // leaves a cycle and the order of write data is clear.
+  // Who leaves: an address whose wait is over goes before the one looked at; that goes before an answer
+  // that arrives. Whoever cannot leave at once takes a slot.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic out_valid_q, out_free, hit_go, want_hit, decided_first, meets, answer_queues, park, pass;
+  logic out_valid_q, out_free;
   ax_t out_q;
   assign out_free = !out_valid_q || m_ready_i;
-  assign rel_out = rel_valid && !rel_fault && out_free && !hold_hit_q && !pass;
-  assign rel_err = err_valid_o && err_ready_i;
+  assign hit_go = at_valid_q && room_i && hit && !key_waits && !leaving && out_free;
+  assign slot_go = at_valid_q && room_i && slot_avail && !(hit && !key_waits && !leaving && out_free);
+  assign leaves = hit_go || slot_go;
+  assign use_hit = leaves && hit;
+  assign rel_out = rel_valid && !rel_fault && out_free && !(rel_direct && hit_go);
   assign err_valid_o = rel_valid && rel_fault;
+  assign rel_err = err_valid_o && err_ready_i;
   assign err_id_o = rel_ax.id;
   assign err_len_o = rel_ax.len;
-  assign err_old_o = rel_old;
 
-  // Where the address looked at goes.
-  assign want_hit = cur_valid && room_i && hit && !key_waits;
-  assign meets = want_hit && rel_valid && !rel_fault && !hold_hit_q;
-  assign answer_queues = xlate_rsp_valid_i && !rel_direct;
-  assign park = meets && out_free && slot_avail && !answer_queues;
-  assign pass = meets && answer_queues;
-  assign hit_go = want_hit && out_free && (hold_hit_q || !rel_valid || rel_fault || pass);
-  // A fault with nothing before it is ready at once, which an arriving answer must not be at the
-  // same time.
-  assign decided_first = bad && !key_waits;
-  assign slot_go = park || (cur_valid && room_i && slot_avail && (key_waits || !hit) &&
-                            !((hit || bad) && key_closes) && !(decided_first && xlate_rsp_valid_i));
-  assign use_hit = cur_leaves && hit;
-  assign cur_leaves = hit_go || slot_go;
-  assign hold_valid_d = cur_valid && !cur_leaves;
-  assign hold_hit_d = cur_valid && room_i && hit && (!key_waits || key_closes) && !hit_go && !park;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      hold_valid_q <= 1'b0;
-      hold_hit_q <= 1'b0;
-    end else begin
-      hold_valid_q <= hold_valid_d;
-      hold_hit_q <= hold_hit_d;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (!hold_valid_q) hold_q <= s_ax_i;
-  end
-
-  // Output register.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) out_valid_q <= 1'b0;
     else if (out_free) out_valid_q <= hit_go || rel_out;
   end
   always_ff @(posedge clk_i) begin
-    if (out_free) out_q <= rel_out ? rel_ax : cur_physical;
+    if (out_free) out_q <= hit_go ? physical(at_q, at_ppn) : physical(rel_ax, rel_ppn);
   end
   assign m_valid_o = out_valid_q;
   assign m_ax_o = out_q;
 
-  assign start_o = cur_leaves;
+  assign at_old = at_valid_q && hit && at_epoch_q != epoch_i;
+  assign old_o = at_old || slots_old;
+  assign start_o = leaves;
   assign send_o = hit_go || rel_out;
-  assign send_old_o = rel_out && rel_old;
-  assign send_id_o = rel_out ? rel_ax.id : cur.id;
+  // In a turn's cycle what had a slot before is old.
+  assign send_old_o = hit_go ? at_old : rel_old || flip_i;
+  assign send_id_o = hit_go ? at_q.id : rel_ax.id;
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Faults and events.
@@ -295,12 +344,11 @@ module gw_translate_channel #(
   end
 
   `GW_INVARIANT(OneLeaves_A, !(hit_go && rel_out))
-  `GW_INVARIANT(OneWay_A, !(hit_go && slot_go))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)
-  `GW_COVER(HitGivesWay_C, want_hit && rel_out)
-  `GW_COVER(HitParks_C, park)
-  `GW_COVER(HitPasses_C, hit_go && pass)
+  `GW_COVER(HitGivesWay_C, at_valid_q && hit && !key_waits && rel_out)
+  `GW_COVER(HitBeforeAnswer_C, hit_go && rel_direct)
+  `GW_COVER(Stays_C, at_valid_q && !leaves && look_valid)
 
 endmodule

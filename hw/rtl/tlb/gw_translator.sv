@@ -39,6 +39,8 @@ module gw_translator #(
   parameter int unsigned MissEntries = 64,
   /// Bursts of a channel under way, >= 1.
   parameter int unsigned Outstanding = 64,
+  /// Parked bursts of a channel that do not count among them, 0 to MissEntries - 1.
+  parameter int unsigned Parked = MissEntries / 4,
   /// Page-table levels of the widest mode: 3, 4, 5.
   parameter int unsigned Levels = 4,
   /// AXI bundles of the port (`GW_AXI_TYPEDEF).
@@ -63,7 +65,12 @@ module gw_translator #(
   /// Invalidation: one-cycle pulse and its scope, in any cycle.
   input  logic           inval_valid_i,
   input  gw_pkg::inval_t inval_i,
+  /// Epoch of what begins now; busy: something of the other one is under way.
+  input  logic           epoch_i,
   output logic           inval_busy_o,
+  /// What a parked access waits for has come, or never will.
+  input  gw_pkg::wake_t  wake_i,
+  input  gw_pkg::ctx_write_t ctx_write_i,
   /// One-cycle pulses.
   output logic [1:0]                fault_valid_o,
   output gw_pkg::fault_t [1:0]      fault_o,
@@ -73,9 +80,16 @@ module gw_translator #(
   localparam int unsigned IdWidth = $bits(s_req_i.ar.id);
   localparam int unsigned DataWidth = $bits(s_req_i.w.data);
   localparam int unsigned SlotWidth = $clog2(MissEntries);
-  localparam int unsigned CountWidth = $clog2(Outstanding + 1);
+  // Bursts under way when parked ones went on.
+  localparam int unsigned Bursts = Outstanding + Parked;
+  localparam int unsigned CountWidth = $clog2(Bursts + 1);
+  localparam int unsigned ParkedWidth = $clog2(MissEntries + 1);
   // Faulted writes that wait for earlier ones of their ID without holding up the channel.
   localparam int unsigned WriteErrors = 8;
+
+  if (Parked >= MissEntries) begin : gen_bad_parked
+    $fatal(1, "gw_translator: Parked must be less than MissEntries");
+  end
 
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
 
@@ -84,13 +98,14 @@ module gw_translator #(
   // Per channel: [0] AR, [1] AW.
   port_ax_t [1:0] s_ax, m_ax;
   logic [1:0] s_valid, s_ready, m_valid, m_ready;
-  logic [1:0] err_valid, err_ready, err_old;
+  logic [1:0] err_valid, err_ready;
   logic [1:0] room, start, done, send, send_old, complete, wait_old, sent_old;
   logic [1:0][SlotWidth-1:0] err_slot;
   id_t [1:0] err_id, send_id, complete_id, query_id;
   logic [1:0][7:0] err_len;
   logic [1:0][CountWidth-1:0] sent;
-  logic read_err_done, write_err_old;
+  logic [1:0][ParkedWidth-1:0] parked;
+  logic read_err_done, epoch_q, flip;
   logic [SlotWidth-1:0] read_err_slot;
   id_t read_err_id;
 
@@ -121,15 +136,16 @@ module gw_translator #(
       .xlate_req_o      (xlate_req_o[c]),
       .xlate_rsp_valid_i(xlate_rsp_valid_i[c]),
       .xlate_rsp_i,
+      .wake_i,
+      .ctx_write_i,
+      .parked_o         (parked[c]),
       .err_valid_o      (err_valid[c]),
       .err_ready_i      (err_ready[c]),
       .err_slot_o       (err_slot[c]),
       .err_id_o         (err_id[c]),
       .err_len_o        (err_len[c]),
-      .err_old_o        (err_old[c]),
       .err_done_i       (c == 0 ? read_err_done : 1'b0),
       .err_done_slot_i  (read_err_slot),
-      .err_done_id_i    (read_err_id),
       .room_i           (room[c]),
       .start_o          (start[c]),
       .send_o           (send[c]),
@@ -137,6 +153,8 @@ module gw_translator #(
       .send_id_o        (send_id[c]),
       .inval_valid_i,
       .inval_i,
+      .epoch_i,
+      .flip_i           (flip),
       .old_o            (wait_old[c]),
       .fault_valid_o    (fault_valid_o[c]),
       .fault_o          (fault_o[c]),
@@ -145,13 +163,16 @@ module gw_translator #(
 
     gw_inflight #(
       .IdWidth(IdWidth),
-      .Max    (Outstanding)
+      .Max    (Outstanding),
+      .Parked (Parked),
+      .ParkedWidth(ParkedWidth)
     ) u_inflight (
       .clk_i,
       .rst_ni,
       .start_i      (start[c]),
       .done_i       (done[c]),
       .room_o       (room[c]),
+      .parked_i     (parked[c]),
       .send_i       (send[c]),
       .send_old_i   (send_old[c]),
       .send_id_i    (send_id[c]),
@@ -159,12 +180,18 @@ module gw_translator #(
       .complete_id_i(complete_id[c]),
       .query_id_i   (query_id[c]),
       .sent_o       (sent[c]),
-      .inval_valid_i,
+      .flip_i       (flip),
       .old_o        (sent_old[c])
     );
   end
 
-  assign inval_busy_o = |wait_old || |sent_old || write_err_old;
+  // The first cycle of an epoch: what is there is of the one before it.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) epoch_q <= 1'b0;
+    else epoch_q <= epoch_i;
+  end
+  assign flip = epoch_i != epoch_q;
+  assign inval_busy_o = |wait_old || |sent_old;
 
   // Reads: error beats join the memory's.
   logic err_r_valid, err_r_ready, mem_r_ready, r_valid;
@@ -218,12 +245,11 @@ module gw_translator #(
   port_b_t err_b, b;
   logic write_err;
   assign write_err = err_valid[1] && err_ready[1];
-  // A faulted write holds no slot and answers without its length; a faulted read keeps its slot,
-  // which knows its age.
+  // A faulted write holds no slot and answers without its length.
   logic unused_err;
-  assign unused_err = ^{err_slot[1], err_len[1], err_old[0]};
+  assign unused_err = ^{err_slot[1], err_len[1], read_err_id};
   gw_write_route #(
-    .Max(Outstanding),
+    .Max(Bursts),
     .w_t(port_w_t)
   ) u_write_route (
     .clk_i,
@@ -252,16 +278,13 @@ module gw_translator #(
     .in_ready_o  (err_ready[1]),
     .in_id_i     (err_id[1]),
     .in_earlier_i(sent[1]),
-    .in_old_i    (err_old[1]),
     .swallowed_i (swallowed),
     .mem_done_i  (complete[1]),
     .mem_id_i    (m_rsp_i.b.id),
     .block_o     (b_block),
     .b_valid_o   (err_b_valid),
     .b_ready_i   (err_b_ready),
-    .b_o         (err_b),
-    .inval_valid_i,
-    .old_o       (write_err_old)
+    .b_o         (err_b)
   );
 
   gw_error_merge #(

@@ -4,16 +4,22 @@
 // answers to these, and who may leave next.
 //
 // Contract
-// - A slot taken in cycle t has its lookup request (if it needs one) at the output from t+1 on, in
-//   the order of allocation. There is room for a request of every slot, so a busy walker never holds
-//   up allocations.
-// - rel_*: the address that may leave, the oldest ready one first; if none is ready, the one whose
-//   answer arrives in this cycle (rel_direct_o: no latency between answer and rel_valid_o), unless that is a fault.
-//   The address is physical, or rel_fault_o is set and it is the virtual one.
+// - A slot taken in cycle t has its lookup request (if it needs one) at the output in t too, if no
+//   others wait; they leave in the order of allocation. There is room for a request of every slot, so a
+//   busy walker never holds up allocations.
+// - rel_*: the address that may leave. If none is ready it is the one whose answer arrives in this
+//   cycle (rel_direct_o), if that is a translation and nothing of its ID is before it; taken or not, it
+//   is not offered so again. The virtual address and the frame are apart; with rel_fault_o there is no frame.
 // - rel_take_i takes it and frees its slot; with a fault on a read (IsWrite = 0) the slot stays, and
-//   later addresses of its ID wait, until err_done_i. In that cycle rel_valid_o is low.
-// - fill_*: the answer that arrives may be kept in the L1.
-// - See gw_slot_list for order, allocation rules and invalidation.
+//   later addresses of its ID wait, until err_done_i.
+// - fill_valid_o: the answer that arrives may be kept in the L1.
+// - An answer that parks a slot is followed by a wake-up of its number; then the slot is looked up again, or is a page fault. One
+//   whose translation was given up behind a parked one (gw_slot_list) is looked up again in its turn. end_i: slots taken so far are
+//   not looked up again, but fault with end_cause_i where they would; old_o until that is settled for those that are parked.
+// - See gw_slot_list and gw_slot_ring for order, allocation rules and invalidation.
+//
+// Timing: addresses are LUT RAM, once, read where they leave and where they are asked for; frames known
+// with the address, and those answered, are beside them with a write port each.
 `include "gw_assert.svh"
 
 module gw_waiting_slots #(
@@ -25,21 +31,24 @@ module gw_waiting_slots #(
   /// 0: AR, order kept per ID; 1: AW, order kept in total.
   parameter bit IsWrite = 1'b0,
   /// Derived.
-  localparam int unsigned SlotWidth = $clog2(Slots)
+  localparam int unsigned SlotWidth = $clog2(Slots),
+  localparam int unsigned CountWidth = $clog2(Slots + 1)
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  /// The address looked at: whether its ID has waiting slots, whether the last of them leaves now.
+  /// The address looked at: whether addresses that it must not pass wait for something.
   output logic               avail_o,
   output logic               waiting_o,
-  output logic               closing_o,
-  /// Takes it: as it is with its lookup, or already translated, or faulted with `cause`.
+  /// Takes it: as it is with its lookup, or with its frame, or faulted with `cause`.
   input  logic               alloc_i,
   input  logic               alloc_translated_i,
   input  logic               alloc_fault_i,
+  input  logic               alloc_old_i,
+  input  logic               alloc_ended_i,
   input  gw_pkg::cause_t     alloc_cause_i,
   input  gw_pkg::ctx_id_t    alloc_ctx_i,
   input  ax_t                alloc_ax_i,
+  input  gw_pkg::ppn_t       alloc_ppn_i,
   /// Lookups.
   output logic               xlate_req_valid_o,
   input  logic               xlate_req_ready_i,
@@ -47,9 +56,13 @@ module gw_waiting_slots #(
   input  logic               xlate_rsp_valid_i,
   input  gw_pkg::xlate_rsp_t xlate_rsp_i,
   output logic               fill_valid_o,
-  output gw_pkg::ctx_id_t    fill_ctx_o,
-  output gw_pkg::vpn_t       fill_vpn_o,
-  /// Who may leave.
+  /// Parking: wake-ups; the end of whatever waits, and why; slots that are parked, a cycle late.
+  input  gw_pkg::wake_t      wake_i,
+  input  logic               end_i,
+  input  gw_pkg::cause_t     end_cause_i,
+  output logic [CountWidth-1:0] parked_o,
+  /// Who may leave; leaving_o: somebody, for certain.
+  output logic                 leaving_o,
   output logic                 rel_valid_o,
   output logic                 rel_direct_o,
   output logic                 rel_fault_o,
@@ -58,174 +71,264 @@ module gw_waiting_slots #(
   output gw_pkg::cause_t       rel_cause_o,
   output gw_pkg::ctx_id_t      rel_ctx_o,
   output ax_t                  rel_ax_o,
+  output gw_pkg::ppn_t         rel_ppn_o,
   input  logic                 rel_take_i,
-  /// The error response of a slot was delivered.
+  /// The error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
-  input  logic [IdWidth-1:0]   err_done_id_i,
-  /// Invalidation: a pulse, of any scope.
-  input  logic inval_valid_i,
+  /// Invalidation: a pulse, of any scope; the epoch turns.
+  input  logic pulse_i,
+  input  logic flip_i,
   output logic old_o
 );
 
   localparam int unsigned PageShift = gw_pkg::PageShift;
-  // Writes keep their order whatever their ID: one list of slots.
-  localparam int unsigned KeyWidth = IsWrite ? 1 : IdWidth;
+  localparam int unsigned VpnWidth = gw_pkg::VpnWidth;
+  localparam int unsigned AxWidth = $bits(ax_t);
 
   typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [KeyWidth-1:0] key_t;
 
-  typedef enum logic [1:0] {
-    Lookup,      // waits for an answer
-    Translated,  // ax.addr is physical
-    Faulted      // cause tells why
-  } kind_e;
-
+  // What a lookup needs, and the rest.
   typedef struct packed {
-    kind_e           kind;
-    gw_pkg::cause_t  cause;
     gw_pkg::ctx_id_t ctx;
-    ax_t             ax;
-  } waiting_t;
-
+    gw_pkg::vpn_t    vpn;
+  } page_t;
   typedef struct packed {
-    logic         fault;
-    gw_pkg::ppn_t ppn;  // or the cause, in its low bits
-  } answer_t;
+    gw_pkg::ppn_t               ppn;  // or the cause, in its low bits
+    logic [AxWidth-VpnWidth-1:0] ax;
+  } rest_t;
+
+  function automatic rest_t rest(ax_t ax, gw_pkg::ppn_t ppn);
+    ax_t shown;
+    shown = ax;
+    return '{
+      ppn: ppn,
+      ax: {shown.id, shown.len, shown.size, shown.burst, shown.lock, shown.cache, shown.prot, shown.qos,
+           shown.region, shown.addr[63:PageShift+VpnWidth], shown.addr[PageShift-1:0]}
+    };
+  endfunction
 
   logic decided, lookup;
   assign decided = alloc_translated_i || alloc_fault_i;
   assign lookup = alloc_i && !decided;
 
-  slot_t alloc_slot, answer_slot, ready_slot, retire_slot;
-  logic answer_head, answer_old, answer_direct, ready_valid, ready_pop, retire, retire_old;
-  logic translated;
-  logic [IdWidth-1:0] retire_id;
-  assign answer_slot = slot_t'(xlate_rsp_i.tag);
-  assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault;
+  slot_t alloc_slot, answer_slot, ready_slot;
+  logic answer_head, answer_fresh, answer_old, direct, translated, ready_valid, ready_old, pop;
+  gw_pkg::slot_end_e how;
+  assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault && !xlate_rsp_i.parked;
 
-  gw_slot_list #(
-    .Slots   (Slots),
-    .KeyWidth(KeyWidth)
-  ) u_list (
+  // Parking. A slot that fails there is answered when nobody else is.
+  logic answer, answer_fault, park, some_parked, ask, ask_valid, ask_ready, fails, fail_ended, again, again_ready, ending, slots_old;
+  slot_t parking_slot, again_slot;
+  gw_pkg::cause_t answer_cause;
+  assign park = xlate_rsp_valid_i && xlate_rsp_i.parked;
+  assign answer = xlate_rsp_valid_i ? !xlate_rsp_i.parked : fails;
+  assign answer_slot = xlate_rsp_valid_i ? slot_t'(xlate_rsp_i.tag) : parking_slot;
+  assign answer_fault = xlate_rsp_valid_i ? xlate_rsp_i.fault : 1'b1;
+  always_comb begin
+    answer_cause = IsWrite ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
+    if (fail_ended) answer_cause = end_cause_i;
+    if (xlate_rsp_valid_i) answer_cause = xlate_rsp_i.cause;
+  end
+  gw_parking #(
+    .Slots(Slots)
+  ) u_parking (
     .clk_i,
     .rst_ni,
-    .avail_o,
-    .alloc_slot_o   (alloc_slot),
     .alloc_i,
-    .alloc_decided_i(decided),
-    .key_i          (IsWrite ? '0 : key_t'(alloc_ax_i.id)),
-    .waiting_o,
-    .closing_o,
-    .answer_i       (xlate_rsp_valid_i),
-    .answer_slot_i  (answer_slot),
-    .answer_head_o  (answer_head),
-    .answer_old_o   (answer_old),
-    .answer_direct_i(answer_direct),
-    .ready_valid_o  (ready_valid),
-    .ready_slot_o   (ready_slot),
-    .ready_pop_i    (ready_pop),
-    .retire_i       (retire),
-    .retire_slot_i  (retire_slot),
-    .retire_key_i   (IsWrite ? '0 : key_t'(retire_id)),
-    .retire_old_o   (retire_old),
-    .inval_valid_i,
-    .old_o
+    .alloc_ended_i,
+    .alloc_slot_i (alloc_slot),
+    .park_i       (park),
+    .park_slot_i  (slot_t'(xlate_rsp_i.tag)),
+    .park_number_i(xlate_rsp_i.park),
+    .again_i      (again),
+    .again_ready_o(again_ready),
+    .again_slot_i (again_slot),
+    .wake_i,
+    .end_i,
+    .ask_valid_o  (ask_valid),
+    .ask_ready_i  (ask_ready),
+    .fail_valid_o (fails),
+    .fail_ready_i (!xlate_rsp_valid_i),
+    .fail_ended_o (fail_ended),
+    .slot_o       (parking_slot),
+    .some_o       (some_parked),
+    .count_o      (parked_o),
+    .busy_o       (ending)
   );
+  assign ask_ready = !lookup;
+  assign ask = ask_valid && ask_ready;
+  assign old_o = slots_old || ending;
 
-  // One write port each, so that both are LUT RAM: what is known when the address comes, and what
-  // the answer says.
-  waiting_t waiting_mem[Slots];
-  answer_t answer_mem[Slots];
-  waiting_t alloc_data, answered, ready_data;
-  answer_t ready_answer;
-
-  always_comb begin
-    alloc_data = '{kind: Lookup, cause: alloc_cause_i, ctx: alloc_ctx_i, ax: alloc_ax_i};
-    if (alloc_fault_i) alloc_data.kind = Faulted;
-    else if (alloc_translated_i) alloc_data.kind = Translated;
+  if (IsWrite) begin : gen_ring
+    gw_slot_ring #(
+      .Slots(Slots)
+    ) u_slots (
+      .clk_i,
+      .rst_ni,
+      .avail_o,
+      .alloc_slot_o   (alloc_slot),
+      .alloc_i,
+      .alloc_decided_i(decided),
+      .alloc_fault_i,
+      .alloc_old_i,
+      .waiting_o,
+      .answer_i       (answer),
+      .answer_fault_i (answer_fault),
+      .answer_slot_i  (answer_slot),
+      .answer_head_o  (answer_head),
+      .answer_fresh_o (answer_fresh),
+      .answer_old_o   (answer_old),
+      .answer_direct_i(direct),
+      .park_i         (park),
+      .ask_i          (ask),
+      .ask_slot_i     (parking_slot),
+      .again_o        (again),
+      .again_ready_i  (again_ready),
+      .again_slot_o   (again_slot),
+      .ready_valid_o  (ready_valid),
+      .ready_slot_o   (ready_slot),
+      .ready_end_o    (how),
+      .ready_old_o    (ready_old),
+      .leaving_o,
+      .pop_i          (pop),
+      .flip_i,
+      .pulse_i,
+      .old_o          (slots_old)
+    );
+    logic unused_done;
+    assign unused_done = ^{err_done_i, err_done_slot_i, some_parked};
+  end else begin : gen_list
+    gw_slot_list #(
+      .Slots   (Slots),
+      .KeyWidth(IdWidth)
+    ) u_slots (
+      .clk_i,
+      .rst_ni,
+      .avail_o,
+      .alloc_slot_o   (alloc_slot),
+      .alloc_i,
+      .alloc_decided_i(decided),
+      .alloc_fault_i,
+      .alloc_old_i,
+      .key_i          (alloc_ax_i.id),
+      .waiting_o,
+      .answer_i       (answer),
+      .answer_fault_i (answer_fault),
+      .answer_slot_i  (answer_slot),
+      .answer_head_o  (answer_head),
+      .answer_fresh_o (answer_fresh),
+      .answer_old_o   (answer_old),
+      .answer_direct_i(direct),
+      .park_i         (park),
+      .ask_i          (ask),
+      .ask_slot_i     (parking_slot),
+      .parked_i       (some_parked),
+      .again_o        (again),
+      .again_ready_i  (again_ready),
+      .again_slot_o   (again_slot),
+      .ready_valid_o  (ready_valid),
+      .ready_slot_o   (ready_slot),
+      .ready_end_o    (how),
+      .ready_old_o    (ready_old),
+      .leaving_o,
+      .pop_i          (pop),
+      .free_i         (pop && !rel_fault_o),
+      .resume_i       (err_done_i),
+      .resume_slot_i  (err_done_slot_i),
+      .flip_i,
+      .pulse_i,
+      .old_o          (slots_old)
+    );
   end
 
+  // One write port each, so that all are LUT RAM.
+  page_t page_mem[Slots];
+  rest_t rest_mem[Slots];
+  gw_pkg::ppn_t answer_mem[Slots];
+  page_t alloc_page, rel_page;
+  rest_t rel_rest;
+  gw_pkg::ppn_t ready_answer;
+  slot_t rel_slot;
+
+  assign alloc_page = '{ctx: alloc_ctx_i, vpn: alloc_ax_i.addr[PageShift+:VpnWidth]};
   always_ff @(posedge clk_i) begin
-    if (alloc_i) waiting_mem[alloc_slot] <= alloc_data;
+    if (alloc_i) page_mem[alloc_slot] <= alloc_page;
   end
   always_ff @(posedge clk_i) begin
-    if (xlate_rsp_valid_i) begin
-      answer_mem[answer_slot] <= '{
-        fault: xlate_rsp_i.fault,
-        ppn: xlate_rsp_i.fault ? gw_pkg::ppn_t'(xlate_rsp_i.cause) : xlate_rsp_i.ppn
-      };
+    if (alloc_i) begin
+      rest_mem[alloc_slot] <= rest(
+        alloc_ax_i, alloc_fault_i ? gw_pkg::ppn_t'(alloc_cause_i) : alloc_ppn_i);
     end
   end
-  assign answered = waiting_mem[answer_slot];
-  assign ready_data = waiting_mem[ready_slot];
-  assign ready_answer = answer_mem[ready_slot];
+  always_ff @(posedge clk_i) begin
+    if (answer) answer_mem[answer_slot] <= answer_fault ? gw_pkg::ppn_t'(answer_cause) : xlate_rsp_i.ppn;
+  end
 
-  assign fill_valid_o = translated && xlate_rsp_i.cacheable && !answer_old;
-  assign fill_ctx_o = answered.ctx;
-  assign fill_vpn_o = answered.ax.addr[PageShift+:gw_pkg::VpnWidth];
+  assign fill_valid_o = translated && xlate_rsp_i.cacheable && answer_fresh;
 
-  gw_pkg::xlate_req_t req;
-  logic req_ready;
-  assign req = '{
-    src: '0,
-    tag: gw_pkg::tag_t'(alloc_slot),
-    ctx: alloc_ctx_i,
-    vpn: alloc_ax_i.addr[PageShift+:gw_pkg::VpnWidth],
-    write: IsWrite
-  };
+  // Requests: slots in the order of their allocation; one that is looked up again between two of them.
+  slot_t req_slot, tag;
+  page_t req_page;
+  logic req_ready, req_waits;
   gw_fifo #(
-    .T    (gw_pkg::xlate_req_t),
+    .T    (slot_t),
     .Depth(Slots)
   ) u_requests (
     .clk_i,
     .rst_ni,
-    .in_valid_i (lookup),
+    .in_valid_i (lookup ? !(xlate_req_ready_i && !req_waits) : ask),
     .in_ready_o (req_ready),
-    .in_data_i  (req),
-    .out_valid_o(xlate_req_valid_o),
+    .in_data_i  (lookup ? alloc_slot : parking_slot),
+    .out_valid_o(req_waits),
     .out_ready_i(xlate_req_ready_i),
-    .out_data_o (xlate_req_o),
+    .out_data_o (req_slot),
     .usage_o    ()
   );
+  assign tag = req_waits ? req_slot : alloc_slot;
+  assign req_page = page_mem[req_slot];
+  assign xlate_req_valid_o = req_waits || lookup;
+  assign xlate_req_o = '{
+    src: '0,
+    tag: gw_pkg::tag_t'(tag),
+    ctx: req_waits ? req_page.ctx : alloc_page.ctx,
+    vpn: req_waits ? req_page.vpn : alloc_page.vpn,
+    write: IsWrite
+  };
 
-  // Who leaves. An error response that ended has the lists first, then a ready slot, then the answer
-  // that arrives.
-  logic looked_up, fault_stays;
-  gw_pkg::ppn_t ppn;
-  assign looked_up = ready_data.kind == Lookup;
-  assign rel_valid_o = !err_done_i && (ready_valid || (translated && answer_head));
-  assign rel_direct_o = rel_valid_o && !ready_valid;
-  assign rel_fault_o = ready_valid &&
-                       (ready_data.kind == Faulted || (looked_up && ready_answer.fault));
+  // Who leaves: what is ready, else the answer that arrives.
+  assign rel_slot = ready_valid ? ready_slot : slot_t'(xlate_rsp_i.tag);
+  assign rel_page = page_mem[rel_slot];
+  assign rel_rest = rest_mem[rel_slot];
+  assign ready_answer = answer_mem[ready_slot];
+
+  assign rel_direct_o = translated && answer_head && !leaving_o;
+  assign rel_valid_o = ready_valid || rel_direct_o;
+  assign rel_fault_o = ready_valid && (how == gw_pkg::EndRefused || how == gw_pkg::EndFaulted);
   assign rel_slot_o = ready_slot;
-  assign rel_old_o = retire_old;
-  assign rel_ctx_o = ready_data.ctx;
-  assign rel_cause_o = looked_up ? gw_pkg::cause_t'(ready_answer.ppn) : ready_data.cause;
-
-  assign ppn = ready_valid ? ready_answer.ppn : xlate_rsp_i.ppn;
+  assign rel_old_o = ready_valid ? ready_old : answer_old;
+  assign rel_ctx_o = rel_page.ctx;
+  assign rel_ppn_o = !ready_valid ? xlate_rsp_i.ppn :
+    (how == gw_pkg::EndTranslated || how == gw_pkg::EndRefused) ? rel_rest.ppn : ready_answer;
+  assign rel_cause_o = gw_pkg::cause_t'(rel_ppn_o);
   always_comb begin
-    rel_ax_o = ready_valid ? ready_data.ax : answered.ax;
-    if (!rel_fault_o && (looked_up || !ready_valid)) begin
-      rel_ax_o.addr = 64'({ppn, rel_ax_o.addr[PageShift-1:0]});
-    end
+    rel_ax_o = '0;
+    {rel_ax_o.id, rel_ax_o.len, rel_ax_o.size, rel_ax_o.burst, rel_ax_o.lock, rel_ax_o.cache, rel_ax_o.prot,
+     rel_ax_o.qos, rel_ax_o.region, rel_ax_o.addr[63:PageShift+VpnWidth], rel_ax_o.addr[PageShift-1:0]} =
+      rel_rest.ax;
+    rel_ax_o.addr[PageShift+:VpnWidth] = rel_page.vpn;
   end
 
-  assign fault_stays = rel_fault_o && !IsWrite;
-  assign answer_direct = rel_take_i && !ready_valid;
-  assign ready_pop = rel_take_i && ready_valid;
-  assign retire = err_done_i || (rel_take_i && !fault_stays);
-  assign retire_slot = err_done_i ? err_done_slot_i : (ready_valid ? ready_slot : answer_slot);
-  assign retire_id = err_done_i ? err_done_id_i : rel_ax_o.id;
+  assign direct = rel_take_i && !ready_valid;
+  assign pop = rel_take_i && ready_valid;
 
   logic unused;
   assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.ctx, xlate_rsp_i.vpn, xlate_rsp_i.order,
-                    xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global, answered.kind,
-                    answered.cause, retire_id};
+                    xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global};
 
-  `GW_INVARIANT(RequestRoom_A, req_ready || !lookup)
+  `GW_INVARIANT(RequestRoom_A, req_ready || !(lookup || ask))
   `GW_INVARIANT(TakeValid_A, rel_valid_o || !rel_take_i)
   `GW_INVARIANT(AnswerAllows_A, !translated || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))
-  `GW_COVER(AnswerDirect_C, answer_direct)
+  `GW_COVER(AnswerDirect_C, direct)
 
 endmodule

@@ -3,13 +3,14 @@
 // Control and status registers of the MMU: the generated register block (spec/regs/gw_mmu.rdl) behind typed structs.
 //
 // Contract
-// - AXI4-Lite, 32 bits. Answers after a fixed number of cycles, whatever the rest of the MMU does; an address that is no
-//   register is answered with SLVERR. Only the low gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH address bits are looked at.
+// - AXI4-Lite, 32 bits, one access at a time (gw_csr_axil). Answers after a fixed number of cycles, those of counters after a
+//   bounded one (gw_csr_counters), whatever the rest of the MMU does; an address that is no register is answered with SLVERR.
+//   Only the low gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH address bits are looked at.
 // - Invalidation: inval_start_o pulses for every `invalidate.start`, ctx_write_o in the cycle before ctx_o has what was
 //   written to a context. `invalidate.busy` is inval_busy_i, which must be high in the cycle of either already.
 // - Command queue: registers as the RISC-V IOMMU specification has them, offsets apart; gw_invalidate is what works.
-// - Fault record: the first fault since `fault.valid` was cleared (see gw_csr_fault); a fault in the cycle of the clear
-//   itself is lost and counted.
+// - Fault record: the first fault since `fault.valid` was cleared (see gw_csr_fault); one that comes in the
+//   cycle before the clear is lost and counted.
 // - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie`, a status bit of the queue.
 // - Reset: contexts, ports and queue off, interrupts disabled, counters zero.
 `include "gw_assert.svh"
@@ -35,6 +36,7 @@ module gw_csr #(
   output gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg_o,
   output logic                                    inval_start_o,
   output logic                                    ctx_write_o,
+  output gw_pkg::ctx_id_t                         ctx_write_ctx_o,
   input  logic                                    inval_busy_i,
   /// Pulse: an invalidation begun by inval_start_o has ended.
   input  logic                                    inval_done_i,
@@ -44,8 +46,7 @@ module gw_csr #(
   input  logic [NumPorts-1:0][1:0]                fault_valid_i,
   input  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault_i,
   input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
-  input  gw_pkg::walk_event_t                     walk_event_i,
-  input  gw_pkg::l2_event_t                       l2_event_i,
+  input  gw_pkg::mmu_event_t                      mmu_event_i,
   // Range TLB
   output logic                                    range_we_o,
   output logic [RangeWidth-1:0]                   range_idx_o,
@@ -63,28 +64,45 @@ module gw_csr #(
   gw_csr_regs_pkg::gw_mmu__in_t  hwif_in;
   gw_csr_regs_pkg::gw_mmu__out_t hwif_out;
 
+  logic                 reg_req, reg_write, reg_rd_ack, reg_rd_err, reg_wr_ack, reg_wr_err;
+  logic [1:0]           reg_stall;
+  logic [AddrWidth-1:0] reg_addr;
+  logic [31:0]          reg_wdata, reg_wmask, reg_rdata;
+
+  gw_csr_axil #(
+    .AddrWidth(AddrWidth)
+  ) u_axil (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i,
+    .axil_rsp_o,
+    .req_o   (reg_req),
+    .write_o (reg_write),
+    .addr_o  (reg_addr),
+    .wdata_o (reg_wdata),
+    .wmask_o (reg_wmask),
+    .stall_i (reg_stall[reg_write]),
+    .rd_ack_i(reg_rd_ack),
+    .wr_ack_i(reg_wr_ack),
+    .err_i   (reg_write ? reg_wr_err : reg_rd_err),
+    .rdata_i (reg_rdata)
+  );
+
   gw_csr_regs u_regs (
-    .clk           (clk_i),
-    .arst_n        (rst_ni),
-    .s_axil_awready(axil_rsp_o.aw_ready),
-    .s_axil_awvalid(axil_req_i.aw_valid),
-    .s_axil_awaddr (axil_req_i.aw_addr[AddrWidth-1:0]),
-    .s_axil_awprot (axil_req_i.aw_prot),
-    .s_axil_wready (axil_rsp_o.w_ready),
-    .s_axil_wvalid (axil_req_i.w_valid),
-    .s_axil_wdata  (axil_req_i.w_data),
-    .s_axil_wstrb  (axil_req_i.w_strb),
-    .s_axil_bready (axil_req_i.b_ready),
-    .s_axil_bvalid (axil_rsp_o.b_valid),
-    .s_axil_bresp  (axil_rsp_o.b_resp),
-    .s_axil_arready(axil_rsp_o.ar_ready),
-    .s_axil_arvalid(axil_req_i.ar_valid),
-    .s_axil_araddr (axil_req_i.ar_addr[AddrWidth-1:0]),
-    .s_axil_arprot (axil_req_i.ar_prot),
-    .s_axil_rready (axil_req_i.r_ready),
-    .s_axil_rvalid (axil_rsp_o.r_valid),
-    .s_axil_rdata  (axil_rsp_o.r_data),
-    .s_axil_rresp  (axil_rsp_o.r_resp),
+    .clk                 (clk_i),
+    .arst_n              (rst_ni),
+    .s_cpuif_req         (reg_req),
+    .s_cpuif_req_is_wr   (reg_write),
+    .s_cpuif_addr        (reg_addr),
+    .s_cpuif_wr_data     (reg_wdata),
+    .s_cpuif_wr_biten    (reg_wmask),
+    .s_cpuif_req_stall_wr(reg_stall[1]),
+    .s_cpuif_req_stall_rd(reg_stall[0]),
+    .s_cpuif_rd_ack      (reg_rd_ack),
+    .s_cpuif_rd_err      (reg_rd_err),
+    .s_cpuif_rd_data     (reg_rdata),
+    .s_cpuif_wr_ack      (reg_wr_ack),
+    .s_cpuif_wr_err      (reg_wr_err),
     .hwif_in,
     .hwif_out
   );
@@ -106,66 +124,76 @@ module gw_csr #(
     assign port_cfg_o[i].ctx = hwif_out.port[i].binding.context_id.value;
   end
 
-  // Contexts.
-  localparam int unsigned CtxAddrWidth = $bits(hwif_out.contexts.addr);
+  // Requests to the external blocks, a cycle after they were decoded. Address and data stay until the answer.
   localparam int unsigned CtxTableWidth = gw_pkg::CtxIdWidth + 3;
-  logic [CtxTableWidth-1:0] ctx_addr;
-  logic [31:0]              ctx_rdata;
+  localparam int unsigned PortAddrWidth = $clog2(gw_spec_pkg::ChannelSlots) + 3 + gw_pkg::SrcWidth;
+  localparam int unsigned GroupAddrWidth = $clog2(
+      (gw_spec_pkg::WalkerSlots > gw_spec_pkg::L2Slots) ? gw_spec_pkg::WalkerSlots : gw_spec_pkg::L2Slots
+  ) + 3;
+  typedef struct packed {
+    logic contexts, ranges, walker, l2, port;
+  } blocks_t;
+  blocks_t                   asked, req_q, asked_q;
+  logic [CtxTableWidth-1:0]  ctx_addr;
+  logic [PortAddrWidth-1:0]  port_addr;
+  logic [GroupAddrWidth-1:0] group_addr;
+  assign asked = '{
+    contexts: hwif_out.contexts.req,
+    ranges:   hwif_out.ranges.req,
+    walker:   hwif_out.walker_counters.req,
+    l2:       hwif_out.l2_counters.req,
+    port:     hwif_out.port_counters.req
+  };
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {req_q, asked_q} <= '0;
+    end else begin
+      req_q <= asked;
+      if (asked != '0) asked_q <= asked;
+    end
+  end
+  // The blocks' own widths: as many bits as their arrays need in this configuration.
   always_comb begin
     ctx_addr = '0;
-    ctx_addr[CtxAddrWidth-1:0] = hwif_out.contexts.addr;
+    ctx_addr[$bits(hwif_out.contexts.addr)-1:0] = hwif_out.contexts.addr;
+    port_addr = '0;
+    port_addr[$bits(hwif_out.port_counters.addr)-1:0] = hwif_out.port_counters.addr;
+    group_addr = asked_q.walker ? GroupAddrWidth'(hwif_out.walker_counters.addr) : GroupAddrWidth'(hwif_out.l2_counters.addr);
   end
 
+  // Contexts.
+  logic        ctx_ack;
+  logic [31:0] ctx_rdata;
   gw_csr_contexts #(
     .NumContexts(NumContexts)
   ) u_contexts (
     .clk_i,
     .rst_ni,
-    .req_i  (hwif_out.contexts.req),
-    .write_i(hwif_out.contexts.req_is_wr),
+    .req_i  (req_q.contexts),
+    .write_i(reg_write),
     .addr_i (ctx_addr),
-    .wdata_i(hwif_out.contexts.wr_data),
-    .wmask_i(hwif_out.contexts.wr_biten),
+    .wdata_i(reg_wdata),
+    .wmask_i(reg_wmask),
+    .ack_o  (ctx_ack),
     .rdata_o(ctx_rdata),
     .write_o(ctx_write_o),
+    .write_ctx_o(ctx_write_ctx_o),
     .ctx_o
   );
-  assign hwif_in.contexts.rd_ack = hwif_out.contexts.req && !hwif_out.contexts.req_is_wr;
-  assign hwif_in.contexts.wr_ack = hwif_out.contexts.req && hwif_out.contexts.req_is_wr;
-  assign hwif_in.contexts.rd_data = (hwif_out.contexts.req && !hwif_out.contexts.req_is_wr) ? ctx_rdata : '0;
+  assign hwif_in.contexts.rd_ack = ctx_ack && !reg_write;
+  assign hwif_in.contexts.wr_ack = ctx_ack && reg_write;
+  assign hwif_in.contexts.rd_data = ctx_rdata;
 
   // Counters. Writes to them are taken and change nothing.
-  localparam int unsigned PortAddrWidth = $bits(hwif_out.port_counters.addr);
-  localparam int unsigned PortTableWidth = gw_pkg::SrcWidth + 7;
-  logic [PortTableWidth-1:0] counter_addr;
-  logic [31:0]               port_rdata, walk_rdata;
-  logic                      count_clear;
-  always_comb begin
-    counter_addr = '0;
-    counter_addr[PortAddrWidth-1:0] = hwif_out.port_counters.addr;
-  end
+  logic                  count_ack, count_clear, count_read;
+  logic [31:0]           count_rdata;
+  gw_pkg::count_filter_t count_filter;
+  assign count_read = !reg_write;
   assign count_clear = hwif_out.count_control.clear.value;
-
-  gw_pkg::count_filter_t                   count_filter;
-  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
-  gw_pkg::walk_event_t                     walk_event;
-  gw_pkg::l2_event_t                       l2_event;
   assign count_filter = '{
     enable: hwif_out.count_control.filter.value,
     ctx: hwif_out.count_control.context_id.value
   };
-  gw_csr_event_filter #(
-    .NumPorts(NumPorts)
-  ) u_event_filter (
-    .filter_i    (count_filter),
-    .port_cfg_i  (port_cfg_o),
-    .chan_event_i,
-    .walk_event_i,
-    .l2_event_i,
-    .chan_event_o(chan_event),
-    .walk_event_o(walk_event),
-    .l2_event_o  (l2_event)
-  );
 
   gw_csr_counters #(
     .NumPorts(NumPorts)
@@ -174,49 +202,50 @@ module gw_csr #(
     .rst_ni,
     .inhibit_i   (hwif_out.count_control.inhibit.value),
     .clear_i     (count_clear),
-    .chan_event_i(chan_event),
-    .walk_event_i(walk_event),
-    .l2_event_i  (l2_event),
-    .walk_addr_i (hwif_out.walker_counters.addr),
-    .walk_rdata_o(walk_rdata),
-    .port_addr_i (counter_addr),
-    .port_rdata_o(port_rdata)
+    .filter_i    (count_filter),
+    .port_cfg_i  (port_cfg_o),
+    .chan_event_i,
+    .mmu_event_i,
+    .walker_req_i(req_q.walker && count_read),
+    .l2_req_i    (req_q.l2 && count_read),
+    .port_req_i  (req_q.port && count_read),
+    .group_addr_i(group_addr),
+    .port_addr_i (port_addr),
+    .ack_o       (count_ack),
+    .rdata_o     (count_rdata)
   );
-  assign hwif_in.walker_counters.rd_ack = hwif_out.walker_counters.req && !hwif_out.walker_counters.req_is_wr;
-  assign hwif_in.walker_counters.wr_ack = hwif_out.walker_counters.req && hwif_out.walker_counters.req_is_wr;
-  assign hwif_in.walker_counters.rd_data = (hwif_out.walker_counters.req && !hwif_out.walker_counters.req_is_wr) ? walk_rdata : '0;
-  assign hwif_in.port_counters.rd_ack = hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr;
-  assign hwif_in.port_counters.wr_ack = hwif_out.port_counters.req && hwif_out.port_counters.req_is_wr;
-  assign hwif_in.port_counters.rd_data = (hwif_out.port_counters.req && !hwif_out.port_counters.req_is_wr) ? port_rdata : '0;
+  assign hwif_in.walker_counters.rd_ack = count_ack && asked_q.walker;
+  assign hwif_in.walker_counters.wr_ack = req_q.walker && reg_write;
+  assign hwif_in.walker_counters.rd_data = count_rdata;
+  assign hwif_in.l2_counters.rd_ack = count_ack && asked_q.l2;
+  assign hwif_in.l2_counters.wr_ack = req_q.l2 && reg_write;
+  assign hwif_in.l2_counters.rd_data = count_rdata;
+  assign hwif_in.port_counters.rd_ack = count_ack && asked_q.port;
+  assign hwif_in.port_counters.wr_ack = req_q.port && reg_write;
+  assign hwif_in.port_counters.rd_data = count_rdata;
 
-  // Second level.
-  logic [31:0] l2_rdata, range_rdata;
-  gw_csr_l2 #(
+  // Range TLB.
+  logic        range_ack;
+  logic [31:0] range_rdata;
+  gw_csr_ranges #(
     .NumRanges(NumRanges)
-  ) u_l2 (
+  ) u_ranges (
     .clk_i,
     .rst_ni,
-    .inhibit_i    (hwif_out.count_control.inhibit.value),
-    .clear_i      (count_clear),
-    .event_i      (l2_event),
-    .count_addr_i (hwif_out.l2_counters.addr),
-    .count_rdata_o(l2_rdata),
-    .req_i        (hwif_out.ranges.req),
-    .write_i      (hwif_out.ranges.req_is_wr),
-    .addr_i       (hwif_out.ranges.addr),
-    .wdata_i      (hwif_out.ranges.wr_data),
-    .rdata_o      (range_rdata),
+    .req_i  (req_q.ranges),
+    .write_i(reg_write),
+    .addr_i (hwif_out.ranges.addr),
+    .wdata_i(reg_wdata),
+    .ack_o  (range_ack),
+    .rdata_o(range_rdata),
     .range_we_o,
     .range_idx_o,
     .range_o,
     .ranges_i
   );
-  assign hwif_in.l2_counters.rd_ack = hwif_out.l2_counters.req && !hwif_out.l2_counters.req_is_wr;
-  assign hwif_in.l2_counters.wr_ack = hwif_out.l2_counters.req && hwif_out.l2_counters.req_is_wr;
-  assign hwif_in.l2_counters.rd_data = (hwif_out.l2_counters.req && !hwif_out.l2_counters.req_is_wr) ? l2_rdata : '0;
-  assign hwif_in.ranges.rd_ack = hwif_out.ranges.req && !hwif_out.ranges.req_is_wr;
-  assign hwif_in.ranges.wr_ack = hwif_out.ranges.req && hwif_out.ranges.req_is_wr;
-  assign hwif_in.ranges.rd_data = (hwif_out.ranges.req && !hwif_out.ranges.req_is_wr) ? range_rdata : '0;
+  assign hwif_in.ranges.rd_ack = range_ack && !reg_write;
+  assign hwif_in.ranges.wr_ack = range_ack && reg_write;
+  assign hwif_in.ranges.rd_data = range_rdata;
 
   // Fault record.
   logic                        capture;
@@ -278,18 +307,25 @@ module gw_csr #(
                  (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value) ||
                  cq_irq;
 
-  // The card's decoder has looked at the upper address bits; counters ignore what is written.
+  // All external blocks get the same request.
   logic unused;
   assign unused = ^{
-    axil_req_i.aw_addr[31:AddrWidth],
-    axil_req_i.ar_addr[31:AddrWidth],
+    asked_q,
+    hwif_out.contexts.req_is_wr,
+    hwif_out.contexts.wr_data,
+    hwif_out.contexts.wr_biten,
+    hwif_out.ranges.req_is_wr,
+    hwif_out.ranges.wr_data,
+    hwif_out.ranges.wr_biten,
+    hwif_out.walker_counters.req_is_wr,
     hwif_out.walker_counters.wr_data,
     hwif_out.walker_counters.wr_biten,
-    hwif_out.port_counters.wr_data,
-    hwif_out.port_counters.wr_biten,
+    hwif_out.l2_counters.req_is_wr,
     hwif_out.l2_counters.wr_data,
     hwif_out.l2_counters.wr_biten,
-    hwif_out.ranges.wr_biten
+    hwif_out.port_counters.req_is_wr,
+    hwif_out.port_counters.wr_data,
+    hwif_out.port_counters.wr_biten
   };
 
   `GW_ASSERT(BusyAtOnce_A, inval_start_o || ctx_write_o |-> inval_busy_i)

@@ -1,126 +1,221 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The 64-bit counters of the MMU: registers `walker_counters` and `port_counters` of gw_mmu.rdl.
+// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters` and `port_counters` of gw_mmu.rdl. Which
+// there are, and what they count, is in spec/events.toml.
 //
 // Contract
-// - An event pulse in cycle t is in its counter from t+1 on. `clear_i` sets all counters to zero and wins over events of
-//   its cycle; while `inhibit_i` is high no counter changes (a clear still works).
-// - Reads are combinational; offsets without a counter read zero.
-// - Counters wrap after 2**64 events; latency_max is a maximum.
-module gw_csr_counters #(
+// - Every event is counted, whatever comes together and is read meanwhile. `clear_i` sets all counters to zero, and wins over
+//   events of its cycle; while `inhibit_i` is high no event counts; `filter_i` as in gw_csr_events.
+// - A read is asked for by a pulse and answered by `ack_o`, after 2 cycles (words without a counter, which read zero, and upper
+//   words) to 2 * gw_spec_pkg::ChannelSlots + 5. It has every event of the cycles before the pulse that counted, and no event of
+//   cycles that `inhibit_i` or `clear_i` kept out. One read at a time.
+// - The upper word of a counter whose lower word was the last that was read is of the same cycle as that.
+// - Counters wrap after 2**64 events; a maximum stays.
+`include "gw_assert.svh"
+
+module gw_csr_counters
+  import gw_spec_pkg::*;
+#(
   /// Accelerator ports, 1 to 2**(gw_pkg::SrcWidth-1).
-  parameter int unsigned NumPorts = 1
+  parameter int unsigned NumPorts = 1,
+  /// Derived: address bits of the channels of all ports, and of a group.
+  localparam int unsigned ChannelAddrWidth = $clog2(ChannelSlots) + 3,
+  localparam int unsigned PortAddrWidth = ChannelAddrWidth + gw_pkg::SrcWidth,
+  localparam int unsigned GroupAddrWidth = $clog2((WalkerSlots > L2Slots) ? WalkerSlots : L2Slots) + 3
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
   input  logic                                    inhibit_i,
   input  logic                                    clear_i,
+  input  gw_pkg::count_filter_t                   filter_i,
+  input  gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg_i,
   /// Per port: [0] AR, [1] AW.
   input  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_i,
-  input  gw_pkg::walk_event_t                     walk_event_i,
-  input  gw_pkg::l2_event_t                       l2_event_i,
-  /// Byte offset in walker_counters.
-  input  logic [6:0]                              walk_addr_i,
-  output logic [31:0]                             walk_rdata_o,
-  /// Byte offset in port_counters: 256 bytes a port, AR counters from 0, AW counters from 64.
-  input  logic [gw_pkg::SrcWidth+6:0]             port_addr_i,
-  output logic [31:0]                             port_rdata_o
+  input  gw_pkg::mmu_event_t                      mmu_event_i,
+  // Reads: pulses with the byte offset in the register file.
+  input  logic                                    walker_req_i,
+  input  logic                                    l2_req_i,
+  input  logic                                    port_req_i,
+  input  logic [GroupAddrWidth-1:0]               group_addr_i,
+  /// Ports, in each first the counters of AR, then those of AW.
+  input  logic [PortAddrWidth-1:0]                port_addr_i,
+  output logic                                    ack_o,
+  output logic [31:0]                             rdata_o
 );
 
-  // A channel's own events, then what the levels behind it did for it.
-  localparam int unsigned NumChanEvents = $bits(gw_pkg::chan_event_t);
-  localparam int unsigned NumChanCounters = NumChanEvents + 3;
-
-  // In the order of the registers.
-  typedef enum logic [3:0] {
-    Walks,
-    LatencySum,
-    LatencyMax,
-    Faults,
-    Merges,
-    LineHits,
-    CacheHits,
-    PteReads,
-    Prefetches,
-    PrefetchesUsed,
-    PrefetchesUseless,
-    Updates,
-    NumWalkCounters
-  } walk_counter_e;
-
-  logic [63:0] chan_q[NumPorts][2][NumChanCounters];
-  logic [63:0] walk_q[NumWalkCounters];
-
-  for (genvar p = 0; p < NumPorts; p++) begin : gen_port
-    for (genvar c = 0; c < 2; c++) begin : gen_channel
-      localparam gw_pkg::src_t Src = gw_pkg::src_t'(2 * p + c);
-      logic looked_up, walked;
-      logic [NumChanCounters-1:0] count;
-      assign looked_up = l2_event_i.lookup_of.src == Src;
-      assign walked = walk_event_i.done_of.src == Src;
-      always_comb begin
-        // The first field of the struct is its highest bit and the first register.
-        for (int unsigned i = 0; i < NumChanEvents; i++) count[i] = chan_event_i[p][c][NumChanEvents-1-i];
-        count[NumChanEvents] = l2_event_i.hit && looked_up;
-        count[NumChanEvents+1] = l2_event_i.range_hit && looked_up;
-        count[NumChanEvents+2] = walk_event_i.done && walked;
-      end
-
-      always_ff @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) begin
-          for (int unsigned i = 0; i < NumChanCounters; i++) chan_q[p][c][i] <= '0;
-        end else if (clear_i) begin
-          for (int unsigned i = 0; i < NumChanCounters; i++) chan_q[p][c][i] <= '0;
-        end else if (!inhibit_i && count != '0) begin
-          for (int unsigned i = 0; i < NumChanCounters; i++) begin
-            chan_q[p][c][i] <= chan_q[p][c][i] + 64'(count[i]);
-          end
-        end
-      end
+  // Events: taken, chosen, counted. A clear reaches all three stages, so that nothing of before is left in them.
+  logic                                    inhibit_q, clear_q;
+  gw_pkg::count_filter_t                   filter_q;
+  gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg_q;
+  gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event_q;
+  gw_pkg::mmu_event_t                      mmu_event_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {inhibit_q, clear_q, filter_q} <= '0;
+      port_cfg_q <= '0;
+      {chan_event_q, mmu_event_q} <= '0;
+    end else begin
+      {inhibit_q, clear_q, filter_q} <= {inhibit_i, clear_i, filter_i};
+      port_cfg_q <= port_cfg_i;
+      {chan_event_q, mmu_event_q} <= {chan_event_i, mmu_event_i};
     end
   end
+
+  logic [NumPorts-1:0][1:0][ChannelCounters-1:0][ChannelIncWidth-1:0] channel, channel_q;
+  logic [WalkerCounters-1:0][WalkerIncWidth-1:0] walker, walker_q;
+  logic [L2Counters-1:0][L2IncWidth-1:0]         l2, l2_q;
+  gw_csr_events #(
+    .NumPorts(NumPorts)
+  ) u_events (
+    .filter_i    (filter_q),
+    .port_cfg_i  (port_cfg_q),
+    .chan_event_i(chan_event_q),
+    .mmu_event_i (mmu_event_q),
+    .channel_o   (channel),
+    .walker_o    (walker),
+    .l2_o        (l2)
+  );
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q} <= '0;
+    else {channel_q, walker_q, l2_q} <= {channel, walker, l2};
+  end
+
+  // Reads: the request waits until the events before it have reached the banks, then for the scanner's visit.
+  typedef enum logic [1:0] {
+    Port   = 2'd0,
+    Walker = 2'd1,
+    L2     = 2'd2
+  } group_e;
+  localparam int unsigned IdxWidth = PortAddrWidth - 3;
+  typedef struct packed {
+    group_e              group;
+    logic [IdxWidth-1:0] idx;
+  } counter_t;
+
+  counter_t asked, asked_q, held_q;
+  logic req, upper_q, req_q, wait_q, held_valid_q, is_held, exists, done;
+  logic [31:0] held_word_q;
+  logic [63:0] value;
+  assign req = walker_req_i || l2_req_i || port_req_i;
+  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : L2;
+  assign asked.idx = port_req_i ? port_addr_i[PortAddrWidth-1:3] : IdxWidth'(group_addr_i[GroupAddrWidth-1:3]);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int unsigned i = 0; i < NumWalkCounters; i++) walk_q[i] <= '0;
-    end else if (clear_i) begin
-      for (int unsigned i = 0; i < NumWalkCounters; i++) walk_q[i] <= '0;
-    end else if (!inhibit_i) begin
-      if (walk_event_i.done) begin
-        walk_q[Walks] <= walk_q[Walks] + 64'd1;
-        walk_q[LatencySum] <= walk_q[LatencySum] + 64'(walk_event_i.latency);
-        if (walk_q[LatencyMax] < 64'(walk_event_i.latency)) walk_q[LatencyMax] <= 64'(walk_event_i.latency);
-        walk_q[Faults] <= walk_q[Faults] + 64'(walk_event_i.fault);
+      asked_q <= '{group: Port, idx: '0};
+      upper_q <= 1'b0;
+      {req_q, wait_q} <= '0;
+    end else begin
+      req_q <= req;
+      if (req) begin
+        asked_q <= asked;
+        upper_q <= port_req_i ? port_addr_i[2] : group_addr_i[2];
       end
-      walk_q[Merges] <= walk_q[Merges] + 64'(walk_event_i.merge);
-      walk_q[LineHits] <= walk_q[LineHits] + 64'(walk_event_i.line_hit);
-      walk_q[CacheHits] <= walk_q[CacheHits] + 64'(walk_event_i.cache_hit);
-      walk_q[PteReads] <= walk_q[PteReads] + 64'(walk_event_i.pte_read);
-      walk_q[Prefetches] <= walk_q[Prefetches] + 64'(walk_event_i.prefetch);
-      walk_q[PrefetchesUsed] <= walk_q[PrefetchesUsed] + 64'(walk_event_i.prefetch_used);
-      walk_q[PrefetchesUseless] <= walk_q[PrefetchesUseless] + 64'(walk_event_i.prefetch_useless);
-      walk_q[Updates] <= walk_q[Updates] + 64'(walk_event_i.update);
+      wait_q <= (req_q && exists && !is_held) || (wait_q && !done);
     end
   end
+  assign is_held = upper_q && held_valid_q && held_q == asked_q;
 
-  function automatic logic [31:0] half(logic [63:0] counter, logic upper);
-    return upper ? counter[63:32] : counter[31:0];
-  endfunction
-
-  assign walk_rdata_o = (walk_addr_i[6:3] < NumWalkCounters) ? half(walk_q[walk_addr_i[6:3]], walk_addr_i[2]) : '0;
+  // A bank a port, one each for walker and second level. Channels are `ChannelSlots` words apart, in the bank side by side.
+  localparam int unsigned NumBanks = NumPorts + 2;
+  localparam int unsigned SlotBits = $clog2(ChannelSlots);
+  localparam int unsigned BankIdxWidth = $clog2(2 * ChannelCounters);
+  logic [NumBanks-1:0]       bank_done;
+  logic [NumBanks-1:0][63:0] bank_value;
+  logic [gw_pkg::SrcWidth-2:0] port;
+  logic [SlotBits-1:0]         slot;
+  logic                        is_aw;
+  logic [BankIdxWidth-1:0]     channel_idx;
+  assign {port, is_aw, slot} = asked_q.idx;
+  assign channel_idx = is_aw ? BankIdxWidth'(slot) + BankIdxWidth'(ChannelCounters) : BankIdxWidth'(slot);
 
   always_comb begin
-    port_rdata_o = '0;
-    for (int unsigned p = 0; p < NumPorts; p++) begin
-      for (int unsigned i = 0; i < NumChanCounters; i++) begin
-        if (port_addr_i[gw_pkg::SrcWidth+6:8] == (gw_pkg::SrcWidth - 1)'(p) && !port_addr_i[7] && port_addr_i[5:3] == 3'(i)) begin
-          port_rdata_o = half(chan_q[p][port_addr_i[6]][i], port_addr_i[2]);
-        end
+    case (asked_q.group)
+      Port:    exists = 32'(port) < NumPorts && 32'(slot) < ChannelCounters;
+      Walker:  exists = 32'(asked_q.idx) < WalkerCounters;
+      default: exists = 32'(asked_q.idx) < L2Counters;
+    endcase
+  end
+
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_port
+    gw_counter_bank #(
+      .NumCounters(2 * ChannelCounters),
+      .IncWidth   (ChannelIncWidth),
+      .IncBits    ({2{ChannelIncBits}}),
+      .IsMax      ({2{ChannelIsMax}})
+    ) u_bank (
+      .clk_i,
+      .rst_ni,
+      .clear_i(clear_q),
+      .inc_i  (channel_q[p]),
+      .read_i (wait_q && asked_q.group == Port && 32'(port) == p),
+      .idx_i  (channel_idx),
+      .done_o (bank_done[p]),
+      .value_o(bank_value[p])
+    );
+  end
+
+  gw_counter_bank #(
+    .NumCounters(WalkerCounters),
+    .IncWidth   (WalkerIncWidth),
+    .IncBits    (WalkerIncBits),
+    .IsMax      (WalkerIsMax)
+  ) u_walker (
+    .clk_i,
+    .rst_ni,
+    .clear_i(clear_q),
+    .inc_i  (walker_q),
+    .read_i (wait_q && asked_q.group == Walker),
+    .idx_i  (asked_q.idx[$clog2(WalkerCounters)-1:0]),
+    .done_o (bank_done[NumPorts]),
+    .value_o(bank_value[NumPorts])
+  );
+
+  gw_counter_bank #(
+    .NumCounters(L2Counters),
+    .IncWidth   (L2IncWidth),
+    .IncBits    (L2IncBits),
+    .IsMax      (L2IsMax)
+  ) u_l2 (
+    .clk_i,
+    .rst_ni,
+    .clear_i(clear_q),
+    .inc_i  (l2_q),
+    .read_i (wait_q && asked_q.group == L2),
+    .idx_i  (asked_q.idx[$clog2(L2Counters)-1:0]),
+    .done_o (bank_done[NumPorts+1]),
+    .value_o(bank_value[NumPorts+1])
+  );
+
+  assign done = bank_done != '0;
+  always_comb begin
+    value = '0;
+    for (int unsigned i = 0; i < NumBanks; i++) value |= bank_value[i] & {64{bank_done[i]}};
+  end
+
+  // Answers; the upper word that belongs to a lower one is kept for the next read.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ack_o <= 1'b0;
+      rdata_o <= '0;
+      held_word_q <= '0;
+      held_q <= '{group: Port, idx: '0};
+      held_valid_q <= 1'b0;
+    end else begin
+      ack_o <= done || (req_q && (is_held || !exists));
+      rdata_o <= done ? (upper_q ? value[63:32] : value[31:0]) : (req_q && is_held) ? held_word_q : '0;
+      if (done) begin
+        held_word_q <= value[63:32];
+        held_q <= asked_q;
       end
+      if (clear_q || req_q) held_valid_q <= 1'b0;
+      else if (done) held_valid_q <= !upper_q;
     end
   end
 
   logic unused;
-  assign unused = ^{walk_addr_i[1:0], port_addr_i[1:0], walk_event_i, l2_event_i};
+  assign unused = ^{group_addr_i[1:0], port_addr_i[1:0]};
+
+  `GW_ASSERT(OneReadAtATime_A, !req || !(req_q || wait_q || ack_o))
 
 endmodule

@@ -3,8 +3,9 @@
 // Chooses the fault that the record shows and counts those that find the record occupied.
 //
 // Contract
-// - While `occupied_i` is low, one of the faults of a cycle is handed to the record in that cycle: the lowest port's, of
-//   one port AR before AW. All others are added to `lost_o`, which stays at its maximum and is set to zero by `clear_i`.
+// - Of the faults of a cycle the lowest port's comes first, of one port AR's before AW's. In the next cycle it is handed to the
+//   record, if `occupied_i` is low then. All others are added to `lost_o`, which stays at its maximum and is set to zero by
+//   `clear_i`.
 module gw_csr_fault #(
   /// Accelerator ports.
   parameter int unsigned NumPorts = 1
@@ -23,31 +24,50 @@ module gw_csr_fault #(
   output logic [31:0]                        lost_o
 );
 
-  localparam int unsigned CountWidth = $clog2(2 * NumPorts + 1);
+  localparam int unsigned NumChannels = 2 * NumPorts;
+  localparam int unsigned CountWidth = $clog2(NumChannels + 1);
 
-  logic [CountWidth-1:0] count, lost;
-
+  // First cycle: how many, and the first of them, one bit a channel; each port keeps its fault if it is the one, and zero if not.
+  logic [NumChannels-1:0]        valid, first;
+  logic [CountWidth-1:0]         count, count_q;
+  gw_pkg::fault_t [NumPorts-1:0] of_port_q;
+  logic [NumPorts-1:0]           is_port_q;
+  logic                          any_q;
+  assign valid = valid_i;
   always_comb begin
     count = '0;
-    fault_o = '0;
-    port_o = '0;
-    for (int unsigned p = NumPorts; p > 0; p--) begin
-      for (int unsigned c = 2; c > 0; c--) begin
-        if (valid_i[p-1][c-1]) begin
-          fault_o = fault_i[p-1][c-1];
-          port_o = (gw_pkg::SrcWidth - 1)'(p - 1);
-          count += CountWidth'(1);
-        end
-      end
+    first = '0;
+    for (int unsigned i = 0; i < NumChannels; i++) begin
+      count += CountWidth'(valid[i]);
+      first[i] = valid[i] && first == '0;
     end
   end
 
-  assign capture_o = !occupied_i && count != '0;
-  assign lost = count - CountWidth'(capture_o);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {any_q, count_q} <= '0;
+    else {any_q, count_q} <= {valid != '0, count};
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < NumPorts; p++) begin
+      is_port_q[p] <= first[2*p+:2] != '0;
+      of_port_q[p] <= (fault_i[p][0] & {$bits(gw_pkg::fault_t) {first[2*p]}}) |
+                      (fault_i[p][1] & {$bits(gw_pkg::fault_t) {first[2*p+1]}});
+    end
+  end
 
+  // Second cycle: to the record, or lost.
   logic [31:0] lost_q;
   logic [32:0] sum;
-  assign sum = 33'(lost_q) + 33'(lost);
+  always_comb begin
+    fault_o = '0;
+    port_o = '0;
+    for (int unsigned p = 0; p < NumPorts; p++) begin
+      fault_o |= of_port_q[p];
+      port_o |= (gw_pkg::SrcWidth - 1)'(p) & {(gw_pkg::SrcWidth - 1) {is_port_q[p]}};
+    end
+  end
+  assign capture_o = any_q && !occupied_i;
+  assign sum = 33'(lost_q) + 33'(count_q - CountWidth'(capture_o));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -55,7 +75,7 @@ module gw_csr_fault #(
     end else if (clear_i) begin
       lost_q <= '0;
     end else begin
-      lost_q <= sum[32] ? '1 : sum[31:0];
+      lost_q <= sum[31:0] | {32{sum[32]}};
     end
   end
 

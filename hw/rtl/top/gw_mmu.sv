@@ -24,6 +24,8 @@ module gw_mmu #(
   parameter int unsigned MissEntries = 64,
   /// Bursts of a channel in flight.
   parameter int unsigned Outstanding = 64,
+  /// Bit i: gw_port_buffer stands before port i.
+  parameter bit [NumPorts-1:0] PortBuffer = '0,
   /// Sets of the L2 TLB (0: there is none), ways, index policy; whether entries cover clusters; answers that wait to be kept;
   /// misses that wait for the walker.
   parameter int unsigned L2Sets = 256,
@@ -83,9 +85,12 @@ module gw_mmu #(
   gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
   logic                                    inval_valid, walker_busy, inval_start, ctx_write, inval_waits, inval_done;
   gw_pkg::inval_t                          inval;
+  gw_pkg::ctx_id_t                         ctx_write_ctx;
   gw_pkg::cq_cfg_t                         cq_cfg;
   gw_pkg::cq_status_t                      cq_status;
-  logic [NumPorts-1:0]                     port_busy;
+  logic [NumPorts-1:0]                     port_busy, port_epoch;
+  gw_pkg::ctx_id_t [NumPorts-1:0]          port_ctx;
+  logic                                    epoch;
   logic [NumPorts-1:0][1:0]                fault_valid;
   gw_pkg::fault_t [NumPorts-1:0][1:0]      fault;
   gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
@@ -102,8 +107,27 @@ module gw_mmu #(
   gw_pkg::xlate_rsp_t              walk_rsp;
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port
-    req_t xlate_s_req, xlate_m_req;
-    rsp_t xlate_s_rsp, xlate_m_rsp;
+    assign port_ctx[i] = port_cfg[i].ctx;
+
+    req_t s_req, xlate_s_req, xlate_m_req;
+    rsp_t s_rsp, xlate_s_rsp, xlate_m_rsp;
+
+    if (PortBuffer[i]) begin : gen_buffer
+      gw_port_buffer #(
+        .req_t(req_t),
+        .rsp_t(rsp_t)
+      ) u_buffer (
+        .clk_i,
+        .rst_ni,
+        .s_req_i(s_req_i[i]),
+        .s_rsp_o(s_rsp_o[i]),
+        .m_req_o(s_req),
+        .m_rsp_i(s_rsp)
+      );
+    end else begin : gen_no_buffer
+      assign s_req = s_req_i[i];
+      assign s_rsp_o[i] = s_rsp;
+    end
 
     // A translator that was never used has nothing cached and nothing under way: it need not see a clock edge, not even
     // those of invalidations.
@@ -125,8 +149,8 @@ module gw_mmu #(
       .rsp_t(rsp_t)
     ) u_bare_switch (
       .cfg_i        (port_cfg[i]),
-      .s_req_i      (s_req_i[i]),
-      .s_rsp_o      (s_rsp_o[i]),
+      .s_req_i      (s_req),
+      .s_rsp_o      (s_rsp),
       .xlate_s_req_o(xlate_s_req),
       .xlate_s_rsp_i(xlate_s_rsp),
       .xlate_m_req_i(xlate_m_req),
@@ -157,7 +181,11 @@ module gw_mmu #(
       .xlate_rsp_i      (src_rsp),
       .inval_valid_i    (inval_valid),
       .inval_i          (inval),
+      .epoch_i          (port_epoch[i]),
       .inval_busy_o     (port_busy[i]),
+      // Nothing parks an access yet.
+      .wake_i           ('0),
+      .ctx_write_i      ('{valid: ctx_write, ctx: ctx_write_ctx}),
       .fault_valid_o    (fault_valid[i]),
       .fault_o          (fault[i]),
       .event_o          (chan_event[i])
@@ -225,6 +253,7 @@ module gw_mmu #(
     .ranges_o        (ranges),
     .inval_valid_i   (inval_valid),
     .inval_i         (inval),
+    .epoch_i         (epoch),
     .inval_busy_o    (l2_busy),
     .awake_o         (l2_awake),
     .event_o         (l2_event)
@@ -259,12 +288,14 @@ module gw_mmu #(
     .m_rsp_i     (pt_rsp_i),
     .inval_valid_i(inval_valid),
     .inval_i     (inval),
+    .epoch_i     (epoch),
     .inval_busy_o(walker_busy),
     .awake_o     (walk_awake),
     .event_o     (walk_event)
   );
 
   gw_invalidate #(
+    .NumPorts   (NumPorts),
     .NumContexts(NumContexts)
   ) u_invalidate (
     .clk_i,
@@ -279,6 +310,9 @@ module gw_mmu #(
     .m_rsp_i      (cq_rsp_i),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
+    .epoch_o      (epoch),
+    .port_epoch_o (port_epoch),
+    .port_ctx_i   (port_ctx),
     .inval_busy_i (walker_busy || l2_busy || port_busy != '0)
   );
 
@@ -296,6 +330,7 @@ module gw_mmu #(
     .port_cfg_o   (port_cfg),
     .inval_start_o(inval_start),
     .ctx_write_o  (ctx_write),
+    .ctx_write_ctx_o(ctx_write_ctx),
     .inval_busy_i (inval_waits),
     .inval_done_i (inval_done),
     .cq_cfg_o     (cq_cfg),
@@ -303,8 +338,7 @@ module gw_mmu #(
     .fault_valid_i(fault_valid),
     .fault_i      (fault),
     .chan_event_i (chan_event),
-    .walk_event_i (walk_event),
-    .l2_event_i   (l2_event),
+    .mmu_event_i  (mmu_event_o),
     .range_we_o   (range_we),
     .range_idx_o  (range_idx),
     .range_o      (range_wdata),

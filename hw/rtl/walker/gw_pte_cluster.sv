@@ -3,14 +3,20 @@
 // Contiguity inside a beat of eight leaf entries: which neighbours of a page are mapped just as it is, as far from their frames.
 //
 // Contract
-// - Combinational. Means something only if the entry asked for is an allowed leaf of one 4 KiB page.
+// - `beat_i` and its companions in t, the outputs in t + 1. Means something only if the entry asked for is an allowed leaf of one 4 KiB page.
 // - `cluster_o`: the pages of the cluster around the page whose entries are in this beat, are valid leaves that were accessed,
 //   of one 4 KiB page, with the same permission and global bit, and a frame as far from their page; always the page itself.
 //   So an entry that is not present is never inside, and mapping it later needs no invalidation.
 // - `order_o`: the largest naturally aligned group of 2**order pages around the page that is wholly inside and whose frames
 //   are aligned alike.
 module gw_pte_cluster (
+  input logic clk_i,
   input logic [gw_spec_pkg::PtBeatEntries-1:0][63:0] beat_i,
+  /// The page's own entry, which is one of them.
+  // Its other bits are in the beat.
+  // verilator lint_off UNUSEDSIGNAL
+  input logic [63:0] entry_i,
+  // verilator lint_on UNUSEDSIGNAL
   /// Which of them are leaves by their own bits (gw_pte_kind).
   input logic [gw_spec_pkg::PtBeatEntries-1:0] leaf_i,
   /// A table above makes all of them global.
@@ -41,23 +47,38 @@ module gw_pte_cluster (
     assign rights[i] = {beat_i[i][PteR], beat_i[i][PteW] && beat_i[i][PteD], is_global_i || beat_i[i][PteG]};
   end
 
-  // Subtracting the page's own borrow once leaves one comparison an entry, with one of two values.
-  index_t index;
-  high_t high_no_borrow, high_borrow;
-  logic [PtBeatEntries-1:0] same;
+  // The page's own. Subtracting its borrow once leaves one comparison an entry, with one of two values.
+  index_t index, own_low;
+  high_t own_high, high_no_borrow, high_borrow;
+  logic own_borrow;
+  logic [2:0] own_rights;
+  logic [PtBeatEntries-1:0] same_d, same;
   assign index = page_i[IndexWidth-1:0];
-  assign high_no_borrow = high[index] - high_t'(borrow[index]);
-  assign high_borrow = high_no_borrow + high_t'(1);
+  assign {own_borrow, own_low} = {1'b0, entry_i[PtePpnLsb +: IndexWidth]} - {1'b0, index};
+  assign own_high = entry_i[PtePpnLsb + IndexWidth +: HighWidth];
+  assign high_no_borrow = own_high - high_t'(own_borrow);
+  assign high_borrow = own_high + high_t'(!own_borrow);
+  assign own_rights = {entry_i[PteR], entry_i[PteW] && entry_i[PteD], is_global_i || entry_i[PteG]};
   for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_same
-    assign same[i] = index == index_t'(i) ||
-        (leaf_i[i] && beat_i[i][PteU] && beat_i[i][PteA] && !beat_i[i][PteN] && rights[i] == rights[index] &&
-         low[i] == low[index] && high[i] == (borrow[i] ? high_borrow : high_no_borrow));
+    assign same_d[i] = index == index_t'(i) ||
+        (leaf_i[i] && beat_i[i][PteU] && beat_i[i][PteA] && !beat_i[i][PteN] && rights[i] == own_rights &&
+         low[i] == own_low && high[i] == (borrow[i] ? high_borrow : high_no_borrow));
+  end
+
+  // Second cycle.
+  index_t low_q, index_q;
+  logic [ClusterShift-1:0] page_q;
+  assign index_q = page_q[IndexWidth-1:0];
+  always_ff @(posedge clk_i) begin
+    same <= same_d;
+    low_q <= own_low;
+    page_q <= page_i;
   end
 
   always_comb begin
     cluster_o = '0;
     for (int unsigned i = 0; i < ClusterPages; i++) begin
-      cluster_o[i] = same[i % PtBeatEntries] && (i / PtBeatEntries) == 32'(page_i >> IndexWidth);
+      cluster_o[i] = same[i % PtBeatEntries] && (i / PtBeatEntries) == 32'(page_q >> IndexWidth);
     end
   end
 
@@ -66,9 +87,9 @@ module gw_pte_cluster (
   always_comb begin
     order_o = '0;
     for (int unsigned k = 1; k <= IndexWidth; k++) begin
-      whole = (low[index] & index_t'((1 << k) - 1)) == '0;
+      whole = (low_q & index_t'((1 << k) - 1)) == '0;
       for (int unsigned i = 0; i < PtBeatEntries; i++) begin
-        whole &= same[i] || (index_t'(i) >> k) != (index >> k);
+        whole &= same[i] || (index_t'(i) >> k) != (index_q >> k);
       end
       if (whole) order_o = page_order_t'(k);
     end

@@ -4,14 +4,17 @@
 // since all were used, else any that may go; within each class the one that follows the last choice.
 //
 // Contract
-// - The choice is combinational from registered state, `free_i` and `ok_i`.
+// - The choice is a register; which class is preferred is known a cycle before it is made. So a choice may be of a class that
+//   was the best two cycles ago. It is withdrawn in the cycle in which its entry may no longer go (`ok_i`).
+// - After `take_i` another entry is on offer in the next cycle if `spare_o` was high, and then it may go unless it ceased to in
+//   that cycle. Else a choice comes two cycles after an entry may go.
 // - An entry used once and never again goes before one that is used again and again, so a stream does not wash out a
 //   working set; among unused ones the oldest goes first.
+`include "gw_assert.svh"
+
 module gw_victim #(
   /// Entries, 1 or more.
-  parameter int unsigned Num = 16,
-  /// Derived: width of an entry's number.
-  localparam int unsigned IdxWidth = (Num > 1) ? $clog2(Num) : 1
+  parameter int unsigned Num = 16
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -25,34 +28,52 @@ module gw_victim #(
   input logic take_i,
   output logic valid_o,
   output logic [Num-1:0] onehot_o,
-  output logic [IdxWidth-1:0] idx_o
+  output logic spare_o
 );
 
-  logic [Num-1:0] used_q, above_q, choices, preferred;
-  logic [Num-1:0] ok_free, ok_unused;
+  logic [Num-1:0] used_q, above_q, offer_q, best_d, best_q, others, unused, choices, preferred, lowest;
+  logic offer_valid_q, load, all_used_q;
 
-  assign ok_free = ok_i & free_i;
-  assign ok_unused = ok_i & ~used_q;
-  assign choices = (ok_free != '0) ? ok_free : (ok_unused != '0) ? ok_unused : ok_i;
-  assign preferred = ((choices & above_q) != '0) ? choices & above_q : choices;
-  assign onehot_o = preferred & ~(preferred - Num'(1));
-  assign valid_o = ok_i != '0;
-
+  // The best class, without what is on offer.
+  assign others = ok_i & ~offer_q;
+  assign unused = others & ~used_q;
   always_comb begin
-    idx_o = '0;
-    for (int unsigned i = 0; i < Num; i++) begin
-      if (onehot_o[i]) idx_o |= IdxWidth'(i);
-    end
+    best_d = others;
+    if (unused != '0) best_d = unused;
+    if ((others & free_i) != '0) best_d = others & free_i;
   end
+
+  // One of it. What became the choice, or ceased to be one, since the class was found, is none.
+  assign choices = best_q & ok_i & ~offer_q;
+  assign preferred = ((choices & above_q) != '0) ? choices & above_q : choices;
+  assign lowest = preferred ^ (preferred - Num'(1));  // and all below it
+  assign spare_o = choices != '0;
+
+  assign valid_o = offer_valid_q && (offer_q & ok_i) != '0;
+  assign onehot_o = offer_q;
+  assign load = take_i || !valid_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       used_q <= '0;
       above_q <= '0;
+      best_q <= '0;
+      offer_q <= '0;
+      offer_valid_q <= 1'b0;
+      all_used_q <= 1'b0;
     end else begin
-      used_q <= ((take_i && ok_unused == '0) ? '0 : used_q & ~(onehot_o & {Num{take_i}})) | used_i;
-      if (take_i) above_q <= ~(onehot_o - Num'(1)) & ~onehot_o;
+      best_q <= best_d;
+      all_used_q <= unused == '0;
+      used_q <= ((take_i && all_used_q) ? '0 : used_q & ~(offer_q & {Num{take_i}})) | used_i;
+      if (load) begin
+        offer_valid_q <= spare_o;
+        offer_q <= preferred & lowest;
+        if (spare_o) above_q <= ~lowest;
+      end
     end
   end
+
+  `GW_INVARIANT(OneChoice_A, $onehot0(offer_q))
+  `GW_INVARIANT(TakenWasOffered_A, !take_i || valid_o)
 
 endmodule

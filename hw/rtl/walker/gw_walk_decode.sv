@@ -2,8 +2,12 @@
 //
 // Takes the entry a waiter came for out of its beat and decides: answer, next level, or read again.
 //
+//   t      waiter selected: its beat read, its entry taken out
+//   t + 1  decided: next level, look again, update, or done
+//   t + 2  answer; the walk cache's fill; the line dropped
+//
 // Contract
-// - One waiter a cycle: selected in t, decided in t+1, a step or the walk cache's fill in t+1, an answer in t+2. Never waits.
+// - One waiter a cycle. Never waits.
 // - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
 //   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again. An entry that only lacks A
 //   or D is sent to gw_walk_update (`update_o`) on the same condition, if the step says so, instead of a fault.
@@ -14,18 +18,18 @@
 
 module gw_walk_decode #(
   parameter int unsigned Levels = 4,
-  parameter int unsigned Requests = 64,
   parameter int unsigned Lines = 32,
   /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
   parameter int unsigned LineBeats = 1,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
+  /// A step of a walk: refusal, is_global, update, level, line, index.
   parameter type step_t = logic,
+  /// Who takes it, and how: waiter, walked, retry, denied, told.
+  parameter type look_t = logic,
   /// 64 KiB pages (Svnapot).
   parameter bit Svnapot = 1'b1,
   /// Invalidations remembered to tell whether they concern an answer.
   parameter int unsigned InvalDepth = 4,
   /// Derived.
-  localparam int unsigned IdWidth = $clog2(Requests),
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned Places = Lines * LineBeats,
   localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
@@ -41,70 +45,89 @@ module gw_walk_decode #(
   input logic ret_error_i,
   input logic [BeatBits-1:0] ret_data_i,
   input logic sel_valid_i,
-  /// Place (see gw_line_table) of its beat; means nothing if it needs none.
+  /// Place (see gw_walk_lists) of its beat; means nothing if it needs none.
   input logic [PlaceWidth-1:0] sel_place_i,
-  input logic [IdWidth-1:0] sel_id_i,
-  /// The waiter being decided, and what is known about it.
-  output logic [IdWidth-1:0] id_o,
+  input look_t sel_look_i,
+  input step_t sel_step_i,
+  input logic sel_own_i,
+  /// In the second cycle: its request, and the invalidations that it saw before this cycle; InvalDepth + 1 stands for more too.
   input gw_pkg::xlate_req_t req_i,
-  /// Invalidations that it saw, up to this cycle; InvalDepth + 1 stands for more too.
   input logic [SeenWidth-1:0] seen_i,
   input logic [15:0] age_i,
-  input step_t step_i,
-  input logic own_i,
   output logic again_valid_o,
-  output step_t again_o,
+  output look_t again_o,
+  /// It goes on at another entry.
+  output logic next_valid_o,
+  output step_t next_o,
   output logic update_valid_o,
+  output look_t update_look_o,
+  output logic [gw_pkg::PaWidth-$clog2(gw_spec_pkg::PtEntryBytes)-1:0] update_entry_o,
   output logic [63:0] update_pte_o,
   output logic drop_o,
   output logic [PlaceWidth-1:0] drop_place_o,
+  /// A beat of an upper table may be kept; its key in the second cycle, the beat in the third.
+  output logic fill_look_o,
+  output gw_pkg::walk_key_t fill_key_o,
   output logic fill_o,
-  output gw_pkg::walk_fill_t fill_data_o,
+  output gw_pkg::walk_beat_t fill_beat_o,
   /// The waiter is done; its answer is on the bus in the next cycle.
   output logic release_o,
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
-  output logic [15:0] rsp_latency_o,
-  /// The answer on the bus belongs to a waiter that saw an invalidation.
-  output logic rsp_stale_o
+  output logic [15:0] rsp_latency_o
 );
 
   import gw_pkg::*;
   import gw_spec_pkg::*;
 
   localparam int unsigned InBeatWidth = $clog2(PtBeatEntries);
+  typedef logic [((LineBeats > 1) ? $clog2(LineBeats) : 1)-1:0] beat_index_t;
 
   typedef struct packed {
     logic error;
     logic [PtBeatEntries-1:0][63:0] data;
   } beat_t;
 
-  logic valid_q;
+  logic valid_q, own_q, error_q, upper_q;
   logic [PlaceWidth-1:0] place_q;
-  logic [IdWidth-1:0] id_q;
-  // A beat is stored and selected in one cycle, and read in the next: no block RAM, which may then still read the old one.
+  look_t look_q;
+  step_t step_q;
+  logic [PtBeatEntries-1:0][63:0] beat_q;
+  logic [63:0] entry_q;
   (* ram_style = "distributed" *) beat_t beats_q[Places];
+  always_ff @(posedge clk_i) begin
+    if (ret_i) beats_q[ret_place_i] <= '{error: ret_error_i, data: ret_data_i};
+  end
 
+  // First cycle.
+  beat_t beat;
+  assign beat = beats_q[sel_place_i];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= 1'b0;
     else valid_q <= sel_valid_i;
   end
   always_ff @(posedge clk_i) begin
-    place_q <= sel_place_i;
-    id_q <= sel_id_i;
+    if (sel_valid_i) begin
+      place_q <= sel_place_i;
+      look_q <= sel_look_i;
+      own_q <= sel_own_i;
+      step_q <= sel_step_i;
+      error_q <= beat.error;
+      beat_q <= beat.data;
+      entry_q <= beat.data[InBeatWidth'(sel_step_i.index)];
+    end
   end
-  always_ff @(posedge clk_i) begin
-    if (ret_i) beats_q[ret_place_i] <= '{error: ret_error_i, data: ret_data_i};
+
+  // Its beat may be one for the walk cache: tried once for all that it brings on.
+  logic as_before;
+  assign as_before = valid_q && {sel_step_i.line, beat_index_t'(32'(sel_step_i.index) / PtBeatEntries)} ==
+      {step_q.line, beat_index_t'(32'(step_q.index) / PtBeatEntries)};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) upper_q <= 1'b0;
+    else upper_q <= sel_valid_i && sel_step_i.refusal == NotRefused && sel_step_i.level != '0 && !as_before;
   end
-  assign id_o = id_q;
 
-  // The slot is not given away before the cycle after this one.
-  logic [PtBeatEntries-1:0][63:0] beat;
-  logic [InBeatWidth-1:0] entry;
-  logic read_error;
-  assign {read_error, beat} = beats_q[place_q];
-  assign entry = InBeatWidth'(step_i.index);
-
+  // Second cycle.
   logic pointer, leaf, lacks_bits;
   ppn_t ppn;
   page_order_t order;
@@ -113,8 +136,8 @@ module gw_walk_decode #(
     .Levels (Levels),
     .Svnapot(Svnapot)
   ) u_check (
-    .pte_i(beat[entry]),
-    .level_i(step_i.level),
+    .pte_i(entry_q),
+    .level_i(step_q.level),
     .vpn_i(ppn_t'(req_i.vpn)),
     .write_i(req_i.write),
     .pointer_o(pointer),
@@ -127,26 +150,32 @@ module gw_walk_decode #(
 
   // Global if the leaf or any entry on the way to it says so.
   logic is_global;
-  assign is_global = step_i.is_global || beat[entry][PteG];
+  assign is_global = step_q.is_global || entry_q[PteG];
 
-  logic good, next_level, look_again, final_fault, to_update, update;
+  logic refused, good, next_level, look_again, final_fault, to_update, update;
   cause_t cause;
-  assign good = !step_i.fault && !read_error && (pointer || leaf);
+  assign refused = step_q.refusal != NotRefused;
+  assign good = !refused && !error_q && (pointer || leaf);
   assign next_level = good && pointer;
-  assign look_again = !step_i.fault && !good && !own_i && !step_i.retry;
-  assign to_update = !step_i.fault && !read_error && lacks_bits && step_i.update;
-  assign update = to_update && !look_again && !step_i.denied;
+  assign look_again = !refused && !good && !own_q && !look_q.retry;
+  assign to_update = !refused && !error_q && lacks_bits && step_q.update;
+  assign update = to_update && !look_again && !look_q.denied;
   assign final_fault = !good && !look_again && !update;
 
   always_comb begin
-    if (step_i.fault) cause = step_i.cause;
-    else if (read_error || (to_update && step_i.denied)) cause = req_i.write ? CauseStoreAccessFault : CauseLoadAccessFault;
-    else cause = req_i.write ? CauseStorePageFault : CauseLoadPageFault;
+    cause = req_i.write ? CauseStorePageFault : CauseLoadPageFault;
+    if (error_q || (to_update && look_q.denied)) cause = req_i.write ? CauseStoreAccessFault : CauseLoadAccessFault;
+    unique case (step_q.refusal)
+      RefusedAddress: cause = req_i.write ? CauseStorePageFault : CauseLoadPageFault;
+      RefusedOff: cause = CauseContextOff;
+      RefusedMode: cause = CauseContextMisconfigured;
+      default: ;
+    endcase
   end
 
   logic [2:0] below;
   logic [PtLevelBits-1:0] below_index;
-  assign below = step_i.level - 3'd1;
+  assign below = step_q.level - 3'd1;
   always_comb begin
     below_index = '0;
     for (int unsigned l = 0; l < Levels - 1; l++) begin
@@ -155,113 +184,144 @@ module gw_walk_decode #(
   end
 
   assign again_valid_o = valid_q && (next_level || look_again);
+  assign next_valid_o = valid_q && next_level;
   always_comb begin
-    again_o = step_i;
-    again_o.retry = look_again;
-    if (next_level) begin
-      again_o.is_global = is_global;
-      again_o.level = below;
-      {again_o.line, again_o.index} = {ppn, below_index};
-    end
+    again_o = look_q;
+    again_o.walked = look_q.walked || next_level;
+    again_o.retry = !next_level;
+    next_o = step_q;
+    next_o.is_global = is_global;
+    next_o.level = below;
+    {next_o.line, next_o.index} = {ppn, below_index};
   end
 
   assign update_valid_o = valid_q && update;
-  assign update_pte_o = beat[entry];
+  assign update_look_o = look_q;
+  assign update_entry_o = {step_q.line, step_q.index};
+  assign update_pte_o = entry_q;
 
   // What is read next is the entry after the update.
-  assign drop_o = valid_q && (look_again || update);
-  assign drop_place_o = place_q;
+  logic drop_q;
+  logic [PlaceWidth-1:0] drop_place_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) drop_q <= 1'b0;
+    else drop_q <= valid_q && (look_again || update);
+  end
+  always_ff @(posedge clk_i) drop_place_q <= place_q;
+  assign drop_o = drop_q;
+  assign drop_place_o = drop_place_q;
 
-  assign fill_o = valid_q && next_level && seen_i == '0;
-  assign fill_data_o.level = step_i.level;
-  assign fill_data_o.ctx = req_i.ctx;
-  assign fill_data_o.vpn = req_i.vpn;
+  assign fill_look_o = upper_q;
+  assign fill_key_o = '{level: step_q.level, ctx: req_i.ctx, vpn: req_i.vpn};
+  logic fill_q;
+  walk_beat_t fill_beat;
   logic [PtBeatEntries-1:0] beat_leaf;
   for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_fill
     gw_pte_kind u_kind (
-      .pte_i(beat[i]),
-      .pointer_o(fill_data_o.pointer[i]),
+      .pte_i(beat_q[i]),
+      .pointer_o(fill_beat.pointer[i]),
       .leaf_o(beat_leaf[i])
     );
-    assign fill_data_o.is_global[i] = step_i.is_global || beat[i][PteG];
-    assign fill_data_o.ppn[i] = beat[i][PtePpnLsb +: PtePpnWidth];
+    assign fill_beat.is_global[i] = step_q.is_global || beat_q[i][PteG];
+    assign fill_beat.ppn[i] = beat_q[i][PtePpnLsb +: PtePpnWidth];
   end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fill_q <= 1'b0;
+    else fill_q <= upper_q && next_level && seen_i == '0 && !inval_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (upper_q) fill_beat_o <= fill_beat;
+  end
+  assign fill_o = fill_q;
 
   page_order_t cluster_order;
   cluster_t cluster, page_alone;
   gw_pte_cluster u_cluster (
-    .beat_i(beat),
+    .clk_i,
+    .beat_i(beat_q),
+    .entry_i(entry_q),
     .leaf_i(beat_leaf),
-    .is_global_i(step_i.is_global),
+    .is_global_i(step_q.is_global),
     .page_i(req_i.vpn[ClusterShift-1:0]),
     .order_o(cluster_order),
     .cluster_o(cluster)
   );
-  assign page_alone = cluster_t'(1) << req_i.vpn[ClusterShift-1:0];
 
-  xlate_rsp_t rsp_d, rsp_q;
-  logic rsp_valid_q, overlap;
-  logic [SeenWidth-1:0] seen_q;
-  vpn_t open;
-  logic [15:0] latency_q;
-
-  assign release_o = valid_q && (final_fault || (good && leaf));
-  assign rsp_d = '{
-      src: req_i.src,
-      tag: req_i.tag,
-      ctx: req_i.ctx,
-      vpn: req_i.vpn,
-      ppn: ppn,
-      order: (order == '0) ? cluster_order : order,
-      cluster: (order == '0) ? cluster : page_alone,
-      perm: perm,
-      is_global: is_global,
-      cacheable: !final_fault,
-      fault: final_fault,
-      cause: cause
-  };
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) rsp_valid_q <= 1'b0;
-    else rsp_valid_q <= release_o;
+  // What an answer at this level may cover: a smaller mapping's its whole cluster.
+  vpn_t open, open_q;
+  always_comb begin
+    unique case (step_q.level)
+      3'd0: open = ~(vpn_t'('1) << ClusterShift);
+      3'd1: open = ~(vpn_t'('1) << PtLevelBits);
+      default: open = ~(vpn_t'('1) << MaxPageOrder);
+    endcase
   end
-  always_ff @(posedge clk_i) begin
-    rsp_q <= rsp_d;
-    seen_q <= seen_i;
-    latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
-  end
-
-  // A smaller mapping's answer may cover its whole cluster.
-  assign open = ~(vpn_t'('1) << ((rsp_q.order < page_order_t'(ClusterShift)) ? page_order_t'(ClusterShift) : rsp_q.order));
+  logic overlap, overlap_q;
   gw_inval_log #(
     .Depth(InvalDepth)
   ) u_inval_log (
     .clk_i,
     .inval_valid_i,
     .inval_i,
-    .seen_i(seen_q),
-    .ctx_i(rsp_q.ctx),
-    .vpn_i(rsp_q.vpn),
+    .seen_i,
+    .ctx_i(req_i.ctx),
+    .vpn_i(req_i.vpn),
     .open_i(open),
     .overlap_o(overlap)
   );
 
+  // Third cycle.
+  xlate_rsp_t rsp_q;
+  logic rsp_valid_q, seen_q, own_names;
+  logic [15:0] latency_q;
+
+  assign release_o = valid_q && (final_fault || (good && leaf));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rsp_valid_q <= 1'b0;
+    else rsp_valid_q <= release_o;
+  end
+  always_ff @(posedge clk_i) begin
+    rsp_q <= '{
+        src: req_i.src,
+        tag: req_i.tag,
+        ctx: req_i.ctx,
+        vpn: req_i.vpn,
+        ppn: ppn,
+        order: order,
+        cluster: '0,
+        perm: perm,
+        is_global: is_global,
+        cacheable: !final_fault,
+        fault: final_fault,
+        cause: cause,
+        parked: 1'b0,
+        park: '0
+    };
+    seen_q <= seen_i != '0 || inval_valid_i;
+    latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
+    overlap_q <= overlap;
+    open_q <= open;
+  end
+
+  assign page_alone = cluster_t'(1) << rsp_q.vpn[ClusterShift-1:0];
+  assign own_names = inval_valid_i && inval_overlaps(inval_i, rsp_q.ctx, rsp_q.vpn, open_q);
   assign rsp_valid_o = rsp_valid_q;
   always_comb begin
     rsp_o = rsp_q;
-    rsp_o.cacheable = rsp_q.cacheable && !overlap;
+    rsp_o.order = (rsp_q.order == '0) ? cluster_order : rsp_q.order;
+    rsp_o.cluster = (rsp_q.order == '0) ? cluster : page_alone;
+    rsp_o.cacheable = rsp_q.cacheable && !overlap_q && !own_names;
   end
   assign rsp_latency_o = latency_q;
-  assign rsp_stale_o = rsp_valid_q && seen_q != '0;
 
   `GW_INVARIANT(OneOutcome_A, !valid_q || $onehot({next_level, look_again, update, release_o}))
   // Every further step is a lower level, or the one second look at this one, until somebody changes the entry: no walk goes on
   // for ever by itself.
-  `GW_INVARIANT(WalkComesToAnEnd_A, !again_valid_o || again_o.level < step_i.level ||
-      (again_o.level == step_i.level && again_o.retry && !step_i.retry))
+  `GW_INVARIANT(WalkComesToAnEnd_A, !again_valid_o || (next_valid_o && next_o.level < step_q.level) ||
+      (again_o.retry && !look_q.retry))
   `GW_INVARIANT(FaultNeverCacheable_A, !(rsp_valid_o && rsp_o.fault && rsp_o.cacheable))
   `GW_COVER(LookAgain_C, drop_o)
-  `GW_COVER(StaleAnswer_C, rsp_stale_o && overlap)
-  `GW_COVER(SparedAnswer_C, rsp_stale_o && rsp_o.cacheable)
+  `GW_COVER(StaleAnswer_C, rsp_valid_q && seen_q && overlap_q)
+  `GW_COVER(SparedAnswer_C, rsp_valid_q && seen_q && rsp_o.cacheable)
 
 endmodule

@@ -7,8 +7,8 @@
 // - `append_i` puts a waiter at the end of a list. `append_fetching_i` says that the list's beat is on its way and nothing
 //   is to be selected before `ret_i`; otherwise the list is due at once.
 // - `ret_i`: the beat has come, its waiters, if any, are due. Always taken.
-// - Selection: one waiter a cycle, without gaps while any is due; the first of a beat that comes while nothing else is due is
-//   selected in that same cycle (combinational from `ret_i`), one of an appended list in the next cycle at the earliest.
+// - Selection: one waiter a cycle, without gaps while any is due. `sel_*` are registers: the first waiter of a beat that comes
+//   while nothing else is due is there in the next cycle, one of an appended list two cycles later at the earliest.
 // - Lists that are due take turns between those whose beat came and those that were appended to a beat already here.
 // - Within a list waiters keep their order. A waiter is in one list at most.
 // - `pending_o`: the list has waiters that are not selected yet.
@@ -46,21 +46,24 @@ module gw_walk_lists #(
 
   // A list is given to the replay as a whole (detached); what is appended later begins a new one.
   logic [Lists-1:0] filled_q;
-  id_t head_q[Lists];
-  id_t tail_q[Lists];
-  id_t next_q[Requests];
+  (* ram_style = "distributed" *) id_t head_q[Lists];
+  (* ram_style = "distributed" *) id_t tail_q[Lists];
+  (* ram_style = "distributed" *) id_t next_q[Requests];
 
   logic detach, detach_same, append_first, append_due, ret_due, ret_same;
   list_t detach_list;
-  logic [Lists-1:0] append_mask, detach_mask, replay_mask;
+  logic [1:0] due_valid, due_ready, gnt;
+  list_t [1:0] due_list;
+  logic direct, more, any_due;
+  logic [Lists-1:0] append_mask, detach_mask;
 
-  assign detach_same = detach && detach_list == append_list_i;
-  assign append_first = !filled_q[append_list_i] || detach_same;
-  // A waiter that joins in the very cycle in which the returned list is detached, or in which a beat comes that nobody waited
-  // for, is not in it: its beat is here already.
-  assign ret_due = ret_i && filled_q[list_t'(ret_place_i)];
+  // A waiter that joins in the very cycle in which the list is detached, or in which a beat comes that nobody waited for, is not
+  // in it: its beat is here already.
   assign ret_same = ret_i && list_t'(ret_place_i) == append_list_i;
+  assign detach_same = !more && (gnt[0] ? due_list[0] == append_list_i : gnt[1] ? due_list[1] == append_list_i : ret_same);
+  assign append_first = !filled_q[append_list_i] || detach_same;
   assign append_due = append_i && append_first && (!append_fetching_i || detach_same || ret_same);
+  assign ret_due = ret_i && filled_q[list_t'(ret_place_i)];
 
   always_comb begin
     append_mask = '0;
@@ -82,44 +85,33 @@ module gw_walk_lists #(
     if (append_i && !append_first) next_q[tail_q[append_list_i]] <= append_id_i;
   end
 
-  // Lists that are due.
-  logic [1:0] due_valid, due_ready;
-  list_t [1:0] due_list;
-  logic [1:0] in_ready;
-
-  gw_fifo #(
+  // Lists that are due. What comes while nobody is served is served at once.
+  gw_walk_queue #(
     .T(list_t),
-    .Depth(Dues),
-    .PassThrough(1'b1)
+    .Depth(Dues)
   ) u_returned (
     .clk_i,
     .rst_ni,
-    .in_valid_i(ret_due),
-    .in_ready_o(in_ready[0]),
+    .in_valid_i(ret_due && !direct),
     .in_data_i(list_t'(ret_place_i)),
     .out_valid_o(due_valid[0]),
     .out_ready_i(due_ready[0]),
-    .out_data_o(due_list[0]),
-    .usage_o()
+    .out_data_o(due_list[0])
   );
 
-  gw_fifo #(
+  gw_walk_queue #(
     .T(list_t),
     .Depth(Dues)
   ) u_appended (
     .clk_i,
     .rst_ni,
     .in_valid_i(append_due),
-    .in_ready_o(in_ready[1]),
     .in_data_i(append_list_i),
     .out_valid_o(due_valid[1]),
     .out_ready_i(due_ready[1]),
-    .out_data_o(due_list[1]),
-    .usage_o()
+    .out_data_o(due_list[1])
   );
 
-  logic [1:0] gnt;
-  logic any_due;
   gw_rr_arbiter #(
     .NumReq(2)
   ) u_turns (
@@ -129,43 +121,47 @@ module gw_walk_lists #(
     .gnt_o(gnt),
     .idx_o(),
     .valid_o(any_due),
-    .ready_i(detach)
+    .ready_i(!more)
   );
 
-  // The list being replayed: waiters not selected yet.
-  logic replay_q;
-  list_t replay_list_q, sel_list;
-  id_t replay_head_q, replay_tail_q;
-  id_t list_tail;
+  // The waiter selected, and the last of its list.
+  logic sel_valid_q;
+  logic [PlaceWidth-1:0] sel_place_q;
+  // The same, for `pending_o`: who reads the beat has a long way.
+  (* keep *) list_t sel_pending_q;
+  id_t sel_id_q, sel_tail_q, sel_next;
 
-  assign detach = any_due && !replay_q;
-  assign detach_list = gnt[0] ? due_list[0] : due_list[1];
-  assign due_ready = gnt & {2{!replay_q}};
-  assign list_tail = replay_q ? replay_tail_q : tail_q[detach_list];
-
-  assign sel_valid_o = replay_q || any_due;
-  assign sel_list = replay_q ? replay_list_q : detach_list;
-  assign sel_place_o = PlaceWidth'(sel_list);
-  assign sel_id_o = replay_q ? replay_head_q : head_q[detach_list];
+  assign more = sel_valid_q && sel_id_q != sel_tail_q;
+  assign direct = !more && !any_due;
+  assign detach = !more && (any_due || ret_due);
+  assign detach_list = gnt[0] ? due_list[0] : gnt[1] ? due_list[1] : list_t'(ret_place_i);
+  assign due_ready = gnt & {2{!more}};
+  assign sel_next = next_q[sel_id_q];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) replay_q <= 1'b0;
-    else replay_q <= sel_valid_o && sel_id_o != list_tail;
+    if (!rst_ni) sel_valid_q <= 1'b0;
+    else sel_valid_q <= more || any_due || ret_due;
   end
-
   always_ff @(posedge clk_i) begin
-    replay_head_q <= next_q[sel_id_o];
-    replay_tail_q <= list_tail;
-    replay_list_q <= sel_list;
+    sel_id_q <= more ? sel_next : head_q[detach_list];
+    if (!more) begin
+      sel_tail_q <= tail_q[detach_list];
+      sel_place_q <= PlaceWidth'(detach_list);
+      sel_pending_q <= detach_list;
+    end
   end
 
+  assign sel_valid_o = sel_valid_q;
+  assign sel_place_o = sel_place_q;
+  assign sel_id_o = sel_id_q;
+
+  logic [Lists-1:0] sel_mask;
   always_comb begin
-    replay_mask = '0;
-    replay_mask[replay_list_q] = replay_q;
+    sel_mask = '0;
+    sel_mask[sel_pending_q] = more;
   end
-  assign pending_o = Places'(filled_q | replay_mask);
+  assign pending_o = Places'(filled_q | sel_mask);
 
-  `GW_INVARIANT(QueuesTakeAll_A, (!ret_due || in_ready[0]) && (!append_due || in_ready[1]))
   `GW_INVARIANT(DueHasWaiters_A, !detach || filled_q[detach_list])
   `GW_COVER(JoinWhileDetached_C, append_i && append_fetching_i && detach_same)
   `GW_COVER(JoinPrefetchedAsItComes_C, append_due && append_fetching_i && ret_same)

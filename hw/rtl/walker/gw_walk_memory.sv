@@ -15,8 +15,8 @@ module gw_walk_memory #(
   parameter int unsigned Lines = 32,
   /// Beats of 64 bytes of a line: 1, 2, 4, 8 or 16.
   parameter int unsigned LineBeats = 1,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
-  parameter type step_t = logic,
+  /// Who looks, and how: waiter, walked, retry, denied, told.
+  parameter type look_t = logic,
   /// Derived.
   localparam int unsigned SlotWidth = (Lines > 1) ? $clog2(Lines) : 1,
   localparam int unsigned BeatWidth = (LineBeats > 1) ? $clog2(LineBeats) : 1,
@@ -30,7 +30,7 @@ module gw_walk_memory #(
   input logic line_valid_i,
   output logic line_ready_o,
   input logic [LineWidth-1:0] line_i,
-  /// Place (see gw_line_table) of the beat that comes first.
+  /// Place (see gw_walk_lists) of the beat that comes first.
   input logic [PlaceWidth-1:0] line_place_i,
   /// A beat of a line has come, or failed.
   output logic ret_o,
@@ -38,12 +38,13 @@ module gw_walk_memory #(
   output logic ret_error_o,
   /// Waiters whose entries lack A or D; always taken. Each comes back at `updated_*`.
   input logic update_valid_i,
-  input step_t update_step_i,
+  input look_t update_look_i,
+  input logic [gw_pkg::PaWidth-$clog2(gw_spec_pkg::PtEntryBytes)-1:0] update_entry_i,
   input logic [63:0] update_pte_i,
   input logic update_dirty_i,
   output logic updated_valid_o,
   input logic updated_ready_i,
-  output step_t updated_o,
+  output look_t updated_o,
   output logic event_update_o,
   output logic [$clog2(Requests)-1:0] event_update_id_o
 );
@@ -64,12 +65,13 @@ module gw_walk_memory #(
 
   gw_walk_update #(
     .Requests(Requests),
-    .step_t(step_t)
+    .look_t(look_t)
   ) u_update (
     .clk_i,
     .rst_ni,
     .in_valid_i(update_valid_i),
-    .in_step_i(update_step_i),
+    .in_look_i(update_look_i),
+    .in_entry_i(update_entry_i),
     .in_pte_i(update_pte_i),
     .in_dirty_i(update_dirty_i),
     .again_valid_o(updated_valid_o),
@@ -140,7 +142,7 @@ module gw_walk_memory #(
     m_req_o.aw_valid = aw_valid;
     m_req_o.aw = update;
     m_req_o.w_valid = w_valid;
-    m_req_o.w.data[64*lane +: 64] = w_data;
+    m_req_o.w.data = {PtBeatEntries{w_data}};
     m_req_o.w.strb[PtEntryBytes*lane +: PtEntryBytes] = '1;
     m_req_o.w.last = 1'b1;
     m_req_o.r_ready = 1'b1;

@@ -4,8 +4,8 @@
 //
 // Contract
 // - `touch_i`: a walk uses a line for the first time since it was fetched. If it is the line after one that was touched
-//   before, in one of `Streams` streams, the next line is wanted from the next cycle on (`want_o`), until it is taken, found
-//   to be there already (`done_i`), or another takes its place. Never a line of another 4 KiB table.
+//   before, in one of `Streams` streams, the next line is wanted (`want_o`), until it is taken (`take_i`) or another takes its
+//   place. `back_i`: what was taken last could not be had, and is wanted again. Never a line of another 4 KiB table.
 // - A stream that pauses is forgotten when as many others began since. One stream may be followed twice; it wants a line once.
 // - Credit: a prefetched line that is used earns, one that is replaced unused costs. Without credit only one line in
 //   `ProbeInterval` is wanted, which finds out when prefetching is worth it again.
@@ -32,7 +32,8 @@ module gw_walk_prefetch #(
   input logic useless_i,
   output logic want_o,
   output logic [LineWidth-1:0] line_o,
-  input logic done_i
+  input logic take_i,
+  input logic back_i
 );
 
   localparam int unsigned IdxWidth = (Streams > 1) ? $clog2(Streams) : 1;
@@ -108,13 +109,13 @@ module gw_walk_prefetch #(
   assign line_o = line_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) want_q <= 1'b0;
-    else want_q <= !inval_i && ((opportunity && worth_it) || (want_q && !done_i));
+    else want_q <= !inval_i && ((opportunity && worth_it) || (want_q && !take_i) || back_i);
   end
   always_ff @(posedge clk_i) begin
     if (opportunity && worth_it) line_q <= after;
   end
 
-  `GW_INVARIANT(DoneWasWanted_A, !done_i || want_q)
+  `GW_INVARIANT(TakenWasWanted_A, !take_i || want_q)
   `GW_COVER(SwitchedOff_C, credit_q == '0)
   `GW_COVER(Probe_C, opportunity && credit_q == '0 && worth_it)
 

@@ -7,9 +7,11 @@
 // - `free_valid_o`/`free_id_o` is registered; taking it (`take_i`) stores the request under that number.
 // - One taken and one released a cycle; a released number can be taken again two cycles later. `cancel_i` releases the one
 //   taken in the cycle before, beside any other.
-// - `rd_seen_o`: invalidations that the waiter was here for, one of this cycle included; it stays at `MaxSeen` from there on.
-//   A request taken in the cycle of the pulse does not see it.
-// - `stale_busy_o`: some waiter saw one, that of this cycle not counted.
+// - `rd_*_o` are of the waiter that `rd_id_i` named in the cycle before; `release_i` releases that one.
+// - `rd_seen_o`: invalidations that the waiter was here for, one of this cycle not counted; it stays at `MaxSeen` from there on.
+//   A request taken in the cycle of the pulse does not see it. A pulse is a number of `SeqWidth` bits; where half of them passed
+//   while a waiter was here, `MaxSeen` stands for any count, for it and those taken since.
+// - `inval_busy_o`: a request taken in the other epoch is here, or its answer is on the bus in this cycle.
 `include "gw_assert.svh"
 
 module gw_walk_requests #(
@@ -17,6 +19,8 @@ module gw_walk_requests #(
   parameter int unsigned Requests = 64,
   /// Where the count of a waiter's invalidations stops, 1 or more.
   parameter int unsigned MaxSeen = 5,
+  /// Bits of a pulse's number, more than MaxSeen needs.
+  parameter int unsigned SeqWidth = 10,
   /// Derived: widths of that count and of a waiter's number.
   localparam int unsigned SeenWidth = $clog2(MaxSeen + 1),
   localparam int unsigned IdWidth = $clog2(Requests),
@@ -26,7 +30,8 @@ module gw_walk_requests #(
   input logic clk_i,
   input logic rst_ni,
   input logic inval_i,
-  output logic stale_busy_o,
+  input logic epoch_i,
+  output logic inval_busy_o,
   /// Some request is in flight.
   output logic busy_o,
   output logic free_valid_o,
@@ -39,7 +44,7 @@ module gw_walk_requests #(
   output logic [SeenWidth-1:0] rd_seen_o,
   /// Cycles since the request was taken, that cycle included; saturates.
   output logic [15:0] rd_age_o,
-  /// The waiter `rd_id_i` is done.
+  /// The waiter read is done.
   input logic release_i,
   /// Whose requests these waiters' are.
   input logic [1:0][IdWidth-1:0] owner_id_i,
@@ -47,98 +52,140 @@ module gw_walk_requests #(
 );
 
   typedef logic [IdWidth-1:0] id_t;
+  typedef logic [SeqWidth-1:0] seq_t;
+  typedef logic [$clog2(Requests+1)-1:0] count_t;
+  // When a request came: by what it is counted until it leaves.
+  typedef struct packed {
+    logic epoch;
+    logic era;  // top bit of the number of the last pulse
+  } came_t;
   typedef struct packed {
     gw_pkg::xlate_req_t req;
     logic [StampWidth-1:0] stamp;
+    logic epoch;
+    seq_t seq;
   } entry_t;
 
-  typedef logic [SeenWidth-1:0] seen_t;
+  if (2 ** (SeqWidth - 1) <= MaxSeen) begin : gen_bad_seq_width
+    $fatal(1, "gw_walk_requests: SeqWidth is too small for MaxSeen");
+  end
 
-  // One more, up to MaxSeen.
-  function automatic seen_t count(seen_t seen, logic one_more);
-    return (one_more && seen != seen_t'(MaxSeen)) ? seen + 1'b1 : seen;
-  endfunction
-
-  seen_t [Requests-1:0] seen_q;
-  logic [Requests-1:0] busy_q, stale, take_mask, release_mask, candidates;
-  logic free_valid_q;
-  id_t free_id_q, candidate, taken_id_q;
+  (* ram_style = "distributed" *) entry_t entry_q[Requests];
+  entry_t rd_entry_q;
+  id_t rd_id_q, taken_id_q;
   logic [StampWidth-1:0] now_q, age;
-  entry_t entry_q[Requests];
 
+  // Numbers: those never used yet, then those that come back. One that was withdrawn is the next, or waits beside the queue:
+  // there is room for one, as another can only come after the one on offer was taken, whose place it has then.
+  logic fresh_more_q, freed_valid, load, free_valid_q, back_valid_q;
+  id_t fresh_q, freed, free_id_q, back_q;
+  gw_walk_queue #(
+    .T(id_t),
+    .Depth(Requests)
+  ) u_free (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(release_i || fresh_more_q),
+    .in_data_i(release_i ? rd_id_q : fresh_q),
+    .out_valid_o(freed_valid),
+    .out_ready_i(load && !back_valid_q && !cancel_i),
+    .out_data_o(freed)
+  );
+  assign load = !free_valid_q || take_i;
   assign free_valid_o = free_valid_q;
   assign free_id_o = free_id_q;
-  assign busy_o = busy_q != '0;
-  assign stale_busy_o = (busy_q & stale) != '0;
-
-  always_comb begin
-    stale = '0;
-    if (seen_q != '0) begin
-      for (int unsigned i = 0; i < Requests; i++) stale[i] = seen_q[i] != '0;
-    end
-  end
-
-  always_comb begin
-    take_mask = '0;
-    take_mask[free_id_q] = take_i;
-    release_mask = '0;
-    release_mask[rd_id_i] = release_i;
-    if (cancel_i) release_mask[taken_id_q] = 1'b1;
-  end
-
-  // The next number is found a cycle ahead, so the one on offer does not count as free.
-  always_comb begin
-    candidates = ~busy_q;
-    if (free_valid_q) candidates[free_id_q] = 1'b0;
-    candidate = '0;
-    if (!free_valid_q || take_i) begin
-      for (int i = Requests - 1; i >= 0; i--) begin
-        if (candidates[i]) candidate = id_t'(i);
-      end
-    end
-  end
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      busy_q <= '0;
-      seen_q <= '0;
+      fresh_more_q <= 1'b1;
+      fresh_q <= '0;
       free_valid_q <= 1'b0;
-      free_id_q <= '0;
-      now_q <= '0;
+      back_valid_q <= 1'b0;
     end else begin
-      busy_q <= (busy_q & ~release_mask) | take_mask;
-      if (inval_i || take_i || release_i || cancel_i) begin
-        for (int unsigned i = 0; i < Requests; i++) begin
-          seen_q[i] <= (take_mask[i] || release_mask[i]) ? '0 : count(seen_q[i], inval_i);
-        end
+      if (!release_i && fresh_more_q) begin
+        fresh_more_q <= fresh_q != id_t'(Requests - 1);
+        fresh_q <= fresh_q + 1'b1;
       end
-      now_q <= now_q + 1'b1;
-      if (!free_valid_q || take_i) begin
-        free_valid_q <= candidates != '0;
-        free_id_q <= candidate;
-      end
+      if (load) free_valid_q <= back_valid_q || cancel_i || freed_valid;
+      back_valid_q <= !load && (back_valid_q || cancel_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (load) free_id_q <= back_valid_q ? back_q : cancel_i ? taken_id_q : freed;
+    if (cancel_i) back_q <= taken_id_q;
+  end
+
+  // Pulses. A number that comes again, while somebody is here from when it was there before, says nothing.
+  seq_t seq_q, seq;
+  logic [1:0] lapped_q, lapped, era_some;
+  assign seq = seq_q + seq_t'(inval_i);
+  always_comb begin
+    for (int unsigned e = 0; e < 2; e++) begin
+      lapped[e] = lapped_q[e] || (inval_i && seq[SeqWidth-2:0] == '0 && seq[SeqWidth-1] == 1'(e) && era_some[e]);
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (take_i) entry_q[free_id_q] <= '{req: req_i, stamp: now_q};
-    if (take_i) taken_id_q <= free_id_q;
+  // Who is here, by epoch and by era; who leaves is counted until its answer is on the bus.
+  came_t taken_q, left_q;
+  logic left_valid_q;
+  count_t [1:0] epoch_count_q, era_count_q;
+  function automatic count_t counted(count_t count, logic more, logic withdrawn, logic less);
+    return count + count_t'(more) - count_t'(withdrawn) - count_t'(less);
+  endfunction
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      epoch_count_q <= '0;
+      era_count_q <= '0;
+      left_valid_q <= 1'b0;
+      seq_q <= '0;
+      lapped_q <= '0;
+      now_q <= '0;
+    end else begin
+      left_valid_q <= release_i;
+      for (int unsigned e = 0; e < 2; e++) begin
+        epoch_count_q[e] <= counted(epoch_count_q[e], take_i && epoch_i == 1'(e), cancel_i && taken_q.epoch == 1'(e),
+            left_valid_q && left_q.epoch == 1'(e));
+        era_count_q[e] <= counted(era_count_q[e], take_i && seq[SeqWidth-1] == 1'(e), cancel_i && taken_q.era == 1'(e),
+            left_valid_q && left_q.era == 1'(e));
+        lapped_q[e] <= lapped[e] && era_some[e];
+      end
+      seq_q <= seq;
+      now_q <= now_q + 1'b1;
+    end
   end
+  always_ff @(posedge clk_i) begin
+    if (take_i) begin
+      entry_q[free_id_q] <= '{req: req_i, stamp: now_q, epoch: epoch_i, seq: seq};
+      taken_id_q <= free_id_q;
+      taken_q <= '{epoch: epoch_i, era: seq[SeqWidth-1]};
+    end
+    left_q <= '{epoch: rd_entry_q.epoch, era: rd_entry_q.seq[SeqWidth-1]};
+  end
+  assign era_some = {era_count_q[1] != '0, era_count_q[0] != '0};
+  assign busy_o = era_some != '0;
+  assign inval_busy_o = epoch_count_q[!epoch_i] != '0;
 
+  // The waiter read.
+  seq_t rd_seen_q;
+  logic rd_lapped_q;
   entry_t rd_entry;
   assign rd_entry = entry_q[rd_id_i];
-  assign rd_req_o = rd_entry.req;
+  always_ff @(posedge clk_i) begin
+    rd_entry_q <= rd_entry;
+    rd_id_q <= rd_id_i;
+    rd_seen_q <= seq - rd_entry.seq;
+    rd_lapped_q <= lapped[rd_entry.seq[SeqWidth-1]];
+  end
+  assign rd_req_o = rd_entry_q.req;
+  assign rd_seen_o = (rd_lapped_q || rd_seen_q > seq_t'(MaxSeen)) ? SeenWidth'(MaxSeen) : SeenWidth'(rd_seen_q);
   for (genvar i = 0; i < 2; i++) begin : gen_owner
     assign owner_o[i] = '{src: entry_q[owner_id_i[i]].req.src, ctx: entry_q[owner_id_i[i]].req.ctx};
   end
-  assign rd_seen_o = count(seen_q[rd_id_i], inval_i);
-  assign age = now_q - rd_entry.stamp + 1'b1;
+  assign age = now_q - rd_entry_q.stamp + 1'b1;
   assign rd_age_o = (age > StampWidth'(16'hffff)) ? 16'hffff : age[15:0];
 
-  `GW_INVARIANT(TakenWasFree_A, !take_i || (free_valid_q && !busy_q[free_id_q]))
-  `GW_INVARIANT(ReleasedWasBusy_A, !release_i || busy_q[rd_id_i])
-  `GW_INVARIANT(CancelledWasBusy_A, !cancel_i || busy_q[taken_id_q])
-  `GW_INVARIANT(OfferIsFree_A, !free_valid_q || !busy_q[free_id_q])
-  `GW_COVER(Full_C, &busy_q)
+  `GW_INVARIANT(TakenWasFree_A, !take_i || free_valid_q)
+  `GW_INVARIANT(RoomForWithdrawn_A, !(cancel_i && back_valid_q))
+  `GW_INVARIANT(CountsAgree_A, epoch_count_q[0] + epoch_count_q[1] == era_count_q[0] + era_count_q[1])
+  `GW_COVER(Lapped_C, lapped != '0)
 
 endmodule

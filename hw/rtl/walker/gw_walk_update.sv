@@ -17,20 +17,21 @@
 module gw_walk_update #(
   /// Walks in flight.
   parameter int unsigned Requests = 64,
-  /// A step of a walk: waiter, fault, cause, retry, is_global, update, denied, told, level, line, index.
-  parameter type step_t = logic,
+  /// Who looks, and how: waiter, walked, retry, denied, told.
+  parameter type look_t = logic,
   /// Derived: bits of an entry's address.
   localparam int unsigned EntryWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtEntryBytes)
 ) (
   input logic clk_i,
   input logic rst_ni,
   input logic in_valid_i,
-  input step_t in_step_i,
+  input look_t in_look_i,
+  input logic [EntryWidth-1:0] in_entry_i,
   input logic [63:0] in_pte_i,
   input logic in_dirty_i,
   output logic again_valid_o,
   input logic again_ready_i,
-  output step_t again_o,
+  output look_t again_o,
   /// Address of both accesses, in entries.
   output logic [EntryWidth-1:0] entry_o,
   output logic ar_valid_o,
@@ -54,7 +55,8 @@ module gw_walk_update #(
   import gw_spec_pkg::*;
 
   typedef struct packed {
-    step_t step;
+    look_t look;
+    logic [EntryWidth-1:0] entry;
     logic [63:0] pte;
     logic dirty;
   } update_t;
@@ -69,29 +71,27 @@ module gw_walk_update #(
   } state_e;
 
   update_t in, head;
-  logic in_ready, head_valid, head_done;
-  assign in = '{step: in_step_i, pte: in_pte_i, dirty: in_dirty_i};
+  logic head_valid, head_done;
+  assign in = '{look: in_look_i, entry: in_entry_i, pte: in_pte_i, dirty: in_dirty_i};
 
   // Never full: a waiter is here once.
-  gw_fifo #(
+  gw_walk_queue #(
     .T(update_t),
     .Depth(Requests)
   ) u_waiters (
     .clk_i,
     .rst_ni,
     .in_valid_i,
-    .in_ready_o(in_ready),
     .in_data_i(in),
     .out_valid_o(head_valid),
     .out_ready_i(head_done),
-    .out_data_o(head),
-    .usage_o()
+    .out_data_o(head)
   );
 
   state_e state_q, state_d;
   logic aw_done_q, w_done_q, denied_q, told_q;
   logic [63:0] wanted;
-  assign entry_o = {head.step.line, head.step.index};
+  assign entry_o = head.entry;
   always_comb begin
     wanted = head.pte;
     wanted[PteA] = 1'b1;
@@ -101,7 +101,7 @@ module gw_walk_update #(
   // What was done last, as a hint: who asks for no more than that only looks again.
   logic last_valid_q, last_dirty_q, as_last;
   logic [EntryWidth-1:0] last_entry_q;
-  assign as_last = last_valid_q && last_entry_q == entry_o && (last_dirty_q || !head.dirty) && !head.step.told;
+  assign as_last = last_valid_q && last_entry_q == entry_o && (last_dirty_q || !head.dirty) && !head.look.told;
 
   always_comb begin
     state_d = state_q;
@@ -123,12 +123,12 @@ module gw_walk_update #(
   assign again_valid_o = state_q == Again;
   assign head_done = again_valid_o && again_ready_i;
   always_comb begin
-    again_o = head.step;
+    again_o = head.look;
     again_o.retry = 1'b0;
     again_o.denied = denied_q;
     again_o.told = told_q;
   end
-  assign event_id_o = head.step.waiter;
+  assign event_id_o = head.look.waiter;
   assign event_update_o = state_q == Answer && b_valid_i && b_resp_i == RespExOkay;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -159,7 +159,6 @@ module gw_walk_update #(
     end
   end
 
-  `GW_INVARIANT(QueueTakesAll_A, !in_valid_i || in_ready)
   `GW_INVARIANT(OnlySetsBits_A, !w_valid_o || ((w_data_o ^ head.pte) & ~(64'd1 << PteA) & ~(64'd1 << PteD)) == '0)
   `GW_COVER(ChangedMeanwhile_C, state_q == Data && r_valid_i && r_resp_i == RespExOkay && r_data_i != head.pte)
   `GW_COVER(LostReservation_C, state_q == Answer && b_valid_i && b_resp_i == RespOkay)

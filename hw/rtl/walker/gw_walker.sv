@@ -2,19 +2,20 @@
 //
 // Page-table walker: translates virtual pages of many contexts, many at a time.
 //
-//   request ─> start / walk cache ─> slice ─┐                                  ┌─> answer
-//              (cycle 1)                    ├─> step (2) ─> AR (3)  R (4+L) ─> decode (5+L) (6+L)
-//                                  again ───┘     └─> waiter lists ─> replay ──┘ │
-//                                    └──────────────────────────────────────────-┘ next level, or look again
+//   request ─> context, walk cache ─> first step ─> queue ─┐                                                    ┌─> answer
+//              (cycle 1)              (2)                  ├─> compare ─> give ─> AR    R ───> read ──> decide ─┘ (9+L)
+//                                            again ─> queue ┘  (3)         (4)     (5)   (6+L)  (7+L)    (8+L)
+//                                              └──────────────────────────────────────────────────────────┘ next level, or look again
 //
 // Contract
 // - Every accepted request gets exactly one answer, {src, tag} unchanged; answers come in any order and are not held up.
 //   `req_cancel_i` withdraws the request accepted in the cycle before: it leaves nothing behind and is not answered. What is
 //   offered and not accepted may change.
 // - Latency in cycles, both ends included, with an idle walker and L = cycles from a read's acceptance to its first beat, less
-//   one: one read 6 + L, each further level 4 + L more, or `LineBeats` if that is more; 5 if the beat is kept.
+//   one: one read 9 + L, each further level 6 + L more, or `LineBeats` if that is more; 9 if the beat is kept.
 // - Throughput: one request accepted and one answered a cycle, if `Requests` and `Lines` cover the memory's latency
-//   (6 + L and 4 + L cycles); one line read in `LineBeats` cycles.
+//   (9 + L and 7 + L cycles); one line read in `LineBeats` cycles. No request is accepted in a cycle in which a beat of an
+//   upper table is compared with the walk cache, once for each that a walk comes to.
 // - A line of page-table entries (`LineBeats` beats of 64 bytes) is never read while it is on its way or kept: requests to one
 //   page, to neighbouring pages and to shared upper tables merge, across contexts. Lines and upper-level pointers are kept
 //   until replaced or invalidated; a line, whole or on its way, also until a beat of it fails or sends a waiter to look again.
@@ -23,8 +24,8 @@
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
 //   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
 // - Invalidation: a pulse of `inval_valid_i`, in any cycle. Requests accepted in that cycle or later use only reads sent
-//   later. Answers to those accepted before are not cacheable if the pulse names a page they cover; `inval_busy_o` is high
-//   from the next cycle until all that came before the latest pulse are answered. New requests keep flowing. Upper-level
+//   later. Answers to those accepted before are not cacheable if the pulse names a page they cover. `inval_busy_o` is high
+//   while a request accepted in the other epoch (not `epoch_i`) is here. New requests keep flowing. Upper-level
 //   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
 // - Memory port: reads of a line, one burst, the beat asked for first, ID = line slot; and exclusive updates of A and D
 //   (gw_walk_update); data in any order, always ready for it. A walk goes on with its beat, whatever of the line is to come.
@@ -63,6 +64,8 @@ module gw_walker #(
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
   input logic inval_valid_i,
   input gw_pkg::inval_t inval_i,
+  /// Turned when a fence begins, in any cycle.
+  input logic epoch_i,
   output logic inval_busy_o,
   output logic awake_o,
   output gw_pkg::walk_event_t event_o
@@ -98,29 +101,33 @@ module gw_walker #(
   localparam int unsigned InvalDepth = 4;
   localparam int unsigned EntryIdxWidth = $clog2(PtBeatEntries * LineBeats);
 
+  // What a waiter looks at.
   typedef struct packed {
-    logic [IdWidth-1:0] waiter;
-    logic fault;  // needs no line: `cause` is the answer
-    cause_t cause;
-    logic retry;  // second look at the same entry
+    walk_refusal_e refusal;  // any: it needs no line
     logic is_global;  // by a table above
     logic update;  // the context has A and D set by hardware
-    logic denied;  // ... and memory does not do it
-    logic told;  // ... and it was said to be done, for another walk
     logic [2:0] level;
     logic [LineWidth-1:0] line;
     logic [EntryIdxWidth-1:0] index;
   } step_t;
+  // Who looks, and how.
+  typedef struct packed {
+    logic [IdWidth-1:0] waiter;
+    logic walked;  // beyond its first step
+    logic retry;  // second look at the same entry
+    logic denied;  // A and D are to be set, and memory does not do it
+    logic told;  // ... it was said to be done, for another walk
+  } look_t;
 
-  // Cycle 1: accept, find where to begin.
-  logic accept, free_valid, first_ready, cache_hit;
-  logic [IdWidth-1:0] free_id;
+  // Cycles 1 and 2: accept, find where to begin. The walk cache compares a request's page or what is to be kept.
+  logic accept, free_valid, first_valid, cache_hit;
+  logic [IdWidth-1:0] free_id, first_id;
   step_t first;
+  logic fill_look, fill;
+  walk_key_t fill_key;
+  walk_beat_t fill_beat;
 
-  logic fill;
-  walk_fill_t fill_data;
-
-  assign req_ready_o = free_valid && first_ready;
+  assign req_ready_o = free_valid && !fill_look;
   assign accept = req_valid_i && req_ready_o;
 
   gw_walk_begin #(
@@ -135,19 +142,25 @@ module gw_walker #(
     .ctx_i,
     .inval_valid_i,
     .inval_i,
-    .req_i,
     .accept_i(accept),
+    .req_i,
     .id_i(free_id),
+    .cancel_i(req_cancel_i),
+    .step_valid_o(first_valid),
+    .step_id_o(first_id),
     .step_o(first),
     .cache_hit_o(cache_hit),
+    .fill_look_i(fill_look),
+    .fill_key_i(fill_key),
     .fill_i(fill),
-    .fill_data_i(fill_data)
+    .fill_beat_i(fill_beat)
   );
 
   // Waiters.
-  logic [IdWidth-1:0] id, step_event_id, update_event_id;
+  logic [IdWidth-1:0] step_event_id, update_event_id;
+  look_t sel_look;
   xlate_req_t id_req;
-  logic release_id, stale_busy, rsp_stale, waiting;
+  logic release_id, waiting;
   logic [$clog2(InvalDepth+2)-1:0] id_seen;
   logic [15:0] id_age;
   gw_walk_requests #(
@@ -157,14 +170,15 @@ module gw_walker #(
     .clk_i,
     .rst_ni,
     .inval_i(inval_valid_i),
-    .stale_busy_o(stale_busy),
+    .epoch_i,
+    .inval_busy_o,
     .busy_o(waiting),
     .free_valid_o(free_valid),
     .free_id_o(free_id),
     .take_i(accept),
     .cancel_i(req_cancel_i),
     .req_i,
-    .rd_id_i(id),
+    .rd_id_i(sel_look.waiter),
     .rd_req_o(id_req),
     .rd_seen_o(id_seen),
     .rd_age_o(id_age),
@@ -172,15 +186,15 @@ module gw_walker #(
     .owner_id_i({update_event_id, step_event_id}),
     .owner_o({event_o.update_of, event_o.step_of})
   );
-  assign inval_busy_o = stale_busy || rsp_stale;
 
-  // Cycle 2: find or fetch the line. Cycle 4 + L: select who waits for it.
-  logic ar_valid, ar_ready, ret, ret_error, sel_valid, drop;
+  // Cycles 3 to 5: find or fetch the line. Cycle 6 + L: select who waits for it.
+  logic ar_valid, ar_ready, ret, ret_error, sel_valid, sel_own, drop;
   logic [PlaceWidth-1:0] ar_place, ret_place, sel_place, drop_place;
-  logic [IdWidth-1:0] sel_id;
   logic [LineWidth-1:0] ar_line;
-  step_t again, updated, rd_step;
-  logic again_valid, updated_valid, updated_ready, rd_own;
+  step_t sel_step, next;
+  look_t again, updated, update_look;
+  logic again_valid, next_valid, updated_valid, updated_ready;
+  logic [PaWidth-$clog2(PtEntryBytes)-1:0] update_entry;
   logic [63:0] update_pte;
   logic update, fetching;
 
@@ -189,17 +203,19 @@ module gw_walker #(
     .Lines(Lines),
     .LineBeats(LineBeats),
     .Prefetch(Prefetch),
-    .step_t(step_t)
+    .step_t(step_t),
+    .look_t(look_t)
   ) u_step (
     .clk_i,
     .rst_ni,
     .inval_i(inval_valid_i),
-    .first_valid_i(accept),
-    .first_ready_o(first_ready),
+    .first_valid_i(first_valid),
+    .first_id_i(first_id),
     .first_i(first),
-    .first_cancel_i(req_cancel_i),
     .again_valid_i(again_valid),
     .again_i(again),
+    .next_valid_i(next_valid),
+    .next_i(next),
     .updated_valid_i(updated_valid),
     .updated_ready_o(updated_ready),
     .updated_i(updated),
@@ -212,12 +228,11 @@ module gw_walker #(
     .ret_error_i(ret_error),
     .sel_valid_o(sel_valid),
     .sel_place_o(sel_place),
-    .sel_id_o(sel_id),
+    .sel_look_o(sel_look),
+    .sel_step_o(sel_step),
+    .sel_own_o(sel_own),
     .drop_i(drop),
     .drop_place_i(drop_place),
-    .rd_id_i(id),
-    .rd_step_o(rd_step),
-    .rd_own_o(rd_own),
     .fetching_o(fetching),
     .event_merge_o(event_o.merge),
     .event_line_hit_o(event_o.line_hit),
@@ -228,12 +243,12 @@ module gw_walker #(
     .event_prefetch_useless_o(event_o.prefetch_useless)
   );
 
-  // Cycles 3 and 4 + L: memory.
+  // Cycles 5 and 6 + L: memory.
   gw_walk_memory #(
     .Requests(Requests),
     .Lines(Lines),
     .LineBeats(LineBeats),
-    .step_t(step_t)
+    .look_t(look_t)
   ) u_memory (
     .clk_i,
     .rst_ni,
@@ -247,7 +262,8 @@ module gw_walker #(
     .ret_place_o(ret_place),
     .ret_error_o(ret_error),
     .update_valid_i(update),
-    .update_step_i(rd_step),
+    .update_look_i(update_look),
+    .update_entry_i(update_entry),
     .update_pte_i(update_pte),
     .update_dirty_i(id_req.write),
     .updated_valid_o(updated_valid),
@@ -257,14 +273,14 @@ module gw_walker #(
     .event_update_id_o(update_event_id)
   );
 
-  // Cycles 5 + L and 6 + L: decide, answer.
+  // Cycles 7 + L to 9 + L: read, decide, answer.
   gw_walk_decode #(
     .Levels(Levels),
     .Svnapot(Svnapot),
-    .Requests(Requests),
     .Lines(Lines),
     .LineBeats(LineBeats),
     .step_t(step_t),
+    .look_t(look_t),
     .InvalDepth(InvalDepth)
   ) u_decode (
     .clk_i,
@@ -277,29 +293,33 @@ module gw_walker #(
     .ret_data_i(m_rsp_i.r.data),
     .sel_valid_i(sel_valid),
     .sel_place_i(sel_place),
-    .sel_id_i(sel_id),
-    .id_o(id),
+    .sel_look_i(sel_look),
+    .sel_step_i(sel_step),
+    .sel_own_i(sel_own),
     .req_i(id_req),
     .seen_i(id_seen),
     .age_i(id_age),
-    .step_i(rd_step),
-    .own_i(rd_own),
     .again_valid_o(again_valid),
     .again_o(again),
+    .next_valid_o(next_valid),
+    .next_o(next),
     .update_valid_o(update),
+    .update_look_o(update_look),
+    .update_entry_o(update_entry),
     .update_pte_o(update_pte),
     .drop_o(drop),
     .drop_place_o(drop_place),
+    .fill_look_o(fill_look),
+    .fill_key_o(fill_key),
     .fill_o(fill),
-    .fill_data_o(fill_data),
+    .fill_beat_o(fill_beat),
     .release_o(release_id),
     .rsp_valid_o,
     .rsp_o,
-    .rsp_latency_o(event_o.latency),
-    .rsp_stale_o(rsp_stale)
+    .rsp_latency_o(event_o.latency)
   );
 
-  // What comes after the last answer, longer than the way through any of the stages.
+  // What comes after the last answer, longer than the way through all stages.
   gw_awake #(
     .Settle(15)
   ) u_awake (
@@ -310,14 +330,13 @@ module gw_walker #(
   );
 
   // Told when it is certain.
-  logic accept_q, cache_hit_q;
+  logic accept_q;
   owner_t accept_of_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) accept_q <= 1'b0;
     else accept_q <= accept;
   end
   always_ff @(posedge clk_i) begin
-    cache_hit_q <= cache_hit;
     accept_of_q <= '{src: req_i.src, ctx: req_i.ctx};
   end
 
@@ -328,7 +347,7 @@ module gw_walker #(
   assign event_o.done = rsp_valid_o;
   assign event_o.done_of = '{src: rsp_o.src, ctx: rsp_o.ctx};
   assign event_o.fault = rsp_valid_o && rsp_o.fault;
-  assign event_o.cache_hit = started && cache_hit_q;
+  assign event_o.cache_hit = started && cache_hit;
 
   `GW_ASSERT(ReadStable_A, m_req_o.ar_valid && !m_rsp_i.ar_ready |=> m_req_o.ar_valid && $stable(m_req_o.ar))
   `GW_INVARIANT(AwakeAtWork_A, awake_o || !(rsp_valid_o || again_valid || updated_valid || m_req_o.ar_valid || inval_busy_o))

@@ -41,14 +41,14 @@ async def commands_mean_what_the_specification_says(dut):
 
 @cocotb.test()
 async def pulses_leave_one_a_cycle(dut):
-    """As long as the lines read ahead cover the memory's latency. The first: 4 cycles after the tail moved, and that."""
+    """As long as the lines read ahead cover the memory's latency. The first: 6 cycles after the tail moved, and that."""
     for latency in (0, 2):
         b = await bench(dut, log2=8, latency=lambda _, n=latency: n)
         begin = b.now
         b.put(*(iotinval(1, page) for page in range(200)))
         await b.run()
         cycles = [cycle for cycle, _ in b.pulses]
-        assert cycles[0] - begin == 4 + latency
+        assert cycles[0] - begin == 6 + latency
         if LINES >= 4:
             assert cycles == list(range(cycles[0], cycles[0] + 200))
         assert b.get("head_o") == 200
@@ -64,8 +64,8 @@ async def a_fence_waits_for_the_levels_and_nothing_else_does(dut):
         await b.run()
         (first, _), (second, _), (third, _) = b.pulses
         assert second == first + 1
-        # Busy from the cycle after the pulse, its end seen a cycle later, the fence done, the next command's pulse.
-        assert b.fences[0] == second + max(busy, 1) + 2 - (busy == 0)
+        # The epoch turns behind the pulse; the levels have four cycles to see it; their end is seen a cycle later.
+        assert b.fences[0] == second + max(busy + 2, 7)
         assert third == b.fences[0] + 2
         assert [write[1:] for write in b.writes] == [(0x1040, 0x1234)]
         assert b.writes[0][0] > third + busy
@@ -83,6 +83,7 @@ async def random_commands_with_random_stalls(dut):
             base=rng.randrange(1, 1 << 40) << 12,
             latency=lambda r: r.choice((0, 1, 5, 20)),
             busy=lambda r: r.choice((0, 0, 1, 3, 30)),
+            delay=rng.randrange(1, 5),
         )
         commands = 0
         while commands < 150:
@@ -229,10 +230,83 @@ async def starts_and_context_writes_come_first(dut):
         assert b.get("busy_o")
         await b.step()
     assert b.pulses[-1][0] == begin + 1
-    assert b.dones[-1] == begin + 1 + 4 + 2
+    assert b.dones[-1] == begin + 1 + 6
     # A write of a context alone reports no end.
     b.ctx_write, ended = True, len(b.dones)
     for _ in range(20):
         await b.step()
     assert len(b.dones) == ended and not b.get("busy_o")
     await RisingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def a_fence_ends_under_a_pulse_in_every_cycle(dut):
+    """Every pulse leaves something under way for 10 cycles: a fence takes two periods at most, a start likewise."""
+    b = await bench(dut, log2=4, busy=lambda _: 10, delay=4)
+    for _ in range(20):
+        b.put(iotinval(1, 5), iofence(wsi=True))
+        begin, ended = b.now, len(b.fences)
+        while len(b.fences) == ended:
+            b.ctx_write = bool(b.now % 9)  # a command gets through in between
+            await b.step()
+        assert b.now - begin < 12 + 9 + 2 * (10 + 4 + 3)
+    b.start, begin, ended = True, b.now, len(b.dones)
+    while len(b.dones) == ended:
+        await b.step()
+        b.ctx_write = True
+    assert b.now - begin < 2 * (10 + 4 + 3)
+
+
+@cocotb.test()
+async def a_fence_that_ends_at_its_timeout_is_done(dut):
+    """The end comes in the last cycle of the timeout, and a cycle later: done, and stopped."""
+    for busy, ends in ((20, True), (21, False)):
+        b = await bench(dut, log2=4, busy=lambda _, n=busy: n)
+        b.config["timeout_i"] = 21
+        b.put(iotinval(1), iofence(wsi=True), iotinval(2))
+        for _ in range(60):
+            await b.step()
+        assert (len(b.fences), b.status["timeout"]) == ((1, 0) if ends else (0, 1))
+        assert b.get("head_o") == (3 if ends else 1)
+        await b.turn_off()
+
+
+@cocotb.test()
+async def only_ports_of_the_contexts_concerned_turn(dut):
+    b = await bench(dut, log2=4)
+    b.drive("port_ctx_i", 2 << 8 | 1)
+    for _ in range(10):
+        await b.step()
+    b.put(iotinval(), iofence(wsi=True))
+    await b.run()
+    turned = b.get("port_epoch_o")
+    for commands, ports in (
+        ((iotinval(1, 5),), 0b01),
+        ((iotinval(2),), 0b10),
+        ((iotinval(3, 1),), 0b00),
+        ((iotinval(1, 5), iotinval(2, 5)), 0b11),
+        ((iotinval(2, 5), iotinval(2)), 0b10),
+        ((iotinval(),), 0b11),
+        ((), 0b11),
+    ):
+        epoch = b.get("epoch_o")
+        b.put(*commands, iofence(wsi=True, pr=not commands))
+        await b.run()
+        turned ^= ports
+        assert b.get("port_epoch_o") == turned
+        assert b.get("epoch_o") == 1 - epoch
+
+
+@cocotb.test()
+async def a_port_that_changed_its_context_turns_once_for_the_one_it_had(dut):
+    """Accesses of its former context may still be under way."""
+    b = await bench(dut, log2=4)
+    for before, after in ((0, 1), (1, 3), (3, 3)):
+        b.drive("port_ctx_i", 2 << 8 | after)
+        for _ in range(10):
+            await b.step()
+        for concerned in (before != after, False):
+            turned = b.get("port_epoch_o") & 1
+            b.put(iotinval(before if before != after else 9, 5), iofence(wsi=True))
+            await b.run()
+            assert b.get("port_epoch_o") & 1 == turned ^ concerned

@@ -3,8 +3,9 @@
 
 `Bench.step` runs one clock cycle and checks: pulses are the commands written, in order, each once, with an InvalAll in
 exactly the cycle after a start or a write of a context; a fence is done (its write offered, or its command counted by the
-head) only when the levels are done with everything before it; the head counts the commands done; memory is read only where
-commands were in the queue; offers stay.
+head), and a start has ended, only when the levels are done with everything before it; the head counts the commands done;
+memory is read only where commands were in the queue; offers stay. What a level has under way carries the epoch it began in;
+the level is busy while something of the other one is left, and learns of a turn up to four cycles late.
 """
 
 from __future__ import annotations
@@ -25,7 +26,16 @@ EVERYTHING = ("inval", ALL, 0, 0, 0)
 
 class Bench:
     def __init__(
-        self, dut, rng, *, stall=0.0, latency=lambda rng: 3, busy=lambda rng: 0, log2=4, base=0x8_0000
+        self,
+        dut,
+        rng,
+        *,
+        stall=0.0,
+        latency=lambda rng: 3,
+        busy=lambda rng: 0,
+        log2=4,
+        base=0x8_0000,
+        delay=1,
     ):
         self.dut, self.rng, self.stall = dut, rng, stall
         self.latency, self.busy_for = latency, busy
@@ -50,10 +60,12 @@ class Bench:
         )  # pulses of commands in the queue, not seen yet: (number of the command, pulse)
         self.forced = False  # a start or a write of a context in the cycle before
         self.start = self.ctx_write = False
-        self.busy_until = -1
         self.hold_busy = False
-        self.last_pulse = -10
-        self.unsettled = False  # a level is busy with what a command dropped
+        self.under_way = []  # in the levels: [number of the pulse it is older than, epoch, last cycle]
+        self.delay = delay
+        self.command_pulse = 0  # number of the latest pulse of a command
+        self.epochs = deque([0] * 5, maxlen=5)  # as seen in the last cycles
+        self.begin_all = []  # pulses out when the starts that have not ended were written
         self.reads, self.write = deque(), [None, None]
         self.answer = None
         self.writes = []  # (cycle, address, data) done
@@ -75,6 +87,7 @@ class Bench:
         ):
             self.drive(name, 0)
         self.drive("inval_busy_i", 0)
+        self.drive("port_ctx_i", 0)
         self.drive("stopped_i", 0)
         for name, value in self.config.items():
             self.drive(name, value)
@@ -178,8 +191,10 @@ class Bench:
         self.drive("b_valid_i", int("b" in self._offer))
         if "b" in self._offer:
             self.drive("b_resp_i", SLVERR if self._offer["b"][0] in self.bad_words else OKAY)
-        self.busy = self.hold_busy or self.now <= self.busy_until
-        self.drive("inval_busy_i", int(self.busy and self.now > self.last_pulse))
+        if not self.hold_busy:
+            self.under_way = [item for item in self.under_way if item[2] >= self.now]
+        seen = self.epochs[-self.delay]
+        self.drive("inval_busy_i", int(any(epoch != seen for _, epoch, _ in self.under_way)))
 
     async def step(self):
         self.drive_all()
@@ -188,8 +203,9 @@ class Bench:
         self.check_reads()
         self.check_write()
         self.check_status()
-        if self.now > self.last_pulse and not self.busy:
-            self.unsettled = False
+        self.epochs.append(self.get("epoch_o"))
+        if self.start:
+            self.begin_all.append(len(self.pulses) + 1)
         self.forced, self.start, self.ctx_write = self.start or self.ctx_write, False, False
         self.now += 1
         await RisingEdge(self.dut.clk_i)
@@ -202,7 +218,7 @@ class Bench:
 
     @property
     def idle(self):
-        return self.done == len(self.written) and self.now > self.busy_until and not self.expected
+        return self.done == len(self.written) and not self.under_way and not self.expected
 
     def check_pulse(self):
         pulse = None
@@ -210,8 +226,7 @@ class Bench:
             word = self.get("inval_o")
             pulse = (word >> 58, word >> 50 & 0xFF, word >> 5 & (1 << 45) - 1, word & 31)
             self.pulses.append((self.now, pulse))
-            self.last_pulse = self.now
-            self.busy_until = self.now + self.busy_for(self.rng)
+            self.under_way.append([len(self.pulses), self.get("epoch_o"), self.now + self.busy_for(self.rng)])
         assert pulse or not self.forced, "no pulse behind a start or a write of a context"
         if not pulse:
             return
@@ -219,16 +234,18 @@ class Bench:
             assert pulse[0] == ALL
             return
         assert self.expected, f"a pulse that nobody asked for: {pulse}"
-        self.unsettled = True
+        self.command_pulse = len(self.pulses)
         number, wanted = self.expected.popleft()
         seen = pulse if pulse[0] == 2 else (pulse[0], pulse[1] if pulse[0] == 1 else 0, 0, 0)
         assert wanted is None or seen == wanted, f"{pulse}, expected {wanted} for command {number}"
         earlier = [understand(c, self.contexts) for c in self.written[self.done : number]]
         assert not any(c and c[0] == "fence" for c in earlier), "a pulse before a fence was done"
 
-    def settled(self):
-        """The levels are done with every pulse so far."""
-        return self.now > self.last_pulse + 1 and not self._driven["inval_busy_i"]
+    def settled(self, pulses):
+        """The levels are done with the first `pulses` pulses."""
+        return not any(
+            number <= pulses and (self.hold_busy or last >= self.now) for number, _, last in self.under_way
+        )
 
     def check_reads(self):
         self.stays("ar_valid_o", "ar_ready_i", ("ar_addr_o", "ar_shape_o"))
@@ -249,7 +266,7 @@ class Bench:
         self.stays("w_valid_o", "w_ready_i", ("w_data_o", "w_strb_o"))
         if self.get("aw_valid_o") or self.get("w_valid_o"):
             _, addr, data, _, _ = understand(self.written[self.done], self.contexts)
-            assert not self.unsettled, "a fence is written before the levels are done"
+            assert self.settled(self.command_pulse), "a fence is written before the levels are done"
             if self.get("aw_valid_o"):
                 assert (self.get("aw_addr_o"), self.get("aw_shape_o")) == (addr, WORD_WRITE)
             lane = addr % LINE
@@ -288,7 +305,8 @@ class Bench:
             self.fences.append(self.now)
         if self.get("done_o"):
             self.dones.append(self.now)
-            assert self.settled()
+            assert self.settled(self.begin_all[-1]), "a start ended before the levels were done"
+            self.begin_all.clear()
         if self.get("on_o") and self.config["enable_i"]:
             head = self.get("head_o")
             if head != self.done % self.size:
@@ -296,7 +314,7 @@ class Bench:
                 meaning = understand(self.written[self.done], self.contexts)
                 assert meaning is not None, "an illegal command was done"
                 if meaning[0] == "fence":
-                    assert not self.unsettled, "a fence is done before the levels are"
+                    assert self.settled(self.command_pulse), "a fence is done before the levels are"
                     _, addr, data, wsi, _ = meaning
                     if addr is not None:
                         assert self.writes and self.writes[-1][1:] == (addr, data)

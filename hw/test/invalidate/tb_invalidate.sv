@@ -46,6 +46,9 @@ module tb_invalidate #(
   input  logic [1:0]   b_resp_i,
   output logic         inval_valid_o,
   output logic [59:0]  inval_o,  // {scope, ctx, vpn, order}
+  output logic         epoch_o,
+  output logic [1:0]   port_epoch_o,
+  input  logic [15:0]  port_ctx_i,
   input  logic         inval_busy_i
 );
 
@@ -94,6 +97,7 @@ module tb_invalidate #(
   };
 
   gw_invalidate #(
+    .NumPorts   (2),
     .NumContexts(NumContexts),
     .FetchLines (FetchLines)
   ) u_dut (
@@ -109,6 +113,9 @@ module tb_invalidate #(
     .m_rsp_i      (rsp),
     .inval_valid_o,
     .inval_o      (inval),
+    .epoch_o,
+    .port_epoch_o,
+    .port_ctx_i,
     .inval_busy_i
   );
 

@@ -16,6 +16,12 @@ ENTRIES = SETS * WAYS
 SCATTER = 7919
 """Frames so far apart lie in no row."""
 
+HIT = 4
+"""Cycles from a request's handshake to a hit's answer, both included."""
+
+SWEEP = 5
+"""Cycles of a sweep beside one for each set, counted from the fence after its pulse."""
+
 SIZES = {0: 0x1_2345_6780, 4: 0x2_0000_0010, 9: 0x3_0000_0200, 18: 0x0_0014_0000}
 """A page of every size, by order."""
 
@@ -40,12 +46,12 @@ def hits(requests: list[Request]) -> int:
 
 
 @cocotb.test()
-async def a_hit_takes_three_cycles_at_every_size(dut):
+async def a_hit_takes_four_cycles_at_every_size(dut):
     bench = await each_size(dut)
     for order, vpn in SIZES.items():
         for page in (vpn, vpn + (1 << order) - 1):
             (request,) = await bench.run([Request(1, page)])
-            assert (request.cycles, request.walked, request.order) == (3, -1, order)
+            assert (request.cycles, request.walked, request.order) == (HIT, -1, order)
 
 
 @cocotb.test()
@@ -58,27 +64,27 @@ async def hits_of_mixed_sizes_flow_one_a_cycle(dut):
     ]
     await bench.run(stream)
     assert hits(stream) == len(stream)
-    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + 2
+    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + HIT - 1
 
 
 @cocotb.test()
-async def the_walker_begins_with_a_miss_in_its_first_cycle(dut):
+async def the_walker_begins_with_a_miss_in_its_second_cycle(dut):
     bench = await Bench(dut).start()
     bench.world.map(0, 2, 5, 50)
     bench.walk_latency = lambda: 10
     (request,) = await bench.run([Request(2, 5)])
-    assert request.walked == request.accepted
-    assert request.cycles == 11
+    assert request.walked == request.accepted + 1
+    assert request.cycles == 12
 
 
 @cocotb.test()
-async def a_miss_that_the_walker_did_not_take_at_once_is_offered_from_its_third_cycle_on(dut):
+async def a_miss_that_the_walker_did_not_take_at_once_is_offered_from_its_fourth_cycle_on(dut):
     bench = await Bench(dut).start()
     bench.world.map(0, 2, 5, 50)
-    bench.walk_ready = lambda: bench.cycle > begin
+    bench.walk_ready = lambda: bench.cycle > begin + 1
     begin = bench.cycle
     (request,) = await bench.run([Request(2, 5)])
-    assert (request.accepted, request.walked) == (begin, begin + 2)
+    assert (request.accepted, request.walked) == (begin, begin + 3)
 
 
 @cocotb.test()
@@ -89,8 +95,8 @@ async def hits_pass_misses_that_wait_for_the_walker(dut):
     misses = [Request(2, 100 + i) for i in range(4)]
     stream = [Request(1, SIZES[4] + i % 16) for i in range(32)]
     bench.queue.extend([*misses, *stream])
-    await bench.idle(len(misses) + len(stream) + 2)
-    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + 2
+    await bench.idle(len(misses) + len(stream) + HIT)
+    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + HIT - 1
     busy = False
     await bench.run()
     assert all(request.fault for request in misses)
@@ -104,7 +110,7 @@ async def answers_of_the_walker_go_before_hits(dut):
     stream = [Request(1, SIZES[0]) for _ in range(24)]
     await bench.run([*misses, *stream])
     # A walker's answer a cycle for four cycles costs the hits these four.
-    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + 2 + len(misses)
+    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + HIT - 1 + len(misses)
 
 
 @cocotb.test()
@@ -115,19 +121,14 @@ async def traffic_goes_on_at_full_speed_while_an_invalidation_sweeps(dut):
     await warm(bench, [Request(2, vpn) for vpn in SIZES.values()])
     bench.counts["invalidated"] = 0
     bench.invalidate(CONTEXT, 1)
-    begin = bench.cycle
     stream = [Request(2, list(SIZES.values())[i % 4]) for i in range(SETS)]
     bench.queue.extend(stream)
     await bench.step()
-    end = begin
-    while bench.busy or bench.cycle == begin + 1:
-        end = bench.cycle - 1
-        await bench.step()
-    # Every set is read once, written in the next cycle, and hidden for one more.
-    assert end - begin == SETS + 2
+    # Every set is read once, written two cycles later, and hidden for one more; the sweep begins two cycles after the pulse.
+    assert await bench.fence() == SETS + SWEEP
     await bench.run()
     assert hits(stream) == len(stream)
-    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + 2
+    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + HIT - 1
     assert bench.counts["invalidated"] == len(SIZES)
     assert hits(await bench.run([Request(1, vpn) for vpn in SIZES.values()])) == 0
 
@@ -137,7 +138,7 @@ async def an_invalidation_drops_what_overlaps_and_no_more(dut):
     bench = await each_size(dut)
     order, vpn = 9, SIZES[9]
     bench.invalidate(RANGE, 2, vpn, order)
-    await bench.idle(SETS + 4)
+    await bench.idle(SETS + 8)
     assert hits(await bench.run([Request(1, page) for page in SIZES.values()])) == 4
     # One page in the middle of the 2 MiB page.
     bench.invalidate(RANGE, 1, vpn + 77, 0)
@@ -150,6 +151,85 @@ async def an_invalidation_drops_what_overlaps_and_no_more(dut):
     bench.invalidate(RANGE, 1, SIZES[4], 12)
     await bench.step()
     assert hits(await bench.run([Request(1, page) for page in SIZES.values()])) == 3
+
+
+@cocotb.test()
+async def pulses_during_a_sweep_hide_at_once_and_are_swept_after_it(dut):
+    bench = await Bench(dut).start()
+    world = bench.world
+    for ctx in (1, 2, 3):
+        for order, vpn in SIZES.items():
+            world.map(0, ctx, vpn, (ctx << 40) + vpn, order)
+    await warm(bench, [Request(ctx, vpn) for ctx in (1, 2, 3) for vpn in SIZES.values()])
+
+    async def take_away(scope: int, ctx: int, orders: list[int], inside: int = 0) -> None:
+        for order in orders:
+            world.unmap(bench.cycle, ctx, SIZES[order], order)
+        bench.invalidate(scope, ctx, SIZES[orders[0]] + inside, 0)
+        await bench.step()
+        gone = await bench.run([Request(ctx, SIZES[order]) for order in orders])
+        assert all(request.fault for request in gone)
+
+    await take_away(RANGE, 1, [4])
+    # Another context, early; and late a page far inside 2 MiB, when the first sweep is nearly over.
+    await take_away(CONTEXT, 2, list(SIZES))
+    await bench.idle(max(0, SETS - 12))
+    await take_away(RANGE, 3, [9], inside=300)
+    assert await bench.fence() <= 2 * (SETS + SWEEP)
+    after = [Request(1, SIZES[4]), Request(3, SIZES[9]), *(Request(2, vpn) for vpn in SIZES.values())]
+    assert all(request.fault for request in await bench.run(after))
+
+
+@cocotb.test()
+async def pulses_in_a_row_in_one_context_spare_the_others(dut):
+    bench = await each_size(dut)
+    bench.counts["invalidated"] = 0
+    for page in range(40):
+        bench.invalidate(RANGE, 2, SIZES[0] + 16 * page, 4)
+        await bench.step()
+    assert hits(await bench.run([Request(1, vpn) for vpn in SIZES.values()])) == len(SIZES)
+    await bench.fence()
+    assert bench.counts["invalidated"] == 0
+
+
+@cocotb.test()
+async def a_fence_is_bounded_under_a_pulse_in_every_cycle(dut):
+    bench = await each_size(dut)
+    bench.fences = True
+    for _ in range(12 * SETS):
+        bench.invalidate(RANGE, 1 + bench.rng.randrange(3), bench.rng.randrange(1 << 30), 0)
+        await bench.step()
+    # What was swept when the fence began, and what came before it and was swept next.
+    assert len(bench.grace) >= 4 and max(bench.grace) <= 2 * (SETS + SWEEP)
+
+
+@cocotb.test()
+async def of_a_full_set_the_way_used_longest_ago_goes(dut):
+    """As the tree has it: of the half that was not used last, the one that was not used last there."""
+    bench = await Bench(dut).start()
+
+    def page(k: int) -> int:
+        """2 MiB pages of one set."""
+        return (k * SETS + (k if POLICY == "hashed" else 0)) << 9
+
+    for k in range(1, 7):
+        bench.world.map(0, 1, page(k), k << 9, 9)
+    for k in range(1, WAYS + 1):
+        await warm(bench, [Request(1, page(k))])
+    # The oldest is used again, so of the four the third goes; then, of what is left of the half used longer ago, the second.
+    for used, new, gone in ((1, 5, 3), (5, 6, 2)):
+        assert hits(await bench.run([Request(1, page(used))])) == 1
+        await warm(bench, [Request(1, page(new))])
+        evicted = bench.counts["evict"]
+        kept = [k for k in range(1, 7) if k != gone and k <= new]
+        if gone == 2:
+            kept.remove(3)
+        # Looked up from the oldest to the newest, so that what is used last stays what it was.
+        assert (
+            hits(await bench.run([Request(1, page(k)) for k in kept if k != used] + [Request(1, page(used))]))
+            == 4
+        )
+        assert bench.counts["evict"] == evicted == (1 if new == 5 else 2)
 
 
 @cocotb.test()
@@ -188,7 +268,7 @@ async def global_pages_are_found_from_every_context(dut):
     await warm(bench, [Request(1, 0x777)])
     assert hits(await bench.run([Request(ctx, 0x777) for ctx in range(4)])) == 4
     bench.invalidate(CONTEXT, 1)
-    await bench.idle(SETS + 4)
+    await bench.idle(SETS + 8)
     assert hits(await bench.run([Request(1, 0x777)])) == 1
     bench.invalidate(ALL)
     await bench.step()
@@ -254,7 +334,7 @@ async def a_range_entry_translates_a_whole_buffer(dut):
     stream = [Request(3, base + i * 97 % (limit - base + 1)) for i in range(64)] + [Request(3, limit)]
     await bench.run(stream)
     assert hits(stream) == len(stream) == bench.counts["range_hit"]
-    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + 2
+    assert stream[-1].answered - stream[0].accepted + 1 == len(stream) + HIT - 1
     for page, order in ((0x100, 4), (0x1FF, 4), (0x200, 9), (0x1_08FF, 4), (0x1_0900, 0)):
         (request,) = await bench.run([Request(3, page)])
         assert request.order == order

@@ -76,19 +76,34 @@ class Bench:
     ids: deque[int] = field(default_factory=lambda: deque(range(1 << 14)))
     pulse: tuple[int, int, int, int] | None = None
     write_range: tuple[int, int] | None = None
+    epoch: int = 0
+    """Turned by `fence`."""
+    grace: list[int] = field(default_factory=list)
+    """Cycles that each fence took."""
+    fence_since: int | None = None
+    fences: bool = False
+    """A fence begins whenever the one before is over."""
     busy: bool = False
     offering: bool = False
 
     async def start(self) -> Bench:
         dut = self.dut
-        for name in ["rst_ni", "req_valid_i", "walk_ready_i", "ans_valid_i", "range_we_i", "inval_valid_i"]:
+        for name in [
+            "rst_ni",
+            "req_valid_i",
+            "walk_ready_i",
+            "ans_valid_i",
+            "range_we_i",
+            "inval_valid_i",
+            "epoch_i",
+        ]:
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk_i, 2).start())
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_ni.value = 1
         # Memories are swept first, and everything misses.
-        for _ in range(int(os.environ["BENCH_SETS"]) + 4):
+        for _ in range(int(os.environ["BENCH_SETS"]) + 6):
             await self.step()
         assert not self.busy
         return self
@@ -104,8 +119,30 @@ class Bench:
         self.write_range = index, bits
         self.ranges.append(Range(ctx, base, limit, ppn, perm, self.cycle))
 
+    def _fence(self) -> None:
+        """Turns the epoch when nothing of the other one is left; what began in the one that ends is waited for."""
+        if self.fence_since is None and self.fences:
+            self.epoch ^= 1
+            self.fence_since = self.cycle
+            self.dut.epoch_i.value = self.epoch
+        elif self.fence_since is not None and not self.busy and self.cycle - self.fence_since > 1:
+            self.grace.append(self.cycle - self.fence_since)
+            self.fence_since = None
+            self.fenced = self.cycle
+
+    async def fence(self) -> int:
+        """Until all pulses so far are swept; in how many cycles."""
+        assert self.fence_since is None, "one fence at a time"
+        self.fences = True
+        await self.step()
+        self.fences = False
+        while self.fence_since is not None:
+            await self.step()
+        return self.grace[-1]
+
     async def step(self) -> None:
         dut = self.dut
+        self._fence()
         if not self.offering and self.queue and self.offer():
             self.offering = True
             request = self.queue[0]
@@ -244,6 +281,8 @@ class Bench:
             base = request.vpn >> 4 << 4
             assert cluster >> request.vpn % 16 & 1
             pages |= {base + i for i in range(16) if cluster >> i & 1}
+        # The L1 keeps it as one entry and puts the frame together from both: the frame lies in its block as the page does in its own.
+        assert (ppn ^ request.vpn) & ((1 << order) - 1) == 0, f"{request}: frame {ppn:#x} in order {order}"
         for page in pages:
             said = ppn + page - request.vpn, perm, bool(dut.rsp_global_o.value)
             known = [

@@ -58,6 +58,7 @@ module tb_second_level #(
   input  logic [7:0]            inval_ctx_i,
   input  logic [44:0]           inval_vpn_i,
   input  logic [4:0]            inval_order_i,
+  input  logic                  epoch_i,
   output logic                  inval_busy_o,
   output logic [11:0]           events_o
 );
@@ -85,7 +86,9 @@ module tb_second_level #(
       is_global: ans_global_i,
       cacheable: ans_cacheable_i && !ans_fault_i,
       fault: ans_fault_i,
-      cause: 12'd13
+      cause: 12'd13,
+      parked: 1'b0,
+      park: '0
   };
   assign inval = '{
       scope: gw_pkg::inval_scope_e'(inval_scope_i),
@@ -136,6 +139,7 @@ module tb_second_level #(
     .ranges_o        (ranges),
     .inval_valid_i,
     .inval_i         (inval),
+    .epoch_i,
     .inval_busy_o,
     .awake_o         (awake),
     .event_o         (happened)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 
 from tables import (
+    CONTEXT_OFF,
     CROSSES,
     FAULT,
     HIT,
@@ -37,9 +38,10 @@ class Checks:
             return PAGE_FAULT[access.write]
         return None
 
-    def _epoch(self, access):
-        """Table version in force at the last invalidation so far that covers the access."""
-        covering = (version for what, version in self.pulses if what.covers(access.ctx, access.vpn))
+    def _epoch(self, access, settled=False):
+        """Table version in force at the last invalidation so far (`settled`: that has ended) that covers the access."""
+        pulses = self.settled_pulses if settled else self.pulses
+        covering = (version for what, version in pulses if what.covers(access.ctx, access.vpn))
         return max(covering, default=0)
 
     def _sample_accelerator(self):
@@ -76,15 +78,14 @@ class Checks:
                 f"answered without going to the memory: {access}"
             )
             if not access.write:
-                assert data == read_data(access.pa, access.beats)
+                assert data == read_data(access.pa, access.taken)
         else:
             assert resp == SLVERR and access.cause is not None, f"error without a fault: {access}"
             if access.write:
                 assert not any(a is access for a, _ in self.w_queue), "B before the last W"
         if not access.write:
-            access.beats += resp != OKAY
-            beat = access.beats - (resp != OKAY)
-            assert last == (beat == access.len), f"last is wrong: {access}"
+            assert last == (access.taken == access.len), f"last is wrong: {access}"
+            access.taken += 1
         if last:
             access.done, access.resp = self.now, resp
             self.answered += 1
@@ -109,7 +110,10 @@ class Checks:
             access = next((a for a in waiting if write or a.id == id_), None)
             assert access is not None, f"fault of nobody: id {id_} address {addr:#x}"
             assert (addr, id_, is_write, ctx) == (access.addr, access.id, write, access.ctx)
-            assert cause in self._causes(access), f"cause {cause} for {access}"
+            if cause not in self._causes(access) | access.ended:
+                key = (write, access.ctx, access.vpn)
+                assert cause == PAGE_FAULT[write] and self.failed.get(key), f"cause {cause} for {access}"
+                self.failed[key] -= 1
             access.cause = cause
             self.unsent[write].remove(access)
             self.counted[write][FAULT] += 1
@@ -124,7 +128,7 @@ class Checks:
     def check_under_way(self):
         """Nothing at the memory uses a frame from before an invalidation; for a moment when none is busy."""
         for access in self.accesses:
-            if access.sent is not None and access.done is None:
+            if access.sent is not None and not access.served:
                 frames = self._frames(access, self._epoch(access))
                 assert access.pa >> 12 in frames, f"{access} is under way after an invalidation"
 
@@ -151,7 +155,8 @@ class Checks:
                 assert self.get(f"m_axi_{ax}{key}") == value
             access.pa, access.sent = self.get(f"m_axi_{ax}addr"), self.now
             assert access.pa & 0xFFF == access.addr & 0xFFF
-            assert access.pa >> 12 in self._frames(access, access.epoch), (
+            epoch = max(access.epoch, self._epoch(access, settled=True))
+            assert access.pa >> 12 in self._frames(access, epoch), (
                 f"{access.pa:#x} is no translation of {access}"
             )
             if write:
@@ -177,12 +182,18 @@ class Checks:
             access.beats += 1
             if access.beats > access.len:
                 self.reads[id_].popleft()
+                access.served = True
         if "m_b" in self._offered and self.get("m_axi_bready"):
-            self.writes[self._offered.pop("m_b")].popleft()
+            access, _ = self.writes[self._offered.pop("m_b")].popleft()
+            access.served = True
 
     def _sample_walker(self):
         if self._answer is not None:
             self.walks.remove(self._answer)
+            if self._parks:
+                channel, (_, ctx, vpn), *_ = self._answer
+                self.parked.setdefault(self._number, []).append((channel, ctx, vpn))
+                self.parks += 1
         valid = self.get("req_valid") & self._driven["req_ready"]
         for channel in (READ, WRITE):
             if not valid >> channel & 1:
@@ -203,13 +214,35 @@ class Checks:
                 ]
             )
 
+    def _sample_wakes(self):
+        if self.wake_request is not None:
+            number, ok = self.wake_request
+            for key in self.parked.pop(number, []):
+                self.failed[key] = self.failed.get(key, 0) + (not ok)
+            self.wake_request = None
+        if self.ctx_write is not None:
+            self.end(CONTEXT_OFF)
+            self.ctx_write = None
+
+    def end(self, cause):
+        """The port or its context ends: whoever was taken and not sent may fault so."""
+        for queue in self.unsent.values():
+            for access in queue:
+                access.ended |= {cause}
+
     def check_events(self):
         """Events against what the ports showed; hits are what was neither looked up nor refused at once."""
         for write in (READ, WRITE):
             got, seen = self.events[write], self.counted[write]
+            if self.parks:  # some lookups were repeated
+                assert got[MISS] <= seen[MISS]
+                seen[MISS] = got[MISS]
+            if self.buffered:
+                seen[STALL] = got[STALL]
             for bit in (REQUEST, MISS, FAULT, STALL):
                 assert got[bit] == seen[bit], (
                     f"channel {write} event {bit}: {got[bit]} counted, {seen[bit]} seen"
                 )
             refused = sum(a.write == write and a.known_cause is not None for a in self.accesses)
-            assert got[HIT] == seen[REQUEST] - seen[MISS] - refused
+            ended = sum(a.write == write and bool(a.ended) for a in self.accesses)
+            assert 0 <= seen[REQUEST] - seen[MISS] - refused - got[HIT] <= ended

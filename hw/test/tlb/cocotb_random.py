@@ -102,7 +102,7 @@ async def invalidation_during_traffic(dut):
         await b.invalidate()
         version = len(b.tables) - 1
         for access in b.accesses:
-            if access.accepted is not None and access.done is None and access.sent is not None:
+            if access.sent is not None and not access.served:
                 # Only accesses translated by the new tables may be under way. Salted frames tell them apart.
                 assert access.pa >> 44 == version, f"{access} is under way after the invalidation at {pulse}"
     await b.run(limit=60 * COUNT)
@@ -123,9 +123,10 @@ async def invalidation_ends_although_old_writes_wait_for_new_reads(dut):
     for _ in range(30):
         await b.step()
     assert all(a.sent is not None and a.done is None for a in writes)
-    b.inval_request = True
+    b.inval_request = b.turn_request = True
     await b.step()
     reads += [b.submit(READ, i, 0x2000 + 64 * i, 1) for i in range(5)]
+    await b.step()
     await b.step()
     assert b.busy
     await b.run(until=lambda: not b.busy, limit=200)
@@ -144,14 +145,15 @@ async def new_traffic_runs_at_full_speed_while_old_is_drained(dut):
     b.submit(READ, 7, 0x1000)
     for _ in range(5):
         await b.step()
-    b.inval_request = True
+    b.inval_request = b.turn_request = True
     await b.step()
     hits = [b.submit(READ, 1 + i % 4, 0x1000 + 8 * i) for i in range(150)]
     await b.run(until=lambda: all(a.done for a in hits))
     assert b.busy
-    # The first miss again, others wait behind them; from then on one leaves in every cycle.
+    # The first miss again, others wait behind them; from the first steps on one leaves in every cycle.
     sent = sorted(a.sent for a in hits)
-    assert sent == list(range(sent[0], sent[0] + 150))
+    assert sent[-1] - sent[0] <= 149 + 3
+    assert sent[-1] - sent[24] == 149 - 24
     assert max(a.sent - a.accepted for a in hits) <= 12
     b.memory_hold = set()
     await b.run(until=lambda: not b.busy, limit=20)
@@ -159,7 +161,7 @@ async def new_traffic_runs_at_full_speed_while_old_is_drained(dut):
 
 
 @cocotb.test()
-async def busy_is_high_from_the_next_cycle_and_only_while_needed(dut):
+async def busy_is_high_behind_a_turn_and_only_while_needed(dut):
     b = Bench(dut, random.Random(SEED), levels=LEVELS)
     await b.start()
     b.table.map(1, 1, 0x11)
@@ -170,14 +172,16 @@ async def busy_is_high_from_the_next_cycle_and_only_while_needed(dut):
         bad = b.submit(write, 3, 0x99000)
         for _ in range(20):
             await b.step()
-        b.inval_request = True
-        await b.step()
+        b.inval_request = b.turn_request = True
+        for _ in range(3):
+            await b.step()
         for _ in range(20):
             await b.step()
             assert b.busy
         held.clear()
         await b.run(until=lambda: not b.busy, limit=20)
-        assert old.done is not None and bad.done is not None
+        # A faulted access has no frame: its answer is not waited for.
+        assert old.done is not None and bad.cause is not None
         await b.run()
 
 

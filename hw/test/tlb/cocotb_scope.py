@@ -97,14 +97,14 @@ async def spared_pages_hit_every_cycle_under_a_pulse_every_cycle(dut):
         while not b.idle:
             b.inval_request, b.what = True, Invalidation(RANGE, 1, 0x11 + b.now % 7, 0)
             await b.step()
-        assert [a.sent - a.accepted for a in hits] == [1] * 200
+        assert [a.sent - a.accepted for a in hits] == [2] * 200
         assert hits[-1].sent - hits[0].sent == 199
         assert len(b.requests[write]) == before
     await b.run(until=lambda: not b.busy)
 
 
 @cocotb.test()
-async def a_pulse_while_busy_waits_for_what_came_since(dut):
+async def what_is_sent_after_a_turn_is_waited_for_by_the_next(dut):
     b = await bench(dut)
     b.table.map(1, 1, 0x11)
     for write, held in ((READ, b.memory_hold), (WRITE, b.write_hold)):
@@ -112,14 +112,17 @@ async def a_pulse_while_busy_waits_for_what_came_since(dut):
         old = b.submit(write, 3, 0x1000)
         await b.run(until=lambda a=old: a.sent is not None)
         b.inval_request, b.what = True, Invalidation(RANGE, 1, 1, 0)
-        await b.step()
+        await b.turn()
         new = b.submit(write, 4, 0x1000)
         await b.run(until=lambda a=new: a.sent is not None)
         assert b.busy
-        b.inval_request, b.what = True, Invalidation(RANGE, 1, 1, 0)
-        await b.step()
+        # A pulse in every cycle makes nothing older.
         held.remove(3)
-        await b.run(until=lambda a=old: a.done is not None)
+        for _ in range(20):
+            b.inval_request, b.what = True, Invalidation(RANGE, 1, 1, 0)
+            await b.step()
+        assert old.done is not None and new.done is None and not b.busy
+        await b.turn()
         for _ in range(10):
             await b.step()
             assert b.busy
@@ -127,6 +130,24 @@ async def a_pulse_while_busy_waits_for_what_came_since(dut):
         await b.run(until=lambda: not b.busy, limit=20)
         assert new.done is not None
         await b.run()
+
+
+@cocotb.test()
+async def an_epoch_ends_under_misses_and_a_pulse_in_every_cycle(dut):
+    """Traffic without end that misses at every pulse: what began before a turn has ended soon after."""
+    b = await bench(dut, walk_latency=lambda r: 12, memory_latency=lambda r: 6)
+    for page in range(64):
+        b.table.map(1, page, 0x100 + page)
+    for cycle in range(1500):
+        for write in (READ, WRITE):
+            if len(b.offer[write]) < 4:
+                b.submit(write, cycle % 8, (cycle * 7 & 63) << 12, cycle % 3)
+        b.inval_request, b.what = cycle % 16 != 0, Invalidation(RANGE, 1, cycle & 63, 0)
+        if b.settled:
+            b.turn_request = True
+        await b.step()
+        assert not b.busy or b.now - b.turned < 500
+    await b.run()
 
 
 def remap(table, rng, ctx, first, pages):
@@ -182,10 +203,13 @@ async def pulses_of_every_scope_during_traffic(dut):
             remap(table, rng, c, *((vpn, 1 << order) if scope == RANGE else (0, 64)))
         pulses_while_busy += b.busy
         b.inval_request, b.what = True, Invalidation(scope, ctx, vpn, order)
+        if b.settled and rng.random() < 0.5:
+            b.turn_request = True
         await b.step()
         if rng.random() < 0.3:
-            await b.step()
-            await b.run(until=lambda: not b.busy)
+            await b.run(until=lambda: b.settled)
+            await b.turn()
+            await b.run(until=lambda: b.settled)
             quiet += 1
             b.check_under_way()
     await b.run(limit=60 * COUNT)

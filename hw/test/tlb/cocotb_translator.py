@@ -26,14 +26,14 @@ async def warm(b, vpn, write=READ):
 
 
 @cocotb.test()
-async def hit_takes_one_cycle(dut):
+async def hit_takes_two_cycles(dut):
     b = await bench(dut)
     b.table.map(1, 0x10, 0x99)
     for write in (READ, WRITE):
         await warm(b, 0x10, write)
         a = b.submit(write, 3, 0x10040)
         await b.run()
-        assert a.sent - a.accepted == 1
+        assert a.sent - a.accepted == 2
     assert [len(b.requests[w]) for w in (READ, WRITE)] == [1, 1]
 
 
@@ -48,7 +48,7 @@ async def hits_flow_at_one_a_cycle(dut):
         begin = len(b.requests[write])
         hits = [b.submit(write, i % 5, (i % L1) << 12 | (8 * i) & 0xFF8) for i in range(400)]
         await b.run()
-        assert [a.sent - a.accepted for a in hits] == [1] * 400
+        assert [a.sent - a.accepted for a in hits] == [2] * 400
         assert hits[-1].sent - hits[0].sent == 399
         assert len(b.requests[write]) == begin
 
@@ -67,7 +67,7 @@ async def miss_adds_one_cycle_before_and_one_after_the_walk(dut):
             # The fill is used two cycles after the answer.
             again = b.submit(write, 1, vpn << 12 | 0x80)
             await b.run()
-            assert again.sent - again.accepted == 1
+            assert again.sent - again.accepted == 2
         dut.rst_ni.value = 0
         b = None
 
@@ -82,20 +82,25 @@ async def misses_flow_at_one_a_cycle(dut):
         for write in (READ, WRITE):
             accesses = [b.submit(write, i % spread, i << 12) for i in range(300)]
             await b.run()
-            assert accesses[-1].sent - accesses[0].sent == 299
+            # The first of an order waits for its step; from then on one a cycle.
+            assert accesses[-1].sent - accesses[0].sent <= 299 + (1 if write else 2)
+            assert accesses[-1].sent - accesses[50].sent == 249
             assert len(b.requests[write]) == 300
 
 
 @cocotb.test()
-async def hits_behind_misses_leave_without_an_idle_cycle(dut):
-    """A new page every eight addresses: some miss, the others hit while these come back; the output never pauses."""
+async def hits_behind_misses_leave_nearly_without_an_idle_cycle(dut):
+    """A new page every eight addresses: some miss, the others hit while these come back; the output pauses
+    while the first order is turned into a queue, and never again."""
     b = await bench(dut, walk_latency=lambda rng: 3)
     for page in range(40):
         b.table.map(1, page, page ^ 0x155)
     accesses = [b.submit(READ, i % 8, i // 8 << 12 | 64 * (i % 8)) for i in range(320)]
     await b.run()
-    assert max(a.sent for a in accesses) - accesses[0].sent == 319
-    assert max(a.sent - a.accepted for a in accesses) <= 8
+    sent = sorted(a.sent for a in accesses)
+    assert sent[-1] - sent[0] <= 319 + 3
+    assert sent[-1] - sent[24] == 319 - 24
+    assert max(a.sent - a.accepted for a in accesses) <= 12
     assert len(b.requests[READ]) < 320
 
 
@@ -131,7 +136,7 @@ async def hit_passes_a_miss_of_another_id(dut):
     hits = [b.submit(READ, 1 + i % 7, 1 << 12 | 8 * i) for i in range(100)]
     await b.run(until=lambda: all(a.done for a in hits))
     assert missing.sent is None
-    assert [a.sent - a.accepted for a in hits] == [1] * 100
+    assert [a.sent - a.accepted for a in hits] == [2] * 100
     assert hits[-1].sent - hits[0].sent == 99
     await b.run()
 
@@ -149,7 +154,7 @@ async def hit_passes_while_every_slot_but_none_waits(dut):
     hits = [b.submit(READ, 3 + i % 4, 1 << 12 | 8 * i) for i in range(60)]
     await b.run(until=lambda: all(a.done for a in hits))
     assert all(a.sent is None for a in missing)
-    assert [a.sent - a.accepted for a in hits] == [1] * 60
+    assert [a.sent - a.accepted for a in hits] == [2] * 60
     await b.run()
 
 
@@ -164,7 +169,7 @@ async def hit_waits_behind_a_miss_of_its_id(dut):
     other = b.submit(READ, 5, 1 << 12)
     await b.run()
     assert missing.sent < hit.sent and other.sent < missing.sent
-    assert hit.sent == missing.sent + 1
+    assert hit.sent == missing.sent + 3
 
 
 @cocotb.test()
@@ -281,8 +286,8 @@ async def outstanding_bounds_bursts_under_way(dut):
         for _ in range(limit + 30):
             await b.step()
         assert sum(a.sent is not None for a in accesses) == limit
-        # One more is taken, and waits.
-        assert sum(a.accepted is not None for a in accesses) == limit + 1
+        # Two more are taken, and wait.
+        assert sum(a.accepted is not None for a in accesses) == limit + 2
         held.clear()
         await b.run()
 

@@ -9,6 +9,7 @@ numbered; the number travels in the AXI attributes.
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 
@@ -51,6 +52,9 @@ class Bench(Checks):
     ):
         self.dut, self.rng = dut, rng or random.Random(1)
         self.levels = levels
+        self.buffered = (
+            os.environ.get("BENCH_BUFFER") == "1"
+        )  # gw_port_buffer before the translator: it takes first
         self.walk_latency, self.memory_latency = walk_latency, memory_latency
         self.stall = dict.fromkeys(
             ("s_ar", "s_aw", "s_w", "s_r", "s_b", "m_ar", "m_aw", "m_w", "m_r", "m_b", "req", "rsp"), stall
@@ -71,6 +75,8 @@ class Bench(Checks):
         self.epoch, self.pulses = 0, []  # pulses: what each dropped, and the table version then
         self.inval_request, self.what, self.pulse = False, EVERYTHING, -100
         self.busy = 0
+        self.turned = -100
+        self.turn_request = False  # the epoch turns in the next cycle without a pulse
         self.events = {
             READ: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
             WRITE: dict.fromkeys((REQUEST, HIT, MISS, FAULT, STALL), 0),
@@ -80,6 +86,13 @@ class Bench(Checks):
             WRITE: dict.fromkeys((REQUEST, MISS, FAULT, STALL), 0),
         }
         self.requests = {READ: [], WRITE: []}  # lookups: (cycle, vpn)
+        self.park = lambda rng: False  # whether an answer parks its access
+        self.parked = {}  # number -> [(channel, ctx, vpn)]
+        self.parks = 0
+        self.wake_request = None  # (number, ok) in the next cycle
+        self.failed = {}  # (channel, ctx, vpn) -> accesses that a wake-up made fail
+        self.ctx_write = None  # this context is written in the next cycle
+        self.settled_pulses = []  # of pulses, those whose fence has ended
         self.memory_hold = set()  # IDs whose reads the memory does not answer for now
         self.write_hold = set()
         self._driven = {}
@@ -105,6 +118,14 @@ class Bench(Checks):
             "req_ready",
             "rsp_valid",
             "inval_valid_i",
+            "epoch_i",
+            "rsp_parked",
+            "rsp_park",
+            "wake_valid_i",
+            "wake_ok_i",
+            "wake_park_i",
+            "ctx_write_valid_i",
+            "ctx_write_ctx_i",
         ):
             getattr(dut, name).value = 0
         dut.mode_i.value, dut.ctx_i.value = self.mode, self.ctx
@@ -226,10 +247,22 @@ class Bench(Checks):
         if self.stale_walks and not isinstance(result, tuple):
             result = self.table.lookup(ctx, vpn, channel)
         self.drive("rsp_tag", tag)
-        fault = not isinstance(result, tuple)
+        self.drive("rsp_ctx", ctx)
+        self.drive("rsp_vpn", vpn)
+        self._parks = self.park(self.rng)
+        self.drive("rsp_parked", int(self._parks))
+        if self._parks:
+            woken = self.wake_request[0] if self.wake_request else None
+            free = [k for k in range(64) if k != woken]
+            self._number = self.rng.choice(
+                [k for k in self.parked if k != woken] * 2 + [self.rng.choice(free)]
+            )
+            self.drive("rsp_park", self._number)
+        fault = not isinstance(result, tuple) and not self._parks
         self.drive("rsp_fault", int(fault))
         self.drive("rsp_cause", result if fault else self.rng.getrandbits(12))
-        ppn, order, perm, is_global = (self.rng.getrandbits(44), 31, 0, 0) if fault else result
+        garbage = (self.rng.getrandbits(44), 31, self.rng.getrandbits(2), 0)
+        ppn, order, perm, is_global = garbage if fault or self._parks else result
         self.drive("rsp_ppn", ppn)
         self.drive("rsp_order", order)
         self.drive("rsp_perm", perm)
@@ -237,14 +270,27 @@ class Bench(Checks):
         # An answer on its way when the invalidation comes may still say that it is cacheable.
         late = epoch == self.epoch - 1 and self.now - self.pulse <= self.late()
         self.drive(
-            "rsp_cacheable", int(epoch == self.epoch or late) if not fault else self.rng.getrandbits(1)
+            "rsp_cacheable",
+            int(epoch == self.epoch or late) if not fault and not self._parks else self.rng.getrandbits(1),
         )
+
+    def _drive_wakes(self):
+        number, ok = self.wake_request or (self.rng.randrange(64), self.rng.randrange(2))
+        self.drive("wake_valid_i", int(self.wake_request is not None))
+        self.drive("wake_park_i", number)
+        self.drive("wake_ok_i", int(ok))
+        self.drive("ctx_write_valid_i", int(self.ctx_write is not None))
+        self.drive("ctx_write_ctx_i", self.ctx_write or 0)
 
     async def step(self):
         self._drive_accelerator()
         self._drive_memory()
         self._drive_walker()
+        self._drive_wakes()
         self.drive("inval_valid_i", int(self.inval_request))
+        if self.turn_request and not self.inval_request:
+            self.drive("epoch_i", 1 - self._driven.get("epoch_i", 0))
+            self.turn_request, self.turned = False, self.now
         for key in ("scope", "ctx", "vpn", "order"):
             self.drive(f"inval_{key}_i", getattr(self.what, key))
         self.drive("mode_i", self.mode)
@@ -254,6 +300,7 @@ class Bench(Checks):
         self._sample_accelerator()
         self._sample_memory()
         self._sample_walker()
+        self._sample_wakes()
         self.busy = self.get("inval_busy_o")
         if self.inval_request:
             self.inval_request, self.pulse = False, self.now
@@ -278,14 +325,27 @@ class Bench(Checks):
         left = [a for a in self.accesses if a.done is None][:5]
         return f"no end at cycle {self.now}: {len(self.accesses) - self.answered} unanswered, first {left}"
 
+    @property
+    def settled(self):
+        """Nothing of the other epoch is left: the epoch may turn."""
+        return not self.turn_request and self.now - self.turned > 4 and not self.busy
+
+    async def turn(self):
+        """Turns the epoch, as a fence does when nothing of the other one is left; busy tells then."""
+        self.turn_request = True
+        for _ in range(3):
+            await self.step()
+
     async def invalidate(self, what=EVERYTHING, limit=5000):
-        """Pulses inval_valid_i and runs until busy has fallen; returns the cycles busy was high."""
+        """Pulses inval_valid_i, turns the epoch and runs until busy has fallen; returns the cycles busy was high."""
         self.inval_request, self.what = True, what
         await self.step()
-        await self.step()
+        pulses = len(self.pulses)
+        await self.turn()
         cycles = 0
         while self.busy:
             cycles += 1
             assert cycles < limit, "invalidation does not end: " + self.stuck()
             await self.step()
+        self.settled_pulses = self.pulses[:pulses]
         return cycles

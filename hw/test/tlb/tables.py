@@ -89,10 +89,13 @@ class Access:
     first: int | None = None
     done: int | None = None
     resp: int = OKAY
-    beats: int = 0
+    beats: int = 0  # that the memory gave
+    served: bool = False  # the memory is through with it
+    taken: int = 0  # that the accelerator took
     epoch: int = 0  # table version in force at the last invalidation of its page before it was accepted
     version: int = 0  # table version when it was accepted
     data: list = field(default_factory=list)
+    ended: set = field(default_factory=set)  # causes with which it may end since its port or context did
 
     @property
     def vpn(self):

@@ -9,7 +9,9 @@ module tb_translator #(
   parameter int unsigned Outstanding = 16,
   parameter int unsigned Levels = 4,
   parameter int unsigned IdWidth = 3,
-  parameter int unsigned DataWidth = 64
+  parameter int unsigned DataWidth = 64,
+  // gw_port_buffer stands before it.
+  parameter bit Buffer = 1'b0
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -96,12 +98,22 @@ module tb_translator #(
   input  logic rsp_global,
   input  logic rsp_fault,
   input  logic [11:0] rsp_cause,
+  input  logic [7:0] rsp_ctx,
+  input  logic [44:0] rsp_vpn,
+  input  logic rsp_parked,
+  input  logic [5:0] rsp_park,
+  input  logic wake_valid_i,
+  input  logic wake_ok_i,
+  input  logic [5:0] wake_park_i,
+  input  logic ctx_write_valid_i,
+  input  logic [7:0] ctx_write_ctx_i,
 
   input  logic inval_valid_i,
   input  logic [1:0] inval_scope_i,
   input  logic [7:0] inval_ctx_i,
   input  logic [44:0] inval_vpn_i,
   input  logic [4:0] inval_order_i,
+  input  logic epoch_i,
   output logic inval_busy_o,
   // A channel: {cause, ctx, write, id, addr} and {request, hit, miss, fault, stall}.
   output logic [1:0] fault_valid,
@@ -111,8 +123,8 @@ module tb_translator #(
 
   `GW_AXI_TYPEDEF(tb, IdWidth, DataWidth)
 
-  tb_req_t s_req, m_req;
-  tb_rsp_t s_rsp, m_rsp;
+  tb_req_t s_req, x_req, m_req;
+  tb_rsp_t s_rsp, x_rsp, m_rsp;
   gw_pkg::port_cfg_t cfg;
   gw_pkg::xlate_req_t [1:0] req;
   gw_pkg::xlate_rsp_t rsp;
@@ -128,8 +140,8 @@ module tb_translator #(
   assign rsp = '{
     src: '0,
     tag: rsp_tag,
-    ctx: '0,
-    vpn: '0,
+    ctx: rsp_ctx,
+    vpn: rsp_vpn,
     ppn: rsp_ppn,
     order: rsp_order,
     cluster: '1,
@@ -137,7 +149,9 @@ module tb_translator #(
     is_global: rsp_global,
     cacheable: rsp_cacheable,
     fault: rsp_fault,
-    cause: rsp_cause
+    cause: rsp_cause,
+    parked: rsp_parked,
+    park: rsp_park
   };
   for (genvar c = 0; c < 2; c++) begin : gen_req
     assign req_tag[c] = req[c].tag;
@@ -187,6 +201,24 @@ module tb_translator #(
     r_valid: m_axi_rvalid
   };
 
+  if (Buffer) begin : gen_buffer
+    gw_port_buffer #(
+      .Writes(4),
+      .req_t (tb_req_t),
+      .rsp_t (tb_rsp_t)
+    ) u_buffer (
+      .clk_i,
+      .rst_ni,
+      .s_req_i(s_req),
+      .s_rsp_o(s_rsp),
+      .m_req_o(x_req),
+      .m_rsp_i(x_rsp)
+    );
+  end else begin : gen_wires
+    assign x_req = s_req;
+    assign s_rsp = x_rsp;
+  end
+
   gw_translator #(
     .L1Entries  (L1Entries),
     .MissEntries(MissEntries),
@@ -198,8 +230,8 @@ module tb_translator #(
     .clk_i,
     .rst_ni,
     .cfg_i            (cfg),
-    .s_req_i          (s_req),
-    .s_rsp_o          (s_rsp),
+    .s_req_i          (x_req),
+    .s_rsp_o          (x_rsp),
     .m_req_o          (m_req),
     .m_rsp_i          (m_rsp),
     .xlate_req_valid_o(req_valid),
@@ -209,7 +241,10 @@ module tb_translator #(
     .xlate_rsp_i      (rsp),
     .inval_valid_i,
     .inval_i          (inval),
+    .epoch_i,
     .inval_busy_o,
+    .wake_i           ('{valid: wake_valid_i, ok: wake_ok_i, park: wake_park_i}),
+    .ctx_write_i      ('{valid: ctx_write_valid_i, ctx: ctx_write_ctx_i}),
     .fault_valid_o    (fault_valid),
     .fault_o          (fault),
     .event_o          (events)

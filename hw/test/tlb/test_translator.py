@@ -17,6 +17,7 @@ def bench(module, shape, **kwargs):
         "BENCH_LEVELS": str(p["Levels"]),
         "BENCH_L1": str(p["L1Entries"]),
         "BENCH_MISS": str(p["MissEntries"]),
+        "BENCH_OUTSTANDING": str(p["Outstanding"]),
     }
     run("tb_translator", module, here=__file__, parameters=p, env=env, **kwargs)
 
@@ -41,5 +42,42 @@ def test_invalidation_scopes(shape):
     bench("cocotb_scope", shape)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_parking(shape):
+    bench("cocotb_parking", shape)
+
+
+def with_buffer(module, **kwargs):
+    parameters = {**SHAPES["default"], "Buffer": 1}
+    env = {"BENCH_LEVELS": "4", "BENCH_BUFFER": "1"}
+    run("tb_translator", module, here=__file__, parameters=parameters, env=env, **kwargs)
+
+
+@pytest.mark.parametrize("case", ("mixed_traffic", "invalidation_during_traffic"))
+def test_random_behind_a_port_buffer(case):
+    with_buffer("cocotb_random", testcase=case)
+
+
+def test_port_buffer():
+    with_buffer("cocotb_port_buffer")
+
+
 def test_with_axi_models():
     bench("cocotb_axi_models", "default")
+
+
+def test_one_burst_at_a_time():
+    """Outstanding = 1, the least that is allowed: every access is answered all the same."""
+    parameters = {"L1Entries": 2, "MissEntries": 2, "Outstanding": 1, "Levels": 4}
+    for module, case in (
+        ("cocotb_random", "mixed_traffic"),
+        ("cocotb_scope", "pulses_of_every_scope_during_traffic"),
+    ):
+        run(
+            "tb_translator",
+            module,
+            here=__file__,
+            parameters=parameters,
+            env={"BENCH_ACCESSES": "400"},
+            testcase=case,
+        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of gw_csr against a model of all events, with inhibit, clear and the filter of a context."""
+"""Counters of gw_csr against a model of all events: inhibit, clear and the filter of a context; reads while everything counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cocotb.triggers import FallingEdge
 from csr_bench import CHANNELS, PORTS, new_rng, start
 from registers import OKAY
 
-CHANNEL_EVENTS = ("requests", "hits", "misses", "faults", "stalls")
-# Counters by their bit of `walk_event_i` and `l2_event_i`.
-WALK_EVENTS = {4: "faults", 3: "merges", 2: "line_hits", 1: "cache_hits", 0: "pte_reads",
-               5: "prefetches", 6: "prefetches_used", 7: "prefetches_useless", 8: "updates"}  # fmt: skip
-WALK_OWNERS = {"faults": "done", "cache_hits": "start", "merges": "step", "line_hits": "step", "pte_reads": "step",
-               "prefetches_used": "step", "updates": "update"}  # fmt: skip
-L2_EVENTS = {11: "hits", 10: "range_hits", 9: "misses", 8: "fills", 7: "merges", 6: "evictions", 5: "drops"}
+from godwit.spec import events
+
+DECLARED = events.load()
+CHANNEL_WIDTH = DECLARED.levels["l1"].width
+CHANNEL_AT = events.positions(DECLARED.levels["l1"])
+MMU_AT = events.mmu_positions(DECLARED)
+GROUPS = {group.name: group.counters for group in DECLARED.counted()}
 
 
 class EventModel:
@@ -31,110 +31,193 @@ class EventModel:
     def clear(self) -> None:
         self.want: Counter[str] = Counter()
 
-    def _owner(self) -> tuple[int, int]:
-        """A channel, and one of few contexts."""
-        return self.rng.randrange(CHANNELS), self.rng.choice(self.context_of_port)
-
     def _passes(self, context: int) -> bool:
         return self.only in (None, context)
 
-    def _count(self, name: str, by: int = 1) -> None:
-        self.want[name] += by
+    def _add(self, counter: events.Counter, register: str, value: int) -> None:
+        old = self.want[register]
+        self.want[register] = max(old, value) if counter.max else old + value
 
-    def _count_channel(self, channel: int, name: str) -> None:
-        self._count(f"port_counters_port_{('ar', 'aw')[channel % 2]}_{name}[{channel // 2}]")
+    def _of_channel(self, channel: int, counter: events.Counter, value: int) -> None:
+        name = f"port_counters_port_{('ar', 'aw')[channel % 2]}_{counter.name}[{channel // 2}]"
+        self._add(counter, name, value)
 
-    def draw(self, *, counted: bool) -> None:
-        """The events of the next cycle."""
-        dut, rng = self.dut, self.rng
-        pulses = rng.getrandbits(5 * CHANNELS) & rng.getrandbits(5 * CHANNELS)
-        done, latency, walk = rng.random() < 0.5, rng.randrange(1 << 16), rng.getrandbits(9)
-        walk &= ~16 if not done else ~0  # a fault comes with `done`
-        l2 = rng.getrandbits(12)
-        owners = {name: self._owner() for name in ("lookup", "start", "done", "step", "update")}
-        lookup_of, done_of = owners["lookup"], owners["done"]
-        fill_ctx = rng.choice(self.context_of_port)
-        dut.chan_event_i.value, dut.walk_event_i.value, dut.l2_event_i.value = pulses, walk, l2
-        dut.walk_done_i.value, dut.walk_latency_i.value = int(done), latency
-        for name, (source, context) in owners.items():
-            getattr(dut, f"{name}_of_i").value = source << 8 | context
-        dut.fill_ctx_i.value = fill_ctx
-        if not counted:
-            return
-        for channel in range(CHANNELS):
-            for i, name in enumerate(CHANNEL_EVENTS):
-                if pulses >> (5 * channel + 4 - i) & 1 and self._passes(self.context_of_port[channel // 2]):
-                    self._count_channel(channel, name)
-        if done and self._passes(done_of[1]):
-            self._count("walker_counters_walks")
-            self._count("walker_counters_latency_sum", latency)
-            self.want["walker_counters_latency_max"] = max(self.want["walker_counters_latency_max"], latency)
-            self._count_channel(done_of[0], "walks")
-        for bit, name in WALK_EVENTS.items():
-            which = WALK_OWNERS.get(name)
-            if name == "pte_reads" and walk >> 5 & 1:
-                which = None  # read ahead, for nobody
-            if walk >> bit & 1 and (which is None or self._passes(owners[which][1])):
-                self._count(f"walker_counters_{name}")
-        for bit, name in L2_EVENTS.items():
-            owner = lookup_of[1] if bit >= 9 else fill_ctx if bit >= 6 else None
-            if l2 >> bit & 1 and (owner is None or self._passes(owner)):
-                self._count(f"l2_counters_{name}")
-                if name in ("hits", "range_hits"):
-                    self._count_channel(lookup_of[0], {"hits": "l2_hits"}.get(name, name))
-        self._count("l2_counters_invalidated", l2 & 31)
+    def draw(self, *, counted: bool, often: bool = False) -> None:
+        """The events of the next cycle; `often`: every event there is, with the largest values."""
+        rng = self.rng
+        width = CHANNELS * CHANNEL_WIDTH
+        pulses = (1 << width) - 1 if often else rng.getrandbits(width) & rng.getrandbits(width)
+        fields: dict[str, dict[str, int]] = {}
+        word = 0
+        for name, level in DECLARED.levels.items():
+            if name == "l1":
+                continue
+            found = fields[name] = {}
+            for item in level.fields():
+                if isinstance(item, events.Owner):  # a channel, and one of few contexts
+                    value = rng.choice(self.context_of_port)
+                    value |= rng.randrange(CHANNELS) << 8 if item.kind == "channel" else 0
+                else:
+                    value = (1 << item.width) - 1 if often else rng.getrandbits(item.width)
+                if name == "invalidation" and item.name == "inval_scope":
+                    value %= 3
+                found[item.name] = value
+                word |= value << MMU_AT[name][item.name].low
+        self.dut.chan_event_i.value, self.dut.mmu_event_i.value = pulses, word
+        if counted:
+            self._count(pulses, fields)
+
+    def _count(self, pulses: int, fields: dict[str, dict[str, int]]) -> None:
+        for group, counters in GROUPS.items():
+            for counter in counters:
+                level, _, name = counter.counts.partition(".")
+                if level == "l1":
+                    for channel in range(CHANNELS):
+                        at = CHANNEL_WIDTH * channel + CHANNEL_AT[name].low
+                        if pulses >> at & 1 and self._passes(self.context_of_port[channel // 2]):
+                            self._of_channel(channel, counter, 1)
+                    continue
+                found, event = fields[level], DECLARED.event(counter.counts)
+                owner = found[event.owner] if event.owner else None
+                if isinstance(event.ownerless, str) and event.ownerless and found[event.ownerless]:
+                    owner = None
+                if not found[name] or (owner is not None and not self._passes(owner & 0xFF)):
+                    continue
+                value = found[event.value] if counter.sum or counter.max else found[name]
+                if group == "channel":
+                    self._of_channel(found[event.owner] >> 8, counter, value)
+                else:
+                    self._add(counter, f"{group}_counters_{counter.name}", value)
+
+
+class Rig:
+    """A model beside the registers, ports bound to three contexts."""
+
+    def __init__(self, dut, rng, regs) -> None:
+        self.dut, self.rng, self.regs = dut, rng, regs
+        self.context_of_port = [3 + 5 * (port % 3) for port in range(PORTS)]
+        self.model = EventModel(dut, rng, self.context_of_port)
+        self.names = [(f"port_counters_port_{kind}_{counter.name}", port)
+                      for port in range(PORTS) for kind in ("ar", "aw") for counter in GROUPS["channel"]]  # fmt: skip
+        self.names += [(f"{group}_counters_{counter.name}", None)
+                       for group in GROUPS if group != "channel" for counter in GROUPS[group]]  # fmt: skip
+
+    @classmethod
+    async def make(cls, dut) -> Rig:
+        rng = new_rng()
+        rig = cls(dut, rng, await start(dut, rng))
+        for port, context in enumerate(rig.context_of_port):
+            await rig.regs.write("port_binding", rig.regs.pack("port_binding", context_id=context), port)
+        return rig
+
+    async def events(self, count: int, *, counted: bool, often: bool = False) -> None:
+        for _ in range(count):
+            await FallingEdge(self.dut.clk_i)
+            self.model.draw(counted=counted, often=often)
+        await FallingEdge(self.dut.clk_i)
+        self.dut.chan_event_i.value = self.dut.mmu_event_i.value = 0
+
+    async def read(self, name: str, port: int | None) -> int:
+        return await (self.regs.read(name) if port is None else self.regs.read(name, port))
+
+    async def compare(self) -> None:
+        for name, port in self.names:
+            found = await self.read(name, port)
+            want = self.model.want[name if port is None else f"{name}[{port}]"]
+            assert found == want, f"{name} of port {port}: {found}, must be {want}"
+
+    async def control(self, **fields: int) -> None:
+        await self.regs.write("count_control", self.regs.pack("count_control", **fields))
 
 
 @cocotb.test()
 async def counters_count_events(dut):
-    """Random event streams against a model, with inhibit, clear and the filter of a context in between; a stopped counter
-    reads consistently."""
-    rng = new_rng()
-    regs = await start(dut, rng)
-    context_of_port = [3 + 5 * (port % 3) for port in range(PORTS)]
-    for port, context in enumerate(context_of_port):
-        await regs.write("port_binding", regs.pack("port_binding", context_id=context), port)
-    model = EventModel(dut, rng, context_of_port)
-    channel_names = (*CHANNEL_EVENTS, "l2_hits", "range_hits", "walks")
-    names = [(f"port_counters_port_{kind}_{name}", port)
-             for port in range(PORTS) for kind in ("ar", "aw") for name in channel_names]  # fmt: skip
-    names += [(f"walker_counters_{name}", None)
-              for name in ("walks", "latency_sum", "latency_max", *WALK_EVENTS.values())]  # fmt: skip
-    names += [(f"l2_counters_{name}", None) for name in (*L2_EVENTS.values(), "invalidated")]
-
-    async def events(count: int, counted: bool) -> None:
-        for _ in range(count):
-            await FallingEdge(dut.clk_i)
-            model.draw(counted=counted)
-        await FallingEdge(dut.clk_i)
-        for name in ("chan_event_i", "walk_done_i", "walk_event_i", "l2_event_i"):
-            getattr(dut, name).value = 0
-
-    async def compare() -> None:
-        for name, port in names:
-            found = await (regs.read(name) if port is None else regs.read(name, port))
-            assert found == model.want[name if port is None else f"{name}[{port}]"], (name, port)
-
-    async def control(**fields: int) -> None:
-        await regs.write("count_control", regs.pack("count_control", **fields))
-
-    await events(200, counted=True)
-    await compare()
-    await control(inhibit=1)
-    await events(50, counted=False)
-    await compare()
-    await control(clear=1)
-    model.clear()
-    await compare()
-    await events(100, counted=True)
-    await compare()
-    for context in (context_of_port[0], 200):
-        await control(clear=1, filter=1, context_id=context)
-        model.clear()
-        model.only = context
-        await events(100, counted=True)
-        await compare()
+    """Random event streams, with inhibit, clear and the filter of a context in between; a stopped counter reads
+    consistently."""
+    rig = await Rig.make(dut)
+    await rig.events(200, counted=True)
+    await rig.compare()
+    await rig.control(inhibit=1)
+    await rig.events(50, counted=False)
+    await rig.compare()
+    await rig.control(clear=1)
+    rig.model.clear()
+    await rig.compare()
+    await rig.events(100, counted=True)
+    await rig.compare()
+    for context in (rig.context_of_port[0], 200):
+        await rig.control(clear=1, filter=1, context_id=context)
+        rig.model.clear()
+        rig.model.only = context
+        await rig.events(100, counted=True)
+        await rig.compare()
     # What is written to a counter is taken and changes nothing.
-    assert (await regs.raw_write(regs.offset("walker_counters_walks"), 0xFFFF_FFFF)).resp == OKAY
-    assert (await regs.raw_write(regs.offset("port_counters_port_ar_hits", 0), 0xFFFF_FFFF)).resp == OKAY
-    await compare()
+    assert (await rig.regs.raw_write(rig.regs.offset("walker_counters_walks"), 0xFFFF_FFFF)).resp == OKAY
+    assert (
+        await rig.regs.raw_write(rig.regs.offset("port_counters_port_ar_hits", 0), 0xFFFF_FFFF)
+    ).resp == OKAY
+    await rig.compare()
+
+
+@cocotb.test()
+async def nothing_is_lost_when_everything_happens_in_every_cycle(dut):
+    """All events with the largest values for longer than any counter's adder holds, while counters are read; then stopped
+    in the middle: all are as of the cycle in which `inhibit` was written."""
+    rig = await Rig.make(dut)
+    stop = False
+    counted = [0]
+
+    async def traffic() -> None:
+        while not stop:
+            await FallingEdge(dut.clk_i)
+            # Inhibit is seen by the counters in the cycle in which the register has it.
+            inhibited = bool(dut.u_dut.u_counters.inhibit_i.value)
+            rig.model.draw(counted=not inhibited, often=True)
+            counted[0] += not inhibited
+
+    task = cocotb.start_soon(traffic())
+    last: Counter[str] = Counter()
+    for _ in range(60):
+        name, port = rig.rng.choice(rig.names)
+        before = rig.model.want[name if port is None else f"{name}[{port}]"]
+        found = await rig.read(name, port)
+        after = rig.model.want[name if port is None else f"{name}[{port}]"]
+        assert before <= found <= after, f"{name}: {found} while it went from {before} to {after}"
+        assert found >= last[f"{name}{port}"]
+        last[f"{name}{port}"] = found
+    await rig.control(inhibit=1)
+    await rig.compare()
+    assert counted[0] > 500
+    stop = True
+    await task
+
+
+@cocotb.test()
+async def the_upper_word_belongs_to_the_lower_one(dut):
+    """The sum of latencies goes over 2**32 between the reads of its two words, again and again: no value is torn."""
+    rig = await Rig.make(dut)
+    await rig.control(clear=1)
+    rig.model.clear()
+    bank = dut.u_dut.u_counters.u_walker
+    index = [counter.name for counter in GROUPS["walker"]].index("latency_sum")
+    await FallingEdge(dut.clk_i)
+    # A clear counter's word is zero until its first visit, which is over after as many cycles as there are counters.
+    for _ in range(2 * len(GROUPS["walker"])):
+        await FallingEdge(dut.clk_i)
+    while int(bank.slot_q.value) != (index + 5) % len(GROUPS["walker"]):
+        await FallingEdge(dut.clk_i)
+    bank.word[index].value = (1 << 32) - 40 * 0xFFFF
+    rig.model.want["walker_counters_latency_sum"] = (1 << 32) - 40 * 0xFFFF
+    stop = False
+
+    async def traffic() -> None:
+        while not stop:
+            await FallingEdge(dut.clk_i)
+            rig.model.draw(counted=True, often=True)
+
+    task = cocotb.start_soon(traffic())
+    values = [await rig.regs.read("walker_counters_latency_sum") for _ in range(20)]
+    stop = True
+    await task
+    assert values == sorted(values)
+    assert values[0] < 1 << 32 < values[-1] < 2 << 32, values

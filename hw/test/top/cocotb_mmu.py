@@ -163,6 +163,7 @@ async def what_is_not_allowed_is_refused_and_recorded(dut):
         before = bytes(bench.memory.read(0x9000, PAGE))
         answer = await (master.write(address, b"\xaa" * 8) if write else master.read(address, 8))
         assert answer.resp == AxiResp.SLVERR
+        await cycles(dut, 2)
         assert int(dut.irq_o.value) == 1
         record = await bench.fault()
         assert record == {

@@ -16,9 +16,7 @@ CONTEXTS = int(os.environ["BENCH_CONTEXTS"])
 LEVELS = int(os.environ["BENCH_LEVELS"])
 CHANNELS = 2 * PORTS
 INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
-          "chan_event_i", "walk_event_i", "walk_done_i", "walk_latency_i", "cq_status_i",
-          "l2_event_i", "lookup_of_i", "start_of_i", "done_of_i",
-          "step_of_i", "update_of_i", "fill_ctx_i", "range_drop_i")  # fmt: skip
+          "chan_event_i", "mmu_event_i", "cq_status_i", "range_drop_i")  # fmt: skip
 
 
 def new_rng() -> random.Random:

@@ -40,24 +40,13 @@ module tb_csr #(
   input  logic [2*NumPorts*8-1:0]      fault_ctx_i,
   input  logic [2*NumPorts*16-1:0]     fault_id_i,
   input  logic [2*NumPorts*64-1:0]     fault_addr_i,
-  // {request, hit, miss, fault, stall} of each channel
-  input  logic [2*NumPorts*5-1:0]      chan_event_i,
-  // {fault, merge, line_hit, cache_hit, pte_read}
-  input  logic [8:0]                   walk_event_i,
-  input  logic                         walk_done_i,
-  input  logic [15:0]                  walk_latency_i,
+  // gw_pkg::chan_event_t of each channel
+  input  logic [2*NumPorts*$bits(gw_pkg::chan_event_t)-1:0] chan_event_i,
+  // gw_pkg::mmu_event_t
+  input  logic [$bits(gw_pkg::mmu_event_t)-1:0] mmu_event_i,
   // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
   output logic [114:0]                 cq_cfg_o,
   input  logic [37:0]                  cq_status_i,
-  // {hit, range_hit, miss, fill, merge, evict, drop, invalidated}
-  input  logic [11:0]                  l2_event_i,
-  // {source, context} of a lookup, a walk's start, end, step and update; context of a fill
-  input  logic [13:0]                  lookup_of_i,
-  input  logic [13:0]                  start_of_i,
-  input  logic [13:0]                  done_of_i,
-  input  logic [13:0]                  step_of_i,
-  input  logic [13:0]                  update_of_i,
-  input  logic [7:0]                   fill_ctx_i,
   input  logic [NumRanges-1:0]         range_drop_i,
   output logic [145*NumRanges-1:0]     ranges_o,
   output logic                         irq_o
@@ -77,7 +66,7 @@ module tb_csr #(
       id:    fault_id_i[16*c+:16],
       addr:  fault_addr_i[64*c+:64]
     };
-    assign chan_event[c/2][c%2] = chan_event_i[5*c+:5];
+    assign chan_event[c/2][c%2] = chan_event_i[$bits(gw_pkg::chan_event_t)*c+:$bits(gw_pkg::chan_event_t)];
   end
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
@@ -121,9 +110,14 @@ module tb_csr #(
     .cq_valid_i   (1'b0),
     .cq_ready_o   (),
     .cq_inval_i   ('{scope: gw_pkg::InvalAll, default: '0}),
-    .settled_o    (),
+    .cq_all_i     (1'b0),
+    .fence_i      (1'b0),
+    .fence_done_o (),
     .inval_valid_o(inval_o),
     .inval_o      (inval),
+    .epoch_o      (),
+    .port_epoch_o (),
+    .port_ctx_i   ('0),
     .inval_busy_i
   );
 
@@ -145,6 +139,7 @@ module tb_csr #(
     .port_cfg_o   (port_cfg),
     .inval_start_o(inval_start),
     .ctx_write_o  (ctx_write),
+    .ctx_write_ctx_o(),
     .inval_busy_i (inval_waits),
     .inval_done_i (inval_done),
     .cq_cfg_o     (cq_cfg),
@@ -152,36 +147,7 @@ module tb_csr #(
     .fault_valid_i,
     .fault_i      (fault),
     .chan_event_i (chan_event),
-    .walk_event_i ('{
-      start:     1'b0,
-      start_of:  start_of_i,
-      done:      walk_done_i,
-      done_of:   done_of_i,
-      latency:   walk_latency_i,
-      fault:     walk_event_i[4],
-      merge:     walk_event_i[3],
-      line_hit:  walk_event_i[2],
-      cache_hit: walk_event_i[1],
-      pte_read:  walk_event_i[0],
-      step_of:   step_of_i,
-      update_of: update_of_i,
-      prefetch:         walk_event_i[5],
-      prefetch_used:    walk_event_i[6],
-      prefetch_useless: walk_event_i[7],
-      update:           walk_event_i[8]
-    }),
-    .l2_event_i   ('{
-      hit:         l2_event_i[11],
-      range_hit:   l2_event_i[10],
-      miss:        l2_event_i[9],
-      lookup_of:   lookup_of_i,
-      fill:        l2_event_i[8],
-      merge:       l2_event_i[7],
-      evict:       l2_event_i[6],
-      fill_ctx:    fill_ctx_i,
-      drop:        l2_event_i[5],
-      invalidated: l2_event_i[4:0]
-    }),
+    .mmu_event_i,
     .range_we_o   (range_we),
     .range_idx_o  (range_idx),
     .range_o      (range_wdata),

@@ -29,7 +29,23 @@ BAD = [
     ("gw_walker", {"LineBeats": 32}, "LineBeats must be 1, 2, 4, 8 or 16"),
     ("gw_walker", {"CacheEntries": 0}, "CacheEntries must be at least 1"),
     ("gw_walker", {"NumContexts": 257}, "NumContexts must be 1 to 256"),
+    ("gw_groups", {"Pools": 3}, "Pools must be a power of two"),
+    ("gw_groups", {"Blocks": 24}, "Blocks must be a power of two"),
+    ("gw_groups", {"Lines": 3}, "Lines must be 0, or a power of two up to 64"),
+    ("gw_groups", {"BlockBits": 10}, "BlockBits must be WordBits to WordBits + 3"),
+    ("gw_pte_unit", {"Clients": 0}, "Clients must be at least 1"),
+    ("gw_frames", {"Regions": 3}, "Regions must be 1, 2, 4 or 8"),
+    ("gw_frames", {"BigOrder": 10}, "BigOrder must be 1 to 9"),
+    ("gw_slots", {"Slots": 512}, "Slots must be a power of two, 1024 or more"),
+    ("gw_slots", {"SmallOrder": 22}, "SmallOrder at most that"),
+    ("gw_slots", {"SlotOrder": 23}, "LargeBase and SmallBase must be aligned"),
+    ("gw_fault", {"Pages": 128}, "Pages must be a power of two, 2 to 64"),
+    ("gw_fault", {"Banks": 64}, "Banks must be a power of two, 1 to Pages / 2"),
+    ("gw_fault", {"GenerationWidth": 0}, "GenerationWidth must be at least 1"),
     ("gw_invalidate", {"FetchLines": 0}, "Lines must be at least 1"),
+    ("gw_page_dma", {"Slots": 24}, "Slots must be a power of two, 2 to 64"),
+    ("gw_page_dma", {"Bursts": 129}, "Bursts must be 2 to 128"),
+    ("gw_page_dma", {"BufferLines": 48}, "Depth must be a power of two, 4 or more"),
 ]
 
 
@@ -42,7 +58,7 @@ def elaborate(top: str, parameters: dict[str, int]) -> subprocess.CompletedProce
         command += ["-y", str(path), f"-I{path}"]
     command += [f"-G{name}={value}" for name, value in parameters.items()]
     command += ["--top-module", top, *map(str, packages), f"{top}.sv"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=toolchain.env(), capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(

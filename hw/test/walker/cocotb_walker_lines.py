@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from page_tables import LOAD_ACCESS, LOAD_PAGE, SV48, Memory, pte
-from walker_bench import LINE_BEATS, LINE_BYTES, Bench, Request
+from walker_bench import KEPT, LINE_BEATS, LINE_BYTES, STEP, WARM, Bench, Request
 
 LINE_PAGES = LINE_BYTES // 8
 BASE = 0x7_F123_4400  # first page of a line
@@ -43,21 +43,21 @@ def check(requests):
 @cocotb.test()
 async def a_walk_goes_on_with_its_own_beat(dut):
     """However long the line, and wherever in it the entry: a walk waits for one beat, and for the bus to be free."""
-    for latency in (0, max(0, LINE_BEATS - 4), 10, 40):
+    for latency in (0, max(0, LINE_BEATS - STEP), 10, 40):
         b = await bench(dut, latency, range(BASE, BASE + (2 + LINE_BEATS) * LINE_PAGES))
         [cold] = await b.run([Request(0, BASE + LINE_PAGES - 1)])
-        assert cold.cycles == 6 + latency + 3 * max(4 + latency, LINE_BEATS) and len(b.reads) == 4
+        assert cold.cycles == WARM + latency + 3 * max(STEP + latency, LINE_BEATS) and len(b.reads) == 4
         await b.idle(LINE_BEATS)
         for beat in reversed(range(LINE_BEATS)):  # downwards: nothing is prefetched
             await b.idle(latency + LINE_BEATS)  # beats still to come would be in the way of this one's
             [r] = await b.run([Request(0, APART + beat * LINE_PAGES + 8 * beat + 5)])
-            assert r.cycles == 6 + latency
+            assert r.cycles == WARM + latency
             check([cold, r])
         await b.idle(latency + 2 * LINE_BEATS)
         reads = len(b.reads)
         for beat in range(LINE_BEATS):
             [kept] = await b.run([Request(0, APART + 8 * beat + 3)])
-            assert kept.cycles == 5 and len(b.reads) == reads
+            assert kept.cycles == KEPT and len(b.reads) == reads
             check([kept])
 
 
@@ -72,7 +72,7 @@ async def a_waiter_of_another_beat_waits_for_that_beat(dut):
         line = APART
         pages = [line + 8 * ((start + n) % LINE_BEATS) for n in (0, apart)]
         first, second = await b.run([Request(0, page) for page in pages])
-        assert (first.cycles, second.answered - first.answered) == (6 + latency, apart)
+        assert (first.cycles, second.answered - first.answered) == (WARM + latency, apart)
         assert len(b.reads) == reads + 1
         check([first, second])
 
@@ -121,7 +121,7 @@ async def a_line_is_read_again_while_its_rest_comes(dut):
             assert lines[1][0] < last.answered, "while the last beat is to come"
         assert fault.answer.cause == LOAD_PAGE
         # One waiter is selected a cycle: two wait for the first beat.
-        assert (began.cycles, last.answered - began.answered) == (6 + latency, max(2, LINE_BEATS - 1))
+        assert (began.cycles, last.answered - began.answered) == (WARM + latency, max(2, LINE_BEATS - 1))
         check([began, last])
 
 

@@ -210,6 +210,11 @@ RUNS = {
     ),
     "executable or not": ([(64 + i, LEAF | X if i & 1 else LEAF) for i in range(8)], {0: (3, range(8))}),
     "another run between": ([(64 + i if i & 1 else 800 + i, LEAF) for i in range(8)], {1: (0, [1, 3, 5, 7])}),
+    # Its frame is where a 4 KiB page's would be, and it has the pattern of a 64 KiB page.
+    "one of a 64 KiB page": (
+        [(0x44 + i, LEAF | N if i == 4 else LEAF) for i in range(8)],
+        {0: (2, [0, 1, 2, 3, 5, 6, 7]), 5: (0, [0, 1, 2, 3, 5, 6, 7]), 7: (1, [0, 1, 2, 3, 5, 6, 7])},
+    ),
     "frames wrap at the end of all addresses": (
         [((1 << 44) - 4 + i & (1 << 44) - 1, LEAF) for i in range(8)],
         {0: (2, range(8)), 4: (2, range(8))},

@@ -14,6 +14,10 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from page_tables import Answer, Memory
 from walker_updates import ENTRY_SHAPE, UPDATE_ID, Updates
 
+# Cycles with an idle walker, L being `Bench.latency`: a walk of one read takes WARM + L, each further read STEP + L more, and
+# one whose beat is kept KEPT. A read is offered in the cycle READ after the request's own.
+WARM, STEP, KEPT, READ = 9, 6, 9, 4
+
 MAX_RUN_ORDER = 3  # the eight entries of a beat
 LINE_BEATS = int(os.environ.get("BENCH_LINE_BEATS", "1"))
 LINE_BYTES = 64 * LINE_BEATS
@@ -114,7 +118,10 @@ class Bench:
     queue: deque[Request] = field(default_factory=deque)
     flying: dict[int, Request] = field(default_factory=dict)
     pending: list[Read] = field(default_factory=list)
-    busy: bool = False
+    busy: bool = False  # the latest pulse is not acknowledged
+    fence: bool = False  # an epoch is to be turned for it, when the one before has ended
+    waits: bool = False
+    epoch: int = 0
     offering: bool = False
     newest: Request | None = None  # accepted in the cycle before
     ids: deque[int] = field(default_factory=lambda: deque(range(1 << 14)))
@@ -122,7 +129,7 @@ class Bench:
     async def start(self, contexts: dict[int, tuple]) -> None:
         """Resets; `contexts` gives mode, root and perhaps SADE of each context that is not off."""
         dut = self.dut
-        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write req_cancel ar_ready r_valid r_id r_data r_resp r_last inval"
+        inputs = "inval_scope inval_ctx inval_vpn inval_order rst_n req_valid req_id req_ctx req_vpn req_write req_cancel ar_ready r_valid r_id r_data r_resp r_last inval epoch"
         for name in inputs.split():
             getattr(dut, f"{name}{'i' if name == 'rst_n' else '_i'}").value = 0
         for i in range(len(dut.ctx_i)):
@@ -169,6 +176,12 @@ class Bench:
             dut.r_last_i.value = int(data.last)
         pulse, self.invalidate = self.invalidate, None
         dut.inval_i.value = int(pulse is not None)
+        # As gw_inval_issue turns it: from the cycle after a pulse on, and not while the other epoch is waited for.
+        if self.fence and not self.waits:
+            self.fence = False
+            self.epoch ^= 1
+            dut.epoch_i.value = self.epoch
+        self.fence |= pulse is not None
         if pulse is not None:
             dut.inval_scope_i.value = 0 if pulse.ctx is None else 1 if pulse.vpn is None else 2
             dut.inval_ctx_i.value, dut.inval_vpn_i.value = pulse.ctx or 0, pulse.vpn or 0
@@ -187,7 +200,8 @@ class Bench:
         if ar_ready and dut.ar_valid_o.value:
             self._take_read()
         self.updates.sample(self.cycle)
-        self.busy = bool(dut.inval_busy_o.value)
+        self.waits = bool(dut.inval_busy_o.value)
+        self.busy = self.waits or self.fence
         self._count()
         assert dut.r_ready_o.value == 1
         self.cycle += 1

@@ -63,6 +63,7 @@ module walker_tb #(
   input logic [7:0] inval_ctx_i,
   input logic [44:0] inval_vpn_i,
   input logic [4:0] inval_order_i,
+  input logic epoch_i,
   output logic inval_busy_o,
   output logic awake_o,
   output logic [5:0] events_o,  // {start, done, fault, merge, line_hit, cache_hit}
@@ -166,6 +167,7 @@ module walker_tb #(
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),
     .inval_i(inval),
+    .epoch_i,
     .inval_busy_o,
     .awake_o(awake_o),
     .event_o(ev)

@@ -27,14 +27,18 @@ module gw_l2_tlb #(
   input  gw_pkg::xlate_rsp_t  rsp_i,
   input  logic                inval_valid_i,
   input  gw_pkg::inval_t      inval_i,
+  input  logic                epoch_i,
   output logic                inval_busy_o,
   output logic                busy_o,
   output gw_pkg::l2_event_t   event_o
 );
 
   // The request's context carries the choice.
-  assign hit_o = req_valid_i && ctx_i[0];
-  always_ff @(posedge clk_i) ppn_o <= gw_pkg::ppn_t'(vpn_i);
+  gw_pkg::vpn_t vpn_q;
+  always_ff @(posedge clk_i) begin
+    hit_o <= rst_ni && req_valid_i && ctx_i[0];
+    {ppn_o, vpn_q} <= {gw_pkg::ppn_t'(vpn_q), vpn_i};
+  end
   assign {order_o, cluster_o, perm_o, is_global_o} = '0;
   assign {inval_busy_o, busy_o} = '0;
   assign event_o = '0;
