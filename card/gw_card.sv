@@ -3,12 +3,18 @@
 // The reference card: the MMU, kernels in front of it, memory behind it. Wiring only; sizes come from gw_config_pkg, the
 // kernel slots (gw_kernels) are generated for the configuration's list of kernels.
 //
-// Ports: kernel k is accelerator port k, external master e is port NumKernels + e.
+// Ports: the first memory bundle of kernel k is accelerator port k, external master e is port NumKernels + e, further bundles
+// of kernels are the last ones. Walker and command queue have beats of 64 bytes: their memory ports are adapted to the card's.
 // Register space (AXI4-Lite): the MMU at 0, kernel k at KernelBase + k * KernelStride; anything else answers DECERR.
 module gw_card #(
   /// AXI4 bundles of accelerator and memory ports: gw_config_pkg's ID and data width.
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t,
+  /// Those of walker and command queue: IDs as in gw_axi_pkg, gw_config_pkg's data width.
+  parameter type pt_req_t = gw_axi_pkg::pt_req_t,
+  parameter type pt_rsp_t = gw_axi_pkg::pt_rsp_t,
+  parameter type cq_req_t = gw_axi_pkg::cq_req_t,
+  parameter type cq_rsp_t = gw_axi_pkg::cq_rsp_t,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumKernels = gw_config_pkg::NumKernels,
   /// Elements of the external ports: one, unused, when there are none.
@@ -22,11 +28,11 @@ module gw_card #(
   output req_t                  mem_req_o [NumPorts],
   input  rsp_t                  mem_rsp_i [NumPorts],
   // Memory, the walker's port
-  output gw_axi_pkg::pt_req_t   pt_req_o,
-  input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
+  output pt_req_t               pt_req_o,
+  input  pt_rsp_t               pt_rsp_i,
   // Memory, the command queue's port
-  output gw_axi_pkg::cq_req_t   cq_req_o,
-  input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
+  output cq_req_t               cq_req_o,
+  input  cq_rsp_t               cq_rsp_i,
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
@@ -76,6 +82,10 @@ module gw_card #(
 
   req_t port_req[NumPorts];
   rsp_t port_rsp[NumPorts];
+  gw_axi_pkg::pt_req_t pt_req;
+  gw_axi_pkg::pt_rsp_t pt_rsp;
+  gw_axi_pkg::cq_req_t cq_req;
+  gw_axi_pkg::cq_rsp_t cq_rsp;
 
   gw_mmu #(
     .NumPorts        (NumPorts),
@@ -83,6 +93,7 @@ module gw_card #(
     .L1Entries       (gw_config_pkg::L1Entries),
     .MissEntries     (gw_config_pkg::MissEntries),
     .Outstanding     (gw_config_pkg::Outstanding),
+    .PortBuffer      (gw_config_pkg::NumPorts'(gw_config_pkg::PortBuffers)),
     .L2Sets          (gw_config_pkg::L2Sets),
     .L2Ways          (gw_config_pkg::L2Ways),
     .L2Policy        (gw_pkg::l2_policy_e'(gw_config_pkg::L2Policy)),
@@ -107,13 +118,46 @@ module gw_card #(
     .s_rsp_o   (port_rsp),
     .m_req_o   (mem_req_o),
     .m_rsp_i   (mem_rsp_i),
-    .pt_req_o,
-    .pt_rsp_i,
-    .cq_req_o,
-    .cq_rsp_i,
+    .pt_req_o  (pt_req),
+    .pt_rsp_i  (pt_rsp),
+    .cq_req_o  (cq_req),
+    .cq_rsp_i  (cq_rsp),
     .port_event_o,
     .mmu_event_o,
     .irq_o     (irq_o[0])
+  );
+
+  gw_walker_port #(
+    .DataWidth(gw_config_pkg::DataWidth),
+    .Lines    (gw_config_pkg::WalkLines),
+    .req_t    (pt_req_t),
+    .rsp_t    (pt_rsp_t)
+  ) u_walker_port (
+    .clk_i,
+    .rst_ni,
+    .s_req_i(pt_req),
+    .s_rsp_o(pt_rsp),
+    .m_req_o(pt_req_o),
+    .m_rsp_i(pt_rsp_i)
+  );
+
+  gw_axi_adapt #(
+    .SlvDataWidth(512),
+    .SlvIdWidth  ($bits(cq_req.ar.id)),
+    .MstDataWidth(gw_config_pkg::DataWidth),
+    .MstIdWidth  ($bits(cq_req.ar.id)),
+    .Bursts      (2),
+    .slv_req_t   (gw_axi_pkg::cq_req_t),
+    .slv_rsp_t   (gw_axi_pkg::cq_rsp_t),
+    .mst_req_t   (cq_req_t),
+    .mst_rsp_t   (cq_rsp_t)
+  ) u_queue_port (
+    .clk_i,
+    .rst_ni,
+    .s_req_i(cq_req),
+    .s_rsp_o(cq_rsp),
+    .m_req_o(cq_req_o),
+    .m_rsp_i(cq_rsp_i)
   );
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_observe
@@ -126,8 +170,9 @@ module gw_card #(
   end
 
   if (NumKernels > 0) begin : gen_kernels
-    req_t kernel_req[NumKernels];
-    rsp_t kernel_rsp[NumKernels];
+    localparam int unsigned NumBundles = NumKernels + gw_config_pkg::NumExtra;
+    req_t kernel_req[NumBundles];
+    rsp_t kernel_rsp[NumBundles];
 
     gw_kernels #(
       .req_t(req_t),
@@ -142,9 +187,10 @@ module gw_card #(
       .irq_o     (irq_o[NumKernels:1])
     );
 
-    for (genvar k = 0; k < NumKernels; k++) begin : gen_slot
-      assign port_req[k] = kernel_req[k];
-      assign kernel_rsp[k] = port_rsp[k];
+    for (genvar b = 0; b < NumBundles; b++) begin : gen_bundle
+      localparam int unsigned Port = (b < NumKernels) ? b : b + gw_config_pkg::NumExternal;
+      assign port_req[Port] = kernel_req[b];
+      assign kernel_rsp[b] = port_rsp[Port];
     end
   end
 

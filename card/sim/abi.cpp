@@ -116,6 +116,13 @@ int gw_card_get_stats(const gw_card* card, gw_card_stats* out) {
     });
 }
 
+int gw_card_launch_times(const gw_card* card, uint32_t kernel, gw_launch_times* out) {
+    return call(card, [&] {
+        require(out, "gw_card_launch_times: out is a null pointer");
+        *out = card->card.launch_times(kernel);
+    });
+}
+
 int gw_card_get_decode_errors(const gw_card* card, uint64_t* count, uint64_t* first_addr) {
     return call(card, [&] {
         uint64_t first = 0;

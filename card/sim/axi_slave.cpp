@@ -6,17 +6,19 @@
 #include <cstring>
 
 #include "error.hpp"
+#include "pins.hpp"
 
 namespace gw {
 namespace {
 
-void merge(uint8_t* line, const uint8_t* data, uint64_t strobe) {
-    if (strobe == ~uint64_t{0}) {
-        std::memcpy(line, data, kLineBytes);
+/// Bytes of a word of the bus into memory. `word` is where that begins: the first byte may be none of the burst's.
+void merge(const Burst& burst, uint64_t word, const uint8_t* data, Strobes strobe) {
+    if (strobe == kAllBytes) {
+        std::memcpy(burst.at(word), data, kBusBytes);
         return;
     }
-    for (unsigned i = 0; i < kLineBytes; ++i)
-        if (strobe >> i & 1) line[i] = data[i];
+    for (unsigned i = 0; i < kBusBytes; ++i)
+        if (strobe >> i & 1) *burst.at(word + i) = data[i];
 }
 
 }  // namespace
@@ -35,8 +37,8 @@ AxiSlave::Address AxiSlave::aw() const {
 }
 
 AxiSlave::Beat AxiSlave::beat() const {
-    Beat beat{top_.mem_w_strb_o[port_], top_.mem_w_last_o[port_] != 0, {}};
-    std::memcpy(beat.data, top_.mem_w_data_o[port_].data(), kLineBytes);
+    Beat beat{strobes_of(top_.mem_w_strb_o[port_]), top_.mem_w_last_o[port_] != 0, {}};
+    std::memcpy(beat.data, bytes_of(top_.mem_w_data_o[port_]), kBusBytes);
     return beat;
 }
 
@@ -72,21 +74,23 @@ Burst* AxiSlave::next_answer(std::deque<Burst*>& bursts, uint64_t cycle) {
 
 void AxiSlave::drive_r(uint64_t cycle) {
     if (!reading_) reading_ = next_answer(reads_, cycle);
-    if (reading_ && reading_->line_ready[reading_->line_of(reading_->beat)] <= cycle && !shared_.stall.now()) {
+    if (reading_ && reading_->line_ready[reading_->line_of(reading_->beat)] <= cycle &&
+        reading_->line_ready[reading_->last_line_of(reading_->beat)] <= cycle && !shared_.stall.now()) {
         Burst& burst = *reading_;
         r_valid_ = true;
         if (burst.exclusive) {
-            shared_.monitor.reserve(burst.addr, 1u << burst.size, burst.data + burst.addr % kLineBytes);
+            shared_.monitor.reserve(burst.addr, 1u << burst.size, burst.at(burst.addr));
             burst.resp = kRespExOkay;
         }
         top_.mem_r_id_i[port_] = burst.id;
         top_.mem_r_resp_i[port_] = burst.resp;
         top_.mem_r_last_i[port_] = burst.beat == burst.len;
-        auto* pins = top_.mem_r_data_i[port_].data();
+        uint8_t* pins = bytes_of(top_.mem_r_data_i[port_]);
+        const uint64_t from = burst.part_begin(burst.beat);
         if (burst.data)
-            std::memcpy(pins, burst.data + burst.line_of(burst.beat) * kLineBytes, kLineBytes);
+            std::memcpy(pins + from % kBusBytes, burst.at(from), burst.part_end(burst.beat) - from);
         else
-            std::memset(pins, 0, kLineBytes);
+            std::memset(pins, 0, kBusBytes);
     }
     top_.mem_r_valid_i[port_] = r_valid_;
 }
@@ -154,11 +158,11 @@ void AxiSlave::sample_write(uint64_t cycle) {
         if (w_.since != kNever) violation("W valid fell before ready came");
         return;
     }
-    const auto* data = reinterpret_cast<const uint8_t*>(top_.mem_w_data_o[port_].data());
-    const uint64_t strobe = top_.mem_w_strb_o[port_];
+    const uint8_t* data = bytes_of(top_.mem_w_data_o[port_]);
+    const Strobes strobe = strobes_of(top_.mem_w_strb_o[port_]);
     const bool last = top_.mem_w_last_o[port_];
     if (w_.since != kNever && (strobe != w_offered_.strobe || last != w_offered_.last ||
-                               std::memcmp(data, w_offered_.data, kLineBytes) != 0))
+                               std::memcmp(data, w_offered_.data, kBusBytes) != 0))
         violation("W changed while valid waited for ready");
     if (!top_.mem_w_ready_i[port_]) {
         if (w_.since == kNever) w_offered_ = beat();
@@ -213,14 +217,14 @@ void AxiSlave::accept(const Address& address, bool write, uint64_t cycle) {
     }
 }
 
-void AxiSlave::take_beat(uint64_t strobe, bool last, const uint8_t* data, uint64_t cycle) {
+void AxiSlave::take_beat(Strobes strobe, bool last, const uint8_t* data, uint64_t cycle) {
     Burst& burst = *no_data_.front();
     if (last != (burst.beat == burst.len))
         violation(format("W beat %u of the %u of the write to 0x%llx, ID %u, has WLAST=%d", burst.beat + 1u, burst.beats(),
                          ull(burst.addr), burst.id, last));
     if (strobe & ~burst.lanes(burst.beat))
-        violation(format("W beat %u of the write to 0x%llx, ID %u, has strobes 0x%016llx outside its byte lanes 0x%016llx",
-                         burst.beat + 1u, ull(burst.addr), burst.id, ull(strobe), ull(burst.lanes(burst.beat))));
+        violation(format("W beat %u of the write to 0x%llx, ID %u, has strobes %s outside its byte lanes %s",
+                         burst.beat + 1u, ull(burst.addr), burst.id, hex(strobe).c_str(), hex(burst.lanes(burst.beat)).c_str()));
     if (burst.data) write_beat(burst, data, strobe);
     if (burst.beat++ < burst.len) return;
     no_data_.pop_front();
@@ -233,15 +237,15 @@ void AxiSlave::take_beat(uint64_t strobe, bool last, const uint8_t* data, uint64
         burst.ready = cycle + 1;
 }
 
-void AxiSlave::write_beat(Burst& burst, const uint8_t* data, uint64_t strobe) {
-    uint8_t* line = burst.data + burst.line_of(burst.beat) * kLineBytes;
+void AxiSlave::write_beat(Burst& burst, const uint8_t* data, Strobes strobe) {
     if (burst.exclusive) {
-        if (!shared_.monitor.take(burst.addr, 1u << burst.size, line + burst.addr % kLineBytes)) return;
+        if (!shared_.monitor.take(burst.addr, 1u << burst.size, burst.at(burst.addr))) return;
         burst.resp = kRespExOkay;
     } else if (!burst.on_host) {
-        shared_.monitor.written(burst.beat_addr(burst.beat) & ~uint64_t{kLineBytes - 1}, kLineBytes);
+        const uint64_t from = burst.part_begin(burst.beat) & ~(kLineBytes - 1);
+        shared_.monitor.written(from, std::max(burst.part_end(burst.beat) - from, kLineBytes));
     }
-    merge(line, data, strobe);
+    merge(burst, burst.beat_addr(burst.beat) & ~(kBusBytes - 1), data, strobe);
 }
 
 Burst& AxiSlave::new_burst() {

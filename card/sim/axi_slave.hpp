@@ -46,9 +46,9 @@ class AxiSlave {
         Address offered{};
     };
     struct Beat {
-        uint64_t strobe;
+        Strobes strobe;
         bool last;
-        alignas(64) uint8_t data[kLineBytes];
+        alignas(64) uint8_t data[kBusBytes];
     };
 
     Address ar() const;
@@ -59,11 +59,11 @@ class AxiSlave {
     void accept(const Address& address, bool write, uint64_t cycle);
     void check_address(const Address& address, bool write) const;
     void decode(Burst& burst);
-    void take_beat(uint64_t strobe, bool last, const uint8_t* data, uint64_t cycle);
+    void take_beat(Strobes strobe, bool last, const uint8_t* data, uint64_t cycle);
     void drive_r(uint64_t cycle);
     void drive_b(uint64_t cycle);
     Burst* next_answer(std::deque<Burst*>& bursts, uint64_t cycle);
-    void write_beat(Burst& burst, const uint8_t* data, uint64_t strobe);
+    void write_beat(Burst& burst, const uint8_t* data, Strobes strobe);
     void answered(Burst& burst);
     Burst& new_burst();
     std::string where() const;

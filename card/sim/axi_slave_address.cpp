@@ -19,7 +19,8 @@ void AxiSlave::check_address(const Address& address, bool write) const {
         violation(format("%s of %u beats of %u bytes at 0x%llx, ID %u: %s", write ? "AW" : "AR", beats, 1u << address.size,
                          ull(address.addr), address.id, why));
     };
-    if ((uint64_t{1} << address.size) > kLineBytes) refuse("a beat is wider than the data bus of 64 bytes");
+    if ((uint64_t{1} << address.size) > kBusBytes)
+        refuse(format("a beat is wider than the data bus of %u bytes", static_cast<unsigned>(kBusBytes)).c_str());
     if (address.lock && (beats != 1 || start != address.addr)) refuse("an exclusive access must be one aligned beat here");
     switch (address.type) {
         case kBurstIncr:
@@ -41,13 +42,16 @@ void AxiSlave::decode(Burst& burst) {
     const uint64_t first = burst.first_line();
     const uint64_t bytes = uint64_t{burst.lines()} * kLineBytes;
     gw_card_stats& stats = shared_.stats;
+    PortStats& own = shared_.ports[port_];
     if (shared_.memory.contains(first, bytes)) {
         burst.data = shared_.memory.base() + first;
         if (port_ == kWalkerPort) {
             ++stats.pt_reads;
         } else if (port_ != kQueuePort) {
             ++(burst.write ? stats.writes : stats.reads);
+            ++(burst.write ? own.writes : own.reads);
             (burst.write ? stats.write_bytes : stats.read_bytes) += burst.bytes();
+            (burst.write ? own.write_bytes : own.read_bytes) += burst.bytes();
         }
         return;
     }
@@ -55,6 +59,7 @@ void AxiSlave::decode(Burst& burst) {
     burst.on_host = burst.data != nullptr;
     if (burst.on_host) {
         ++(burst.write ? stats.host_writes : stats.host_reads);
+        ++(burst.write ? own.host_writes : own.host_reads);
         stats.link_bytes += burst.bytes();
         return;
     }

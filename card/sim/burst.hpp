@@ -2,19 +2,31 @@
 // One AXI4 burst on a memory port, with the addresses of its beats and the time each of its lines is there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
+#include "gw_card_config.h"
 #include "time.hpp"
 
 namespace gw {
 
-inline constexpr uint64_t kLineBytes = 64;   // the data bus: 512 bits
+inline constexpr uint64_t kBusBytes = gw_card_config::kDataWidth / 8;  // of the data bus
+inline constexpr uint64_t kLineBytes = 64;    // what memory works with, whatever the bus
 inline constexpr uint64_t kPageBytes = 4096;  // no AXI burst crosses this boundary
 inline constexpr unsigned kMaxLines = kPageBytes / kLineBytes;
 
 enum AxiBurst : uint8_t { kBurstFixed = 0, kBurstIncr = 1, kBurstWrap = 2 };
 enum AxiResp : uint8_t { kRespOkay = 0, kRespExOkay = 1, kRespSlvErr = 2, kRespDecErr = 3 };
+
+/// A bit for each byte of the data bus.
+using Strobes = std::conditional_t<kBusBytes <= 64, uint64_t, unsigned __int128>;
+
+/// The lowest `count` bytes of the bus.
+constexpr Strobes lowest(uint64_t count) { return count == 8 * sizeof(Strobes) ? ~Strobes{0} : (Strobes{1} << count) - 1; }
+
+inline constexpr Strobes kAllBytes = lowest(kBusBytes);
 
 struct Burst {
     uint64_t addr = 0;
@@ -55,9 +67,19 @@ struct Burst {
     }
 
     unsigned lines() const {
-        if (type == kBurstFixed) return 1;
+        if (type == kBurstFixed) return last_line_of(0) + 1;
         const uint64_t base = type == kBurstWrap ? aligned() & ~(bytes() - 1) : aligned();
         return static_cast<unsigned>((base + bytes() - 1 - first_line()) / kLineBytes + 1);
+    }
+
+    /// First address after a beat.
+    uint64_t beat_end(unsigned index) const {
+        return (beat_addr(index) & ~((uint64_t{1} << size) - 1)) + (uint64_t{1} << size);
+    }
+
+    /// The last line that a beat has bytes of: a beat of 128 bytes has two.
+    unsigned last_line_of(unsigned index) const {
+        return static_cast<unsigned>((beat_end(index) - 1 - first_line()) / kLineBytes);
     }
 
     unsigned line_of(unsigned index) const {
@@ -68,13 +90,18 @@ struct Burst {
     unsigned line_after(unsigned count) const { return (line_of(0) + count) % lines(); }
 
     /// Byte lanes of the data bus that the beat may use.
-    uint64_t lanes(unsigned index) const {
-        const uint64_t start = beat_addr(index);
-        const uint64_t bytes_from = start & (kLineBytes - 1);
-        const uint64_t end = ((start & ~((uint64_t{1} << size) - 1)) & (kLineBytes - 1)) + (uint64_t{1} << size);
-        const uint64_t below_end = end == kLineBytes ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
-        return below_end & ~((uint64_t{1} << bytes_from) - 1);
+    Strobes lanes(unsigned index) const {
+        const uint64_t start = beat_addr(index), word = start & ~(kBusBytes - 1);
+        return lowest(beat_end(index) - word) & ~lowest(start - word);
     }
+
+    /// The part of memory that a beat is cut from: whole lines, or words of a narrower bus.
+    static constexpr uint64_t kPart = std::min(kBusBytes, kLineBytes);
+    uint64_t part_begin(unsigned index) const { return beat_addr(index) & ~(kPart - 1); }
+    uint64_t part_end(unsigned index) const { return (beat_end(index) + kPart - 1) & ~(kPart - 1); }
+
+    /// The byte of memory at an address of the burst.
+    uint8_t* at(uint64_t address) const { return data + (address - first_line()); }
 };
 
 }  // namespace gw

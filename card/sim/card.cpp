@@ -43,7 +43,8 @@ Card::Card(const Options& options)
               .answers_in_order = options.memory.model == MemoryOptions::Model::kFixed},
       watchdog_(options.watchdog_cycles),
       axil_(shared_),
-      kernel_ports_(shared_) {
+      kernel_ports_(shared_),
+      launches_(shared_) {
     context_.fatalOnError(false);
     context_.timeunit(-12);
     context_.timeprecision(-12);
@@ -96,6 +97,8 @@ void Card::step() {
         event_stream_->sample(cycle_);
     evaluate(0);
     ++cycle_;
+    if (const uint32_t risen = launches_.risen(irq())) [[unlikely]]
+        launches_.interrupted(risen, stats());
     if (context_.gotError() || context_.gotFinish()) [[unlikely]]
         check_model();
     if (watchdog_.due(cycle_, shared_.last_handshake)) [[unlikely]]
@@ -157,10 +160,12 @@ void Card::register_access(uint64_t offset, std::optional<uint32_t> write_value)
     waited_irqs_ = 0;
     end_access();  // of an access that an earlier call gave up
     for (uint64_t i = 0; i < link_.register_cycles(); ++i) step();
+    const std::optional<unsigned> kernel = control_of(offset);
+    if (kernel && write_value && (*write_value & kApStart)) launches_.arm(*kernel);
     axil_.start(static_cast<uint32_t>(offset), write_value);
     end_access();
     const unsigned resp = axil_.resp();
-    note_kernel(offset, write_value);
+    if (kernel) note_kernel(*kernel, write_value);
     if (!write_value)
         for (uint64_t i = 0; i < link_.register_cycles(); ++i) step();
     check_files();
@@ -177,14 +182,26 @@ uint32_t Card::reg_read(uint64_t offset) {
 
 void Card::reg_write(uint64_t offset, uint32_t value) { register_access(offset, value); }
 
-void Card::note_kernel(uint64_t offset, std::optional<uint32_t> written) {
-    if (offset < kKernelRegisters || offset % kKernelWindow != 0) return;
+std::optional<unsigned> Card::control_of(uint64_t offset) {
+    if (offset < kKernelRegisters || offset % kKernelWindow != 0) return std::nullopt;
     const uint64_t k = (offset - kKernelRegisters) / kKernelWindow;
-    if (k >= kNumKernels) return;
-    if (written && (*written & kApStart))
+    return k < kNumKernels ? std::optional(static_cast<unsigned>(k)) : std::nullopt;
+}
+
+void Card::note_kernel(unsigned k, std::optional<uint32_t> written) {
+    if (written && (*written & kApStart)) {
         kernels_[k] = {true, cycle_};
-    else if (!written && (axil_.value() & (kApDone | kApIdle)))
+        launches_.started(k, stats());
+    } else if (!written && (axil_.value() & (kApDone | kApIdle))) {
         kernels_[k].started = false;
+        if (axil_.value() & kApDone) launches_.polled(k, stats());
+    }
+}
+
+gw_launch_times Card::launch_times(uint32_t kernel) const {
+    if (kernel >= kNumKernels)
+        throw CardError(GW_CARD_EINVAL, format("kernel %u: this card has %u", kernel, kNumKernels));
+    return launches_.times(kernel, stats());
 }
 
 uint32_t Card::run(uint64_t max_cycles, uint32_t irq_mask) {
@@ -202,9 +219,8 @@ void Card::transfer(bool to_device, uint64_t device_addr, void* host, uint64_t s
         throw CardError(GW_CARD_EINVAL, format("transfer of 0x%llx bytes at device address 0x%llx: device memory has 0x%llx bytes",
                                                ull(size_bytes), ull(device_addr), ull(memory_.size())));
     if (size_bytes == 0) return;
-    if (!host) throw CardError(GW_CARD_EINVAL, "a transfer needs host memory, found a null pointer");
     uint8_t* device = memory_.base() + device_addr;
-    std::memcpy(to_device ? device : host, to_device ? host : device, size_bytes);
+    if (host) std::memcpy(to_device ? device : host, to_device ? host : device, size_bytes);
     link_time_ += link_.transfer_time(size_bytes);
     shared_.stats.link_bytes += size_bytes;
 }

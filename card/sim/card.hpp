@@ -19,6 +19,7 @@
 #include "event_stream.hpp"
 #include "gw_card.h"
 #include "kernel_ports.hpp"
+#include "launches.hpp"
 #include "port_master.hpp"
 #include "shared.hpp"
 #include "watchdog.hpp"
@@ -49,6 +50,7 @@ class Card {
     size_t poll(gw_port_done* out, size_t max, void* data, size_t data_size);
 
     gw_card_stats stats() const;
+    gw_launch_times launch_times(uint32_t kernel) const;
     uint64_t decode_errors(uint64_t& first_addr) const;
 
    private:
@@ -67,7 +69,9 @@ class Card {
     void check_files() const;
     void inspect();
     void register_access(uint64_t offset, std::optional<uint32_t> write_value);
-    void note_kernel(uint64_t offset, std::optional<uint32_t> written);
+    /// Kernel whose ap_ctrl is at this offset, if one's is.
+    static std::optional<unsigned> control_of(uint64_t offset);
+    void note_kernel(unsigned k, std::optional<uint32_t> written);
     uint64_t pending() const;
     uint32_t irq() const { return model_->irq_o; }
 
@@ -86,6 +90,7 @@ class Card {
     std::vector<PortMaster> masters_;
     AxilMaster axil_;
     KernelPorts kernel_ports_;
+    Launches launches_;
     std::unique_ptr<EventStream> event_stream_;
 
     uint64_t cycle_ = 0;

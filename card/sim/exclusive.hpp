@@ -7,6 +7,7 @@
 //   between cycles and are seen by what they leave: one that leaves the bytes as they were changes nothing and is no matter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -38,7 +39,7 @@ class ExclusiveMonitor {
    private:
     uint64_t addr_ = 0;
     unsigned size_ = 0;  // 0: nothing is reserved
-    uint8_t seen_[kLineBytes] = {};
+    uint8_t seen_[std::max(kBusBytes, kLineBytes)] = {};
 };
 
 }  // namespace gw

@@ -22,19 +22,21 @@ extern "C" {
 /* The library is built with hidden symbols, so that cards of several configurations live in one process. */
 #pragma GCC visibility push(default)
 
-#define GW_CARD_ABI 1u
+#define GW_CARD_ABI 2u
 
 typedef struct gw_card gw_card;
 
+/* begin: generated statuses by `python -m godwit.spec pages` */
 enum gw_card_status {
-	GW_CARD_OK = 0,
-	GW_CARD_EINVAL = -1, /* bad argument or option */
-	GW_CARD_EHANG = -2,  /* the watchdog found no progress: the error names the stuck handshake */
-	GW_CARD_EBUS = -3,   /* a register access was answered with an AXI error */
-	GW_CARD_ENOMEM = -4, /* host memory for the card could not be had */
-	GW_CARD_EIO = -5,    /* a wave or trace file could not be written */
+	GW_CARD_OK = 0,       /* done */
+	GW_CARD_EINVAL = -1,  /* bad argument or option */
+	GW_CARD_EHANG = -2,   /* the watchdog found no progress: the error names the stuck handshake */
+	GW_CARD_EBUS = -3,    /* a register access was answered with an AXI error */
+	GW_CARD_ENOMEM = -4,  /* host memory for the card could not be had */
+	GW_CARD_EIO = -5,     /* a wave or trace file could not be written */
 	GW_CARD_EDESIGN = -6, /* an RTL assertion failed or the card broke the AXI protocol; only closing is left */
 };
+/* end: generated */
 
 /* GW_CARD_ABI the library was built with. */
 uint32_t gw_card_abi(void);
@@ -71,7 +73,10 @@ int gw_card_reg_write(gw_card *card, uint64_t offset, uint32_t value);
  */
 int gw_card_run(gw_card *card, uint64_t max_cycles, uint32_t irq_mask, uint32_t *irq);
 
-/* Copies between host and device memory over the link; the time is modelled (latency + size / bandwidth) and added. */
+/*
+ * Copies between host and device memory over the link; the time is modelled (latency + size / bandwidth) and added. With
+ * `host` NULL only the time: the caller has copied through its own mapping of the memory.
+ */
 int gw_card_transfer(gw_card *card, int to_device, uint64_t device_addr, void *host, uint64_t size_bytes);
 
 /* Lets the card reach [host, host + size) at host_aperture + bus_addr, with link latency and bandwidth; size 0 removes. */
@@ -89,6 +94,27 @@ typedef struct gw_card_stats {
 	uint64_t host_reads, host_writes;  /* bursts served through the aperture */
 } gw_card_stats;
 int gw_card_get_stats(const gw_card *card, gw_card_stats *out);
+
+enum gw_launch_state {
+	GW_LAUNCH_NONE = 0,      /* the kernel was never started */
+	GW_LAUNCH_RUNNING = 1,   /* its end was not seen yet */
+	GW_LAUNCH_INTERRUPT = 2, /* ended with the rise of its interrupt */
+	GW_LAUNCH_POLLED = 3,    /* ended with the read of ap_ctrl that said done, since it raised no interrupt before */
+};
+
+/* The latest launch of a kernel, its times taken in the card: the host may come later. */
+typedef struct gw_launch_times {
+	uint32_t state;       /* enum gw_launch_state */
+	uint32_t reserved;
+	uint64_t start_cycle; /* the write of the start bit was answered */
+	uint64_t end_cycle;   /* the interrupt rose, or see state; now, while it runs */
+	/*
+	 * From start to end: bursts and bytes of reads, writes and host accesses are the kernel's own, the rest is what the card
+	 * did, for other kernels too if there were any at work.
+	 */
+	gw_card_stats stats;
+} gw_launch_times;
+int gw_card_launch_times(const gw_card *card, uint32_t kernel, gw_launch_times *out);
 
 /* Bursts to addresses where there is nothing, answered with DECERR; `first_addr` is the first one's physical address. */
 int gw_card_get_decode_errors(const gw_card *card, uint64_t *count, uint64_t *first_addr);

@@ -110,11 +110,9 @@ module gw_card_top #(
   output logic                   acc_w_ready_o  [NumPorts],
   output logic                   acc_b_valid_o  [NumPorts],
   output logic                   acc_b_ready_o  [NumPorts],
-  // Observation: event pulses of a port, {context, writes, reads}, five bits a channel as in gw_pkg::chan_event_t, and of the
-  // MMU, with the owners of those that have one; the bits are named in event_stream.cpp
-  output logic [17:0]            port_event_o [NumPorts],
-  output logic [63:0]            mmu_event_o,
-  output logic [15:0]            mmu_owner_o [6],
+  // Observation: events as gw_pkg has them; godwit_events.h says where each stands
+  output logic [$bits(gw_pkg::port_event_t)-1:0] port_event_o [NumPorts],
+  output logic [$bits(gw_pkg::mmu_event_t)-1:0]  mmu_event_o,
   // Bit 0: MMU, bit 1 + k: kernel k
   output logic [NumIrq-1:0]      irq_o
 );
@@ -204,7 +202,11 @@ module gw_card_top #(
     ext_b_ready_q <= ext_b_ready_i;
   end
 
+  localparam int unsigned PtIdWidth = gw_axi_pkg::PtIdWidth;
+  localparam int unsigned CqIdWidth = gw_axi_pkg::CqIdWidth;
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
+  `GW_AXI_TYPEDEF(pt, PtIdWidth, DataWidth)
+  `GW_AXI_TYPEDEF(cq, CqIdWidth, DataWidth)
 
   gw_axi_pkg::axil_req_t axil_req;
   gw_axi_pkg::axil_rsp_t axil_rsp;
@@ -214,16 +216,20 @@ module gw_card_top #(
   port_rsp_t mem_rsp[NumPorts];
   port_req_t ext_req[NumExt];
   port_rsp_t ext_rsp[NumExt];
-  gw_axi_pkg::pt_req_t pt_req;
-  gw_axi_pkg::pt_rsp_t pt_rsp;
-  gw_axi_pkg::cq_req_t cq_req;
-  gw_axi_pkg::cq_rsp_t cq_rsp;
+  pt_req_t pt_req;
+  pt_rsp_t pt_rsp;
+  cq_req_t cq_req;
+  cq_rsp_t cq_rsp;
   gw_pkg::port_event_t port_event[NumPorts];
   gw_pkg::mmu_event_t mmu_event;
 
   gw_card #(
-    .req_t(port_req_t),
-    .rsp_t(port_rsp_t)
+    .req_t   (port_req_t),
+    .rsp_t   (port_rsp_t),
+    .pt_req_t(pt_req_t),
+    .pt_rsp_t(pt_rsp_t),
+    .cq_req_t(cq_req_t),
+    .cq_rsp_t(cq_rsp_t)
   ) u_card (
     .clk_i,
     .rst_ni,
@@ -244,51 +250,10 @@ module gw_card_top #(
     .irq_o
   );
 
-  function automatic logic [4:0] channel_bits(gw_pkg::chan_event_t e);
-    return {e.stall, e.fault, e.miss, e.hit, e.request};
-  endfunction
-
-  // {channel: port and direction, context}
-  function automatic logic [15:0] owner_bits(gw_pkg::owner_t owner);
-    return {8'(owner.src), 8'(owner.ctx)};
-  endfunction
-
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port_event
-    assign port_event_o[i] = {port_event[i].ctx, channel_bits(port_event[i].write), channel_bits(port_event[i].read)};
+    assign port_event_o[i] = port_event[i];
   end
-  assign mmu_owner_o = '{
-    owner_bits(mmu_event.walk.start_of),
-    owner_bits(mmu_event.walk.done_of),
-    owner_bits(mmu_event.walk.step_of),
-    owner_bits(mmu_event.walk.update_of),
-    owner_bits(mmu_event.l2.lookup_of),
-    16'(mmu_event.l2.fill_ctx)
-  };
-  assign mmu_event_o = 64'({
-    mmu_event.l2.invalidated,
-    mmu_event.l2.drop,
-    mmu_event.l2.evict,
-    mmu_event.l2.merge,
-    mmu_event.l2.fill,
-    mmu_event.l2.miss,
-    mmu_event.l2.range_hit,
-    mmu_event.l2.hit,
-    mmu_event.walk.update,
-    mmu_event.walk.prefetch_useless,
-    mmu_event.walk.prefetch_used,
-    mmu_event.walk.prefetch,
-    mmu_event.inval_ctx,
-    mmu_event.inval_scope,
-    mmu_event.walk.latency,
-    mmu_event.inval,
-    mmu_event.walk.pte_read,
-    mmu_event.walk.cache_hit,
-    mmu_event.walk.line_hit,
-    mmu_event.walk.merge,
-    mmu_event.walk.fault,
-    mmu_event.walk.done,
-    mmu_event.walk.start
-  });
+  assign mmu_event_o = mmu_event;
 
   assign axil_req = '{
     aw_addr:  axil_aw_addr_q,
@@ -361,8 +326,6 @@ module gw_card_top #(
     `GW_PINS_TO_SLAVE(i, mem_rsp[i], IdWidth)
   end
 
-  localparam int unsigned PtIdWidth = $bits(pt_req.ar.id);
-  localparam int unsigned CqIdWidth = $bits(cq_req.ar.id);
   `GW_MASTER_TO_PINS(NumPorts, cq_req)
   `GW_PINS_TO_SLAVE(NumPorts, cq_rsp, CqIdWidth)
   `GW_MASTER_TO_PINS(NumPorts + 1, pt_req)

@@ -19,7 +19,7 @@ class KernelPorts {
     }
 
     void sample(uint64_t cycle);
-    /// Cycle of the latest handshake of kernel k's port; kNever when there was none.
+    /// Cycle of the latest handshake of kernel k's ports; kNever when there was none.
     uint64_t last_handshake(unsigned k) const { return last_[k]; }
     void report_waiting(std::vector<std::string>& out) const;
 
@@ -28,8 +28,15 @@ class KernelPorts {
 
     Shared& shared_;
     Model& top_;
-    // One more than there are kernels, so that none is legal.
-    std::array<std::array<uint64_t, 5>, kNumKernels + 1> since_;  // valid without ready
+    // Ports of kernels: the first of each, then further ones.
+    static constexpr unsigned kWatched = kNumKernels + kNumExtra;
+    static constexpr unsigned number(unsigned index) { return index < kNumKernels ? index : index + kNumExt; }
+    static constexpr unsigned kernel(unsigned index) {
+        return index < kNumKernels ? index : gw_card_config::kExtraPorts[index - kNumKernels].kernel;
+    }
+
+    // One more than there are, so that none is legal.
+    std::array<std::array<uint64_t, 5>, kWatched + 1> since_;  // valid without ready
     std::array<uint64_t, kNumKernels + 1> last_;
 };
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "error.hpp"
+#include "godwit_limits.h"
 
 namespace gw {
 namespace {
@@ -22,13 +24,24 @@ class Section {
         if (!object.is_object()) refuse(name_ + " must be a JSON object, found " + object.dump());
     }
 
-    void take(const char* field, double& value, double low, double high) {
+    /// A field of the configuration: its limits are the schema's.
+    void take(const char* field, double& value) {
         const json* found = find(field);
         if (!found) return;
-        if (!found->is_number() || !std::isfinite(found->get<double>()) || found->get<double>() < low ||
-            found->get<double>() > high)
-            refuse(path(field) + " must be a number from " + format("%g to %g", low, high) + ", found " + found->dump());
-        value = found->get<double>();
+        const Limit limit = limit_of(field);
+        const double number = found->is_number() ? found->get<double>() : std::nan("");
+        if (!std::isfinite(number) || number < limit.low || (limit.above && number == limit.low) || number > limit.high)
+            refuse(path(field) + " must be a number " +
+                   format(limit.above ? "above %g, up to %g" : "from %g to %g", limit.low, limit.high) + ", found " +
+                   found->dump());
+        value = number;
+    }
+
+    void take(const char* field, uint64_t& value) {
+        const Limit limit = limit_of(field);
+        take(field, value, static_cast<uint64_t>(limit.low), static_cast<uint64_t>(limit.high));
+        if (limit.multiple != 0 && value % limit.multiple != 0)
+            refuse(path(field) + " must be a multiple of " + std::to_string(limit.multiple) + ", found " + std::to_string(value));
     }
 
     void take(const char* field, uint64_t& value, uint64_t low, uint64_t high) {
@@ -78,6 +91,12 @@ class Section {
     }
 
    private:
+    Limit limit_of(const char* field) const {
+        for (const Limit& limit : kLimits)
+            if (name_ == limit.section && std::string_view(field) == limit.field) return limit;
+        refuse("the configuration's schema has no limits for " + path(field));
+    }
+
     std::string path(const char* field) const { return name_.empty() ? field : name_ + "." + field; }
 
     const json& object_;
@@ -86,47 +105,48 @@ class Section {
     size_t taken_ = 0;
 };
 
-constexpr uint64_t kMaxCycles = 1'000'000'000;
-constexpr double kMaxNs = 1e9;
-
 void read_memory(const json& object, MemoryOptions& memory) {
     Section section(object, "memory");
     section.take("model", memory.model);
-    section.take("latency_cycles", memory.latency_cycles, 0, kMaxCycles);
-    section.take("page_table_latency_cycles", memory.page_table_latency_cycles, 0, kMaxCycles);
-    section.take("requests_per_cycle", memory.requests_per_cycle, 1e-3, 64.0);
-    section.take("controller_mhz", memory.controller_mhz, 1.0, 1e5);
-    section.take("banks", memory.banks, 1, 1024);
-    section.take("row_bytes", memory.row_bytes, 64, 1 << 20);
-    section.take("interleave_bytes", memory.interleave_bytes, 64, 1 << 20);
-    section.take("bandwidth_gbps", memory.bandwidth_gbps, 1e-6, 1e6);
-    section.take("controller_ns", memory.controller_ns, 0, kMaxNs);
-    section.take("t_rcd_ns", memory.t_rcd_ns, 0, kMaxNs);
-    section.take("t_rp_ns", memory.t_rp_ns, 0, kMaxNs);
-    section.take("t_cl_ns", memory.t_cl_ns, 0, kMaxNs);
-    section.take("t_cwl_ns", memory.t_cwl_ns, 0, kMaxNs);
-    section.take("t_ras_ns", memory.t_ras_ns, 0, kMaxNs);
-    section.take("t_ccd_ns", memory.t_ccd_ns, 0, kMaxNs);
-    section.take("t_rtp_ns", memory.t_rtp_ns, 0, kMaxNs);
-    section.take("t_wr_ns", memory.t_wr_ns, 0, kMaxNs);
-    section.take("t_rfc_ns", memory.t_rfc_ns, 0, kMaxNs);
-    section.take("t_refi_ns", memory.t_refi_ns, 0, kMaxNs);
+    section.take("latency_cycles", memory.latency_cycles);
+    section.take("page_table_latency_cycles", memory.page_table_latency_cycles);
+    section.take("requests_per_cycle", memory.requests_per_cycle);
+    section.take("controller_mhz", memory.controller_mhz);
+    section.take("banks", memory.banks);
+    section.take("row_bytes", memory.row_bytes);
+    section.take("interleave_bytes", memory.interleave_bytes);
+    section.take("bandwidth_gbps", memory.bandwidth_gbps);
+    section.take("controller_ns", memory.controller_ns);
+    section.take("t_rcd_ns", memory.t_rcd_ns);
+    section.take("t_rp_ns", memory.t_rp_ns);
+    section.take("t_cl_ns", memory.t_cl_ns);
+    section.take("t_cwl_ns", memory.t_cwl_ns);
+    section.take("t_ras_ns", memory.t_ras_ns);
+    section.take("t_ccd_ns", memory.t_ccd_ns);
+    section.take("t_rtp_ns", memory.t_rtp_ns);
+    section.take("t_wr_ns", memory.t_wr_ns);
+    section.take("t_rfc_ns", memory.t_rfc_ns);
+    section.take("t_refi_ns", memory.t_refi_ns);
     section.refuse_others();
 
-    if (memory.row_bytes % memory.interleave_bytes != 0 || memory.interleave_bytes % 64 != 0)
-        refuse(format("memory.row_bytes must be a multiple of memory.interleave_bytes, and that of 64; found %llu and %llu",
+    if (memory.row_bytes % memory.interleave_bytes != 0)
+        refuse(format("memory.row_bytes must be a multiple of memory.interleave_bytes, found %llu and %llu",
                       static_cast<unsigned long long>(memory.row_bytes),
                       static_cast<unsigned long long>(memory.interleave_bytes)));
-    if (memory.t_refi_ns != 0 && memory.t_rfc_ns >= memory.t_refi_ns)
-        refuse(format("memory.t_rfc_ns must be below memory.t_refi_ns (0 = no refresh), found %g and %g", memory.t_rfc_ns,
-                      memory.t_refi_ns));
+}
+
+void check_refresh(const MemoryOptions& memory, double clock_mhz) {
+    const double least = least_refresh_ns(memory, clock_mhz);
+    if (memory.t_refi_ns != 0 && memory.t_refi_ns < least)
+        refuse(format("memory.t_refi_ns leaves no time between refreshes: legal is 0 (none) or from %g (%s), found %g", least,
+                      kRefreshPeriod, memory.t_refi_ns));
 }
 
 void read_link(const json& object, LinkOptions& link) {
     Section section(object, "host_link");
-    section.take("latency_ns", link.latency_ns, 0, kMaxNs);
-    section.take("bandwidth_gbps", link.bandwidth_gbps, 1e-6, 1e6);
-    section.take("register_latency_ns", link.register_latency_ns, 0, kMaxNs);
+    section.take("latency_ns", link.latency_ns);
+    section.take("bandwidth_gbps", link.bandwidth_gbps);
+    section.take("register_latency_ns", link.register_latency_ns);
     section.refuse_others();
 }
 
@@ -156,19 +176,26 @@ Options parse_options(const char* describe, const char* overrides) {
 
     const json card_config = config.value("card", json::object());
     Section card(card_config, "card");
-    card.take("clock_mhz", options.clock_mhz, 1e-3, 1e5);
-    card.take("memory_bytes", options.memory_bytes, 4096, uint64_t{1} << 55);
-    card.take("watchdog_cycles", options.watchdog_cycles, 0, std::numeric_limits<uint64_t>::max());
+    card.take("clock_mhz", options.clock_mhz);
+    card.take("memory_bytes", options.memory_bytes);
+    card.take("watchdog_cycles", options.watchdog_cycles);
     if (auto found = config.find("memory"); found != config.end()) read_memory(*found, options.memory);
     if (auto found = config.find("host_link"); found != config.end()) read_link(*found, options.link);
     if (!overrides) return options;
 
     const json given = parse(overrides, "options");
     Section top(given, "");
-    if (const json* memory = top.find("memory")) read_memory(*memory, options.memory);
+    if (const json* memory = top.find("memory")) {
+        read_memory(*memory, options.memory);
+        check_refresh(options.memory, options.clock_mhz);
+    }
     if (const json* link = top.find("host_link")) read_link(*link, options.link);
     if (const json* stall = top.find("stall")) read_stall(*stall, options.stall);
-    top.take("watchdog_cycles", options.watchdog_cycles, 0, std::numeric_limits<uint64_t>::max());
+    if (const json* cycles = top.find("watchdog_cycles")) {
+        // As the card's own, although it stands at the top.
+        const json own = {{"watchdog_cycles", *cycles}};
+        Section(own, "card").take("watchdog_cycles", options.watchdog_cycles);
+    }
     top.take("waves", options.waves);
     top.take("axi_trace", options.axi_trace);
     top.take("events", options.events);

@@ -2,14 +2,16 @@
 #include "port_master.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "error.hpp"
+#include "pins.hpp"
 
 namespace gw {
 namespace {
 
-constexpr unsigned kMaxSize = 6;  // 64-byte beats
+constexpr unsigned kMaxSize = std::countr_zero(kBusBytes);
 
 /// First byte of a beat's container, and where in the request's data that container is.
 uint64_t beat_addr(const gw_port_req& request, unsigned beat) {
@@ -84,13 +86,12 @@ void PortMaster::offer(uint64_t cycle) {
 void PortMaster::drive_w() {
     const Job& job = *writing_.front();
     const uint64_t bytes = uint64_t{1} << job.request.size;
-    const uint64_t container = beat_addr(job.request, job.beat) % kLineBytes;
+    const uint64_t container = beat_addr(job.request, job.beat) % kBusBytes;
     const uint64_t skipped = job.beat == 0 ? job.request.addr & (bytes - 1) : 0;
-    auto* pins = reinterpret_cast<uint8_t*>(top_.ext_w_data_i[ext_].data());
-    if (bytes < kLineBytes) std::memset(pins, 0, kLineBytes);
+    uint8_t* pins = bytes_of(top_.ext_w_data_i[ext_]);
+    if (bytes < kBusBytes) std::memset(pins, 0, kBusBytes);
     std::memcpy(pins + container, job.data.data() + job.beat * bytes, bytes);
-    const uint64_t all = bytes == kLineBytes ? ~uint64_t{0} : (uint64_t{1} << bytes) - 1;
-    top_.ext_w_strb_i[ext_] = (all >> skipped << skipped) << container;
+    set_strobes(top_.ext_w_strb_i[ext_], (lowest(bytes) & ~lowest(skipped)) << container);
     top_.ext_w_last_i[ext_] = job.beat == job.request.len;
     w_valid_ = true;
     w_since_ = cycle_;
@@ -131,8 +132,8 @@ void PortMaster::sample_r(uint64_t cycle) {
     const unsigned resp = top_.ext_r_resp_o[ext_];
     if (shared_.trace.on()) shared_.trace.answer(cycle, name_, false, id, resp);
     const uint64_t bytes = uint64_t{1} << job.request.size;
-    const auto* pins = reinterpret_cast<const uint8_t*>(top_.ext_r_data_o[ext_].data());
-    std::memcpy(job.data.data() + job.beat * bytes, pins + beat_addr(job.request, job.beat) % kLineBytes, bytes);
+    const uint8_t* pins = bytes_of(top_.ext_r_data_o[ext_]);
+    std::memcpy(job.data.data() + job.beat * bytes, pins + beat_addr(job.request, job.beat) % kBusBytes, bytes);
     if (job.beat == 0) job.done.first_cycle = cycle;
     job.done.resp = std::max(job.done.resp, resp);
     const bool last = job.beat++ == job.request.len;

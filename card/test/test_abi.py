@@ -37,7 +37,7 @@ IRQ, DELAY = 8, 12
         ('{"memory": {"model": "litedram-ddr4"}}', "this card was built without the controller"),
         (
             '{"memory": {"latency_cycles": -1}}',
-            "memory.latency_cycles must be an integer from 0 to 1000000000, found -1",
+            "memory.latency_cycles must be an integer from 0 to 100000, found -1",
         ),
         ('{"memory": {"latency_cycles": 1.5}}', "memory.latency_cycles must be an integer"),
         ('{"memory": {"latency_cycles": "10"}}', 'found "10"'),
@@ -45,9 +45,20 @@ IRQ, DELAY = 8, 12
             '{"memory": {"requests_per_cycle": 0}}',
             "memory.requests_per_cycle must be a number from 0.001 to 64, found 0",
         ),
-        ('{"memory": {"row_bytes": 1000}}', "memory.row_bytes must be a multiple of memory.interleave_bytes"),
-        ('{"memory": {"t_refi_ns": 100, "t_rfc_ns": 100}}', "memory.t_rfc_ns must be below memory.t_refi_ns"),
-        ('{"host_link": {"bandwidth_gbps": 0}}', "host_link.bandwidth_gbps must be a number"),
+        ('{"memory": {"row_bytes": 1000}}', "memory.row_bytes must be a multiple of 64, found 1000"),
+        (
+            '{"memory": {"row_bytes": 192, "interleave_bytes": 128}}',
+            "memory.row_bytes must be a multiple of memory.interleave_bytes, found 192 and 128",
+        ),
+        (
+            '{"memory": {"t_refi_ns": 412.6, "t_rfc_ns": 350}}',
+            "memory.t_refi_ns leaves no time between refreshes: legal is 0 (none) or from 412.64 "
+            "(t_rfc_ns + t_rcd_ns + t_ras_ns + t_rp_ns + a cycle), found 412.6",
+        ),
+        (
+            '{"host_link": {"bandwidth_gbps": 0}}',
+            "host_link.bandwidth_gbps must be a number above 0, up to 1000",
+        ),
         ('{"stall": {"percent": 100}}', "stall.percent must be an integer from 0 to 99, found 100"),
         ('{"watchdog_cycles": true}', "watchdog_cycles must be an integer"),
         ('{"axi_trace": ""}', "axi_trace must be a file name"),
@@ -74,7 +85,7 @@ def test_open_cuts_its_message_to_the_buffer(library):
 
 def test_describe_and_abi(library):
     assert json.loads(library.gw_card_describe())["name"] == "passthrough"
-    assert library.gw_card_abi() == 1
+    assert library.gw_card_abi() == 2
 
 
 def test_registers_read_back_and_take_the_link_latency(open_card):
@@ -292,6 +303,19 @@ def test_request_that_cannot_be_made_submits_nothing(open_card, change, message)
     assert card.poll() == []
 
 
+def test_a_copy_without_host_memory_is_time_alone(library, open_card):
+    card = open_card()
+    card.memory(0, 64)[:] = 7
+    host = np.zeros(4096, np.uint8)
+    before = card.stats()["time_ps"]
+    card.transfer(True, 4096, host)
+    took = card.stats()["time_ps"] - before
+    assert library.gw_card_transfer(card.handle, 1, 0, None, 4096) == 0
+    assert card.stats()["time_ps"] - before == 2 * took > 0
+    assert card.stats()["link_bytes"] == 2 * 4096
+    assert (card.memory(0, 64) == 7).all()
+
+
 def test_null_pointers_are_errors(library, open_card):
     card = open_card()
     assert library.gw_card_reg_read(card.handle, 0, None) == EINVAL
@@ -299,7 +323,7 @@ def test_null_pointers_are_errors(library, open_card):
     assert library.gw_card_get_stats(card.handle, None) == EINVAL
     assert library.gw_card_port_submit(card.handle, None, 1) == EINVAL
     assert library.gw_card_port_submit(card.handle, None, 0) == 0
-    assert library.gw_card_transfer(card.handle, 1, 0, None, 8) == EINVAL
+    assert library.gw_card_launch_times(card.handle, 0, None) == EINVAL
     assert library.gw_card_host_window(card.handle, 0, None, 64) == EINVAL
     assert library.gw_card_run(card.handle, 1, 0, None) == 0
     assert library.gw_card_get_decode_errors(card.handle, None, None) == 0

@@ -175,6 +175,18 @@ def test_refresh_closes_rows(open_card):
     assert latency(before) == latency(after) == EMPTY
 
 
+@pytest.mark.parametrize("t_rfc_ns", [0, 1, 350, 10_000])
+def test_the_shortest_legal_refresh_period_leaves_time_for_every_access(open_card, t_rfc_ns):
+    """The limit of the configuration: opened, used and closed before the next refresh, reads and writes, row after row."""
+    period = t_rfc_ns + 13.32 + 32 + 13.32 + 4
+    card = open_card(memory=banked(t_refi_ns=period, t_rfc_ns=t_rfc_ns))
+    rows = [SAME_BANK_NEXT_ROW * i for i in range(8)]
+    answers = card.play([read(EXT0, row) for row in rows] + [write(EXT1, row, bytes(LINE)) for row in rows])
+    assert all(answer.resp == OKAY for answer in answers)
+    # Two periods an access at most: a row that was opened late is closed by a refresh that the next one follows at once.
+    assert max(answer.done for answer in answers) * 4 <= 2 * len(answers) * (period + 100)
+
+
 def test_random_traffic_keeps_data_and_counts_every_line(open_card, seed):
     random = np.random.default_rng(seed)
     card = open_card(memory=banked(banks=4, row_bytes=512), stall={"seed": seed, "percent": 20})

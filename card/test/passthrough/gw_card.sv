@@ -12,6 +12,10 @@
 module gw_card #(
   parameter type req_t = logic,
   parameter type rsp_t = logic,
+  parameter type pt_req_t = logic,
+  parameter type pt_rsp_t = logic,
+  parameter type cq_req_t = logic,
+  parameter type cq_rsp_t = logic,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumExt = gw_config_pkg::NumExternal,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1
@@ -22,10 +26,10 @@ module gw_card #(
   output gw_axi_pkg::axil_rsp_t axil_rsp_o,
   output req_t                  mem_req_o [NumPorts],
   input  rsp_t                  mem_rsp_i [NumPorts],
-  output gw_axi_pkg::pt_req_t   pt_req_o,
-  input  gw_axi_pkg::pt_rsp_t   pt_rsp_i,
-  output gw_axi_pkg::cq_req_t   cq_req_o,
-  input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
+  output pt_req_t               pt_req_o,
+  input  pt_rsp_t               pt_rsp_i,
+  output cq_req_t               cq_req_o,
+  input  cq_rsp_t               cq_rsp_i,
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
@@ -129,7 +133,8 @@ module gw_card #(
     walk:        '{done: scratch_q[2], done_of: '{src: 6'd2, ctx: 8'd4}, latency: 16'd9, default: '0},
     inval:       scratch_q[3],
     inval_scope: gw_pkg::InvalContext,
-    inval_ctx:   8'd7
+    inval_ctx:   8'd7,
+    default:     '0
   };
   assign irq_o = irq_q;
 

@@ -7,10 +7,21 @@ namespace gw_card_config {
 inline constexpr unsigned kNumKernels = 1;
 inline constexpr unsigned kNumExt = 3;
 inline constexpr unsigned kNumMem = 6;
+inline constexpr unsigned kNumExtra = 0;
 inline constexpr unsigned kIdWidth = 4;
+inline constexpr unsigned kDataWidth = 512;
 inline constexpr const char* kKernelNames[] = {"sleeper"};
+struct DataFile {
+    const char *kernel, *name, *path;
+};
+inline constexpr DataFile kDataFiles[] = {{"", "", ""}};
+struct ExtraPort {
+    unsigned kernel;
+    const char* name;
+};
+inline constexpr ExtraPort kExtraPorts[] = {{0, ""}};
 inline constexpr const char* kDescribe = R"({
-  "abi": 1, "name": "passthrough", "hash": "test", "spec_hash": "test", "waves": false,
+  "abi": 2, "name": "passthrough", "hash": "test", "spec_hash": "test", "waves": false,
   "kernels": [{"name": "sleeper", "port": 0, "args": []}],
   "config": {
     "card": {"clock_mhz": 250, "memory_bytes": 68719476736, "watchdog_cycles": 2000},
