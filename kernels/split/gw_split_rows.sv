@@ -48,7 +48,7 @@ module gw_split_rows
     .match_o   (compare)
   );
 
-  gw_split_validity u_validity (
+  gw_validity_bits u_validity (
     .clk_i,
     .rst_ni,
     .clear_i,

@@ -3,10 +3,12 @@
 
 import cocotb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from axi_memory import Policy
 from kernel_bench import Kernel
 
-BASE = 0x1_0000
+BASE, BITMAP = 0x1_0000, 0x8_0000
 DTYPES = {0: np.int32, 1: np.int64}
 
 
@@ -49,6 +51,74 @@ async def random_arrays(dut):
         )
 
 
+async def check_nulls(kernel: Kernel, array: pa.Array, policy=None, **more) -> dict:
+    """One launch on a slice of an Arrow array as it lies in memory, against pyarrow's sum of what is not null."""
+    bitmap, values = array.buffers()
+    kernel.memory.data[BASE : BASE + values.size] = values.to_pybytes()
+    if bitmap is not None:
+        kernel.memory.data[BITMAP : BITMAP + bitmap.size] = bitmap.to_pybytes()
+    found = await kernel.launch(
+        policy, values=BASE, count=len(array), dtype=int(array.type == pa.int64()), offset=array.offset,
+        validity=BITMAP if bitmap is not None else 0, **more,
+    )  # fmt: skip
+    expected = (pc.sum(array.cast(pa.int64())).as_py() or 0) % 2**64
+    assert (found["sum"], found["status"]) == (expected, 0), (
+        f"{len(array)} of {array.type} from {array.offset}"
+    )
+    return found
+
+
+def with_nulls(kernel: Kernel, count: int, dtype: int, share: float) -> pa.Array:
+    """Random elements, so many of them null; what is in memory for a null is not 0."""
+    generator = np.random.default_rng(kernel.random.randrange(1 << 30))
+    values = generator.integers(-(1 << 31), 1 << 31, count).astype(DTYPES[dtype])
+    return pa.array(values, mask=generator.random(count) < share)
+
+
+@cocotb.test()
+async def nulls_are_left_out_of_slices(dut):
+    """Slices that begin and end inside a byte, a beat and a page of the bitmap, none null and all."""
+    kernel = await Kernel.create(dut, "array_sum")
+    for dtype in DTYPES:
+        whole = with_nulls(kernel, 3000, dtype, 0.3)
+        for start, count in (
+            (0, 3000),
+            (0, 0),
+            (5, 0),
+            (7, 1),
+            (3, 8),
+            (1, 16),
+            (8, 17),
+            (511, 513),
+            (513, 1025),
+            (2999, 1),
+        ):
+            await check_nulls(kernel, whole.slice(start, count))
+        for share in (0, 1):
+            await check_nulls(kernel, with_nulls(kernel, 700, dtype, share).slice(9))
+
+
+@cocotb.test()
+async def random_slices(dut):
+    """Slices of random arrays on a memory that stalls and reorders."""
+    kernel = await Kernel.create(dut, "array_sum")
+    for _ in range(30):
+        array = with_nulls(
+            kernel, kernel.random.randrange(1, 4000), kernel.random.randrange(2), kernel.random.random()
+        )
+        start = kernel.random.randrange(len(array))
+        await check_nulls(kernel, array.slice(start), kernel.random_policy(), max_cycles=100_000)
+
+
+@cocotb.test()
+async def nulls_cost_one_beat_in_33(dut):
+    """Ideal memory: the bitmap's beats, and once the values' first burst, which the bus has before the bitmap's."""
+    kernel = await Kernel.create(dut, "array_sum")
+    found = await check_nulls(kernel, with_nulls(kernel, 16 * 1024, 0, 0.5), Policy(latency=4))
+    dut._log.warning(f"{found['cycles']} cycles for 1024 beats and their bitmap")
+    assert found["cycles"] <= 1024 + 1024 // 32 + 4 + 45
+
+
 @cocotb.test()
 async def sums_wrap(dut):
     """The sum of the largest elements is taken modulo 2^64, that of the smallest int32 is negative."""
@@ -80,8 +150,8 @@ async def one_beat_a_cycle(dut):
 async def bad_arguments_touch_nothing(dut):
     """An unknown type or an impossible count is status 3, without a single access."""
     kernel = await Kernel.create(dut, "array_sum")
-    for count, dtype in ((10, 2), (1 << 60, 0), (10, 0x8000_0000)):
-        found = await kernel.launch(values=BASE, count=count, dtype=dtype)
+    for count, dtype, offset in ((10, 2, 0), (1 << 60, 0, 0), (10, 0x8000_0000, 0), (10, 1, 1 << 60)):
+        found = await kernel.launch(values=BASE, validity=BITMAP, count=count, dtype=dtype, offset=offset)
         assert found["status"] == 3
         assert not kernel.memory.read_bursts
 
@@ -100,3 +170,7 @@ async def errors_end_the_run(dut):
         found = await kernel.launch(bad, values=BASE, count=12_500, dtype=0)
         assert found["status"] == 1
         await check(kernel, 0, 700)
+    bad = Policy(latency=30, read_errors=[range(BITMAP + 70, BITMAP + 71)])
+    found = await kernel.launch(bad, values=BASE, validity=BITMAP, count=12_500, dtype=0)
+    assert found["status"] == 1
+    await check_nulls(kernel, with_nulls(kernel, 900, 1, 0.5))

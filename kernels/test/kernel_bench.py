@@ -58,8 +58,9 @@ class Kernel:
         return await self.control.read_dword(offset)
 
     async def set_args(self, **values: int) -> None:
-        """Writes arguments by name."""
-        for name, value in values.items():
+        """Writes arguments by name; those that are not given as the manifest has them."""
+        defaults = {arg.name: arg.default for arg in self.manifest.args if arg.default is not None}
+        for name, value in {**defaults, **values}.items():
             arg = self.manifest.arg(name)
             for word in range(arg.kind.words):
                 await self.write(arg.offset + 4 * word, value >> (32 * word) & 0xFFFF_FFFF)

@@ -10,7 +10,7 @@
 // - clear_i drops everything. Reset: empty.
 `include "gw_assert.svh"
 
-module gw_split_validity
+module gw_validity_bits
   import gw_kernel_pkg::*;
 (
   input  logic         clk_i,
