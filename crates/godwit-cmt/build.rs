@@ -9,17 +9,18 @@ const SOURCES: [&str; 7] = [
 ];
 
 fn main() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed=csrc");
     println!("cargo::rerun-if-changed=include");
-    println!("cargo::rerun-if-changed=../../core/include");
+    println!("cargo::rerun-if-changed=core/include");
+    println!("cargo::metadata=include={}", here.join("include").display());
 
     let mut build = cc::Build::new();
     build
         .std("gnu11")
         .define("_GNU_SOURCE", None)
         .include(here.join("include"))
-        .include(here.join("../../core/include"))
+        .include(here.join("core/include"))
         .warnings_into_errors(true);
     for flag in ["-Wall", "-Wextra"] {
         build.flag(flag);
@@ -33,6 +34,8 @@ fn main() {
         ("MI_BUILD_RELEASE", None),
         ("NDEBUG", None),
         ("MI_DEBUG", Some("0")),
+        // Of the memory that mimalloc keeps its own data in; a huge page of that is more than all it has.
+        ("MI_NO_THP", None),
     ] {
         build.define(name, value);
     }

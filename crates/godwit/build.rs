@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Points the crate at the registers generated from spec/.
+//! Points the crate at the registers and counters generated from spec/.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::exit;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=GODWIT_SPEC_DIR");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let spec =
-        std::env::var_os("GODWIT_SPEC_DIR").map_or_else(|| root.join("build/spec"), PathBuf::from);
-    let registers = spec.join("rust/regs.rs");
-    println!("cargo::rerun-if-changed={}", registers.display());
-    let Ok(registers) = registers.canonicalize() else {
-        println!(
-            "cargo::error={} is missing; it is generated from spec/: run `make spec`, or let GODWIT_SPEC_DIR name \
-             its directory",
-            registers.display()
-        );
-        exit(1);
-    };
-    println!("cargo::rustc-env=GODWIT_REGS_RS={}", registers.display());
+    // A link of the checkout to build/spec/; a folder of its own in a packaged crate.
+    let own =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("spec");
+    let spec = std::env::var_os("GODWIT_SPEC_DIR").map_or(own, PathBuf::from);
+    for (file, variable) in [
+        ("regs.rs", "GODWIT_REGS_RS"),
+        ("counters.rs", "GODWIT_COUNTERS_RS"),
+    ] {
+        let path = spec.join("rust").join(file);
+        println!("cargo::rerun-if-changed={}", path.display());
+        let Ok(path) = path.canonicalize() else {
+            println!(
+                "cargo::error={} is missing; it is generated from spec/: run `make spec`, or let GODWIT_SPEC_DIR name \
+                 its directory",
+                path.display()
+            );
+            exit(1);
+        };
+        println!("cargo::rustc-env={variable}={}", path.display());
+    }
 }

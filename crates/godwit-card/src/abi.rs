@@ -9,14 +9,35 @@ use libloading::Library;
 use crate::CardError;
 
 /// `GW_CARD_ABI`.
-pub(crate) const ABI: u32 = 1;
+pub(crate) const ABI: u32 = 2;
 
+// begin: generated statuses by `python -m godwit.spec pages`
+/// `GW_CARD_OK`: done.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const OK: c_int = 0;
+/// `GW_CARD_EINVAL`: bad argument or option.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EINVAL: c_int = -1;
+/// `GW_CARD_EHANG`: the watchdog found no progress: the error names the stuck handshake.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EHANG: c_int = -2;
+/// `GW_CARD_EBUS`: a register access was answered with an AXI error.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EBUS: c_int = -3;
+/// `GW_CARD_ENOMEM`: host memory for the card could not be had.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const ENOMEM: c_int = -4;
+/// `GW_CARD_EIO`: a wave or trace file could not be written.
+#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EIO: c_int = -5;
+/// `GW_CARD_EDESIGN`: an RTL assertion failed or the card broke the AXI protocol; only closing is left.
+#[allow(dead_code, reason = "all codes of the header are here")]
+pub(crate) const EDESIGN: c_int = -6;
+// end: generated
+
+pub(crate) const LAUNCH_NONE: u32 = 0;
+pub(crate) const LAUNCH_RUNNING: u32 = 1;
+pub(crate) const LAUNCH_INTERRUPT: u32 = 2;
 
 /// Opaque `gw_card`.
 #[repr(C)]
@@ -41,6 +62,17 @@ pub(crate) struct RawStats {
     pub row_misses: u64,
     pub host_reads: u64,
     pub host_writes: u64,
+}
+
+/// `gw_launch_times`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RawLaunchTimes {
+    pub state: u32,
+    pub reserved: u32,
+    pub start_cycle: u64,
+    pub end_cycle: u64,
+    pub stats: RawStats,
 }
 
 /// `gw_port_req`.
@@ -131,6 +163,7 @@ functions! {
     transfer: fn(*mut RawCard, c_int, u64, *mut c_void, u64) -> c_int;
     host_window: fn(*mut RawCard, u64, *mut c_void, u64) -> c_int;
     get_stats: fn(*const RawCard, *mut RawStats) -> c_int;
+    launch_times: fn(*const RawCard, u32, *mut RawLaunchTimes) -> c_int;
     port_submit: fn(*mut RawCard, *const RawPortReq, usize) -> c_int;
     port_drain: fn(*mut RawCard, u64) -> c_int;
     port_poll: fn(*mut RawCard, *mut RawPortDone, usize, *mut c_void, usize) -> usize;
@@ -157,10 +190,11 @@ mod tests {
                #include "gw_card.h"
                #define O(s, f) (unsigned)offsetof(s, f)
                int main(void) {
-                   printf("%u %u %u %u %u %u %u %u %u %u\n", GW_CARD_ABI, (unsigned)sizeof(gw_card_stats),
+                   printf("%u %u %u %u %u %u %u %u %u %u %u %u\n", GW_CARD_ABI, (unsigned)sizeof(gw_card_stats),
                           O(gw_card_stats, host_writes), (unsigned)sizeof(gw_port_req), O(gw_port_req, data),
                           O(gw_port_req, size), (unsigned)sizeof(gw_port_done), O(gw_port_done, size_bytes),
-                          (unsigned)sizeof(gw_mem_event), O(gw_mem_event, size));
+                          (unsigned)sizeof(gw_mem_event), O(gw_mem_event, size),
+                          (unsigned)sizeof(gw_launch_times), O(gw_launch_times, stats));
                    return 0;
                }"#,
         )
@@ -190,6 +224,8 @@ mod tests {
             offset_of!(RawPortDone, size_bytes),
             size_of::<RawMemEvent>(),
             offset_of!(RawMemEvent, size),
+            size_of::<RawLaunchTimes>(),
+            offset_of!(RawLaunchTimes, stats),
         ];
         let ours = ours.map(|number| number.to_string()).join(" ");
         assert_eq!(String::from_utf8(printed).unwrap().trim(), ours);

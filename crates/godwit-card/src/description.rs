@@ -77,11 +77,36 @@ pub struct ContextsConfig {
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// Number of its port, which is also its slot in the register space.
+    /// Number of its first port.
     pub port: u32,
+    /// All of its ports; empty when it has only `port`.
+    #[serde(default)]
+    pub ports: Vec<u32>,
+    /// It has an interrupt; without one it is asked whether it is done.
+    #[serde(default = "yes")]
+    pub interrupt: bool,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<Arg>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Kernel {
+    /// Numbers of its ports.
+    pub fn ports(&self) -> &[u32] {
+        match self.ports.as_slice() {
+            [] => std::slice::from_ref(&self.port),
+            ports => ports,
+        }
+    }
+
+    /// The result by which it says how it ended: 0 is well.
+    pub fn status(&self) -> Option<&Arg> {
+        self.args.iter().find(|arg| arg.status)
+    }
 }
 
 /// An argument of a kernel.
@@ -96,6 +121,15 @@ pub struct Arg {
     pub access: Option<ArgAccess>,
     /// Offset of its register in the kernel's control block.
     pub offset: u64,
+    /// It says how a launch ended: 0 is well.
+    #[serde(default)]
+    pub status: bool,
+    /// What a launch gives when it is not told.
+    #[serde(default)]
+    pub default: Option<u64>,
+    /// What it is, in the words of the kernel's manifest.
+    #[serde(default)]
+    pub description: String,
 }
 
 /// Kind of an argument.
@@ -172,9 +206,11 @@ impl Description {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// Ports of the card: kernels, then external ones.
+    /// Ports of the card: the first of each kernel, external ones, further ones of kernels.
     pub fn port_count(&self) -> u32 {
-        self.kernels.len() as u32 + self.config.card.external_ports
+        let kernels = self.kernels.iter().flat_map(Kernel::ports);
+        let last = kernels.max().map_or(0, |port| port + 1);
+        last.max(self.kernels.len() as u32 + self.config.card.external_ports)
     }
 
     /// The port of external master `index`.
@@ -200,6 +236,8 @@ mod tests {
         let parsed = Description::parse(JSON).unwrap();
         assert_eq!(parsed.json, JSON);
         assert_eq!(parsed.port_count(), 3);
+        let several = JSON.replace(r#""port": 0,"#, r#""port": 0, "ports": [0, 3],"#);
+        assert_eq!(Description::parse(&several).unwrap().port_count(), 4);
         assert_eq!(
             (parsed.external_port(1), parsed.external_port(2)),
             (Some(2), None)

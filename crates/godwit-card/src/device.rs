@@ -25,11 +25,8 @@ pub trait Device: Send {
     /// (bit 0: the MMU, bit 1 + k: kernel k).
     fn run(&mut self, max_cycles: u64, irq_mask: u32) -> Result<u32, CardError>;
 
-    /// Copies into device memory over the host link.
-    fn upload(&mut self, device_addr: u64, data: &[u8]) -> Result<(), CardError>;
-
-    /// Copies out of device memory over the host link.
-    fn download(&mut self, device_addr: u64, data: &mut [u8]) -> Result<(), CardError>;
+    /// Lets the time of a copy over the host link pass that the caller makes itself, through the mapped memory.
+    fn charge_copy(&mut self, to_device: bool, addr: u64, len: u64) -> Result<(), CardError>;
 
     /// Lets the card reach `memory` at bus address `bus_addr` of the host aperture, in place of what was there; `None`
     /// takes it away.
@@ -41,6 +38,9 @@ pub trait Device: Send {
 
     /// What the card has done since it was opened.
     fn stats(&self) -> Result<Stats, CardError>;
+
+    /// The latest launch of the kernel in `slot`, as the card itself saw it; `None` when it has seen none.
+    fn launch_times(&self, slot: u32) -> Result<Option<LaunchTimes>, CardError>;
 
     /// The masters driven from outside; `None` where there cannot be any.
     fn ports(&mut self) -> Option<&mut dyn Ports>;
@@ -75,6 +75,31 @@ pub struct Stats {
     pub host_reads: u64,
     /// Writes served through the host aperture.
     pub host_writes: u64,
+}
+
+/// A launch's times, taken in the card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchTimes {
+    /// The write of the start bit was answered.
+    pub start_cycle: u64,
+    /// The end; now, while it runs.
+    pub end_cycle: u64,
+    /// What the end is.
+    pub end: LaunchEnd,
+    /// From start to end: bursts and bytes of reads, writes and host accesses are the kernel's own, the rest is what the
+    /// card did, for other kernels too if there were any at work.
+    pub stats: Stats,
+}
+
+/// What ended a launch, as far as the card saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaunchEnd {
+    /// Nothing yet.
+    Running,
+    /// The rise of the kernel's interrupt: the cycle is exact.
+    Interrupt,
+    /// The host's read of `ap_ctrl` that said done: the kernel was done at some time since the read before it.
+    Polled,
 }
 
 impl Stats {

@@ -88,6 +88,9 @@ pub enum CardError {
     /// An argument was refused.
     #[error("{0}")]
     Invalid(String),
+    /// An RTL assertion failed, or the card broke the AXI protocol; only closing it is left.
+    #[error("{0}")]
+    Design(String),
     /// The watchdog found no progress.
     #[error("{0}")]
     Hang(String),

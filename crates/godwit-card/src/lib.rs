@@ -17,7 +17,7 @@ mod ports;
 mod sim;
 
 pub use description::{Arg, ArgAccess, ArgKind, Config, Description, Kernel};
-pub use device::{Device, Stats};
+pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;
 pub use find::{CardFile, cache_dir, closest};
 pub use memory::Memory;

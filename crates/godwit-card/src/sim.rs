@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::abi::{self, Functions, RawCard, RawMemEvent, RawPortDone, RawPortReq, RawStats};
+use crate::abi::{
+    self, Functions, RawCard, RawLaunchTimes, RawMemEvent, RawPortDone, RawPortReq, RawStats,
+};
 use crate::{
-    CardError, CardFile, Description, Device, MemEvent, Memory, PortAnswers, PortBatch, Ports,
-    Stats,
+    CardError, CardFile, Description, Device, LaunchEnd, LaunchTimes, MemEvent, Memory,
+    PortAnswers, PortBatch, Ports, Stats,
 };
 
 /// Answers taken from the card by one call.
@@ -143,28 +145,9 @@ impl SimCard {
             abi::EBUS => CardError::Bus(message),
             abi::ENOMEM => CardError::HostMemory(message),
             abi::EIO => CardError::Io(message),
+            abi::EDESIGN => CardError::Design(message),
             other => CardError::Io(format!("card status {other}: {message}")),
         })
-    }
-
-    fn transfer(
-        &mut self,
-        to_device: bool,
-        addr: u64,
-        host: *mut u8,
-        len: usize,
-    ) -> Result<(), CardError> {
-        // SAFETY: the card is open and `host` has `len` bytes, writable when data comes out of the device.
-        let status = unsafe {
-            (self.functions.transfer)(
-                self.card.as_ptr(),
-                c_int::from(to_device),
-                addr,
-                host.cast(),
-                len as u64,
-            )
-        };
-        self.check(status)
     }
 }
 
@@ -267,15 +250,6 @@ impl Device for SimCard {
         self.check(status).map(|()| irq)
     }
 
-    fn upload(&mut self, device_addr: u64, data: &[u8]) -> Result<(), CardError> {
-        // The ABI has one pointer type for both directions; nothing is written through it in this one.
-        self.transfer(true, device_addr, data.as_ptr().cast_mut(), data.len())
-    }
-
-    fn download(&mut self, device_addr: u64, data: &mut [u8]) -> Result<(), CardError> {
-        self.transfer(false, device_addr, data.as_mut_ptr(), data.len())
-    }
-
     fn set_host_window(
         &mut self,
         bus_addr: u64,
@@ -297,12 +271,55 @@ impl Device for SimCard {
         Ok(())
     }
 
+    fn charge_copy(&mut self, to_device: bool, addr: u64, len: u64) -> Result<(), CardError> {
+        // SAFETY: the card is open; without host memory only time passes.
+        let status = unsafe {
+            (self.functions.transfer)(
+                self.card.as_ptr(),
+                c_int::from(to_device),
+                addr,
+                std::ptr::null_mut(),
+                len,
+            )
+        };
+        self.check(status)
+    }
+
     fn stats(&self) -> Result<Stats, CardError> {
         let mut raw = RawStats::default();
         // SAFETY: the card is open and `raw` a local.
         let status = unsafe { (self.functions.get_stats)(self.card.as_ptr(), &mut raw) };
         self.check(status)?;
-        Ok(Stats {
+        Ok(raw.into())
+    }
+
+    fn launch_times(&self, slot: u32) -> Result<Option<LaunchTimes>, CardError> {
+        let mut raw = RawLaunchTimes::default();
+        // SAFETY: the card is open and `raw` a local.
+        let status = unsafe { (self.functions.launch_times)(self.card.as_ptr(), slot, &mut raw) };
+        self.check(status)?;
+        let end = match raw.state {
+            abi::LAUNCH_NONE => return Ok(None),
+            abi::LAUNCH_RUNNING => LaunchEnd::Running,
+            abi::LAUNCH_INTERRUPT => LaunchEnd::Interrupt,
+            _ => LaunchEnd::Polled,
+        };
+        Ok(Some(LaunchTimes {
+            start_cycle: raw.start_cycle,
+            end_cycle: raw.end_cycle,
+            end,
+            stats: raw.stats.into(),
+        }))
+    }
+
+    fn ports(&mut self) -> Option<&mut dyn Ports> {
+        Some(self)
+    }
+}
+
+impl From<RawStats> for Stats {
+    fn from(raw: RawStats) -> Self {
+        Self {
             cycles: raw.cycles,
             time_ps: raw.time_ps,
             link_ps: raw.link_ps,
@@ -316,11 +333,7 @@ impl Device for SimCard {
             row_misses: raw.row_misses,
             host_reads: raw.host_reads,
             host_writes: raw.host_writes,
-        })
-    }
-
-    fn ports(&mut self) -> Option<&mut dyn Ports> {
-        Some(self)
+        }
     }
 }
 

@@ -82,8 +82,8 @@ impl Runs {
     }
 }
 
-/// The paper's baseline: first fit in each area by itself; what is larger than an area takes neighbouring areas that are
-/// wholly free, searched from the last one down, and gives back what is too much at the end.
+/// The paper's baseline (§3.2): first fit in each area by itself; what is larger than an area takes neighbouring areas that
+/// are wholly free, from the last one down, and gives back what is too much of the area taken last, at its beginning.
 struct PerArea {
     areas: Vec<(Area, Runs)>,
     sizes: HashMap<u64, u64>,
@@ -137,19 +137,20 @@ impl Contiguous for PerArea {
         if self.areas.iter().any(|(area, _)| area.bytes >= bytes) {
             return None;
         }
-        let first = (0..self.areas.len())
+        let (first, last) = (0..self.areas.len())
             .rev()
-            .find_map(|last| self.row(last, bytes))?;
+            .find_map(|last| Some((self.row(last, bytes)?, last)))?;
         let mut missing = bytes;
-        for (area, runs) in &mut self.areas[first..] {
+        for (area, runs) in self.areas[first..=last].iter_mut().rev() {
             let part = missing.min(area.bytes);
-            runs.take(area.base, part);
             missing -= part;
-            if missing == 0 {
-                break;
+            runs.0.remove(&area.base);
+            if part < area.bytes {
+                runs.0.insert(area.base, area.bytes - part);
             }
         }
-        let at = self.areas[first].0.base;
+        let (end, _) = &self.areas[last];
+        let at = end.base + end.bytes - bytes;
         self.sizes.insert(at, bytes);
         Some(at)
     }
@@ -174,6 +175,19 @@ mod tests {
     use super::*;
     use crate::areas::{MIB, adjacent, joined, scattered};
     use crate::random::Random;
+
+    /// Of three areas of 16 MiB, 20 MiB take the last whole and the end of the one before.
+    #[test]
+    fn the_baseline_takes_the_last_areas_and_gives_back_a_beginning() {
+        let areas: Vec<Area> = adjacent().into_iter().take(3).collect();
+        let base = areas[0].base;
+        let mut baseline = PerArea::new(&areas);
+        assert_eq!(baseline.alloc(20 * MIB), Some(base + 28 * MIB));
+        assert_eq!(baseline.alloc(20 * MIB), None);
+        assert_eq!(baseline.alloc(16 * MIB), Some(base));
+        assert_eq!(baseline.alloc(12 * MIB), Some(base + 16 * MIB));
+        assert_eq!(baseline.alloc(PAGE), None);
+    }
 
     /// Each peer is an allocator: blocks are within areas, apart from each other, and all memory comes back.
     #[test]

@@ -15,6 +15,7 @@ const PAGE: usize = 4096;
 unsafe extern "C" {
     // Keeps the C part in the library: the pool refers to it only weakly.
     fn cmt_boot_malloc(align: usize, size: usize) -> *mut c_void;
+    fn __errno_location() -> *mut c_int;
     fn gw_cmt_malloc(size: usize) -> *mut c_void;
     fn gw_cmt_free(block: *mut c_void);
     fn gw_cmt_calloc(count: usize, size: usize) -> *mut c_void;
@@ -70,6 +71,12 @@ pub unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, siz
     0
 }
 
+fn no_memory() -> *mut c_void {
+    // SAFETY: this thread's errno.
+    unsafe { *__errno_location() = ENOMEM };
+    std::ptr::null_mut()
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
     // SAFETY: any size is served or refused.
@@ -78,8 +85,11 @@ pub unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
-    // SAFETY: any size is served or refused.
-    unsafe { gw_cmt_aligned_alloc(PAGE, size.next_multiple_of(PAGE)) }
+    match size.checked_next_multiple_of(PAGE) {
+        // SAFETY: any size is served or refused.
+        Some(bytes) => unsafe { gw_cmt_aligned_alloc(PAGE, bytes) },
+        None => no_memory(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -91,7 +101,7 @@ pub unsafe extern "C" fn reallocarray(
     match count.checked_mul(size) {
         // SAFETY: as the caller promises for `block`.
         Some(bytes) => unsafe { gw_cmt_realloc(block, bytes) },
-        None => std::ptr::null_mut(),
+        None => no_memory(),
     }
 }
 

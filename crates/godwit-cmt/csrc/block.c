@@ -14,7 +14,7 @@ static uint32_t cmt_block_kind(const void *block)
 	if (offset >= cmt_pool.bytes)
 		return CMT_NONE;
 	kind = cmt_kind_get(offset);
-	if (kind < CMT_SUPER)
+	if (kind < CMT_SMALL)
 		return kind < CMT_CACHED && !(offset & (((uint64_t)1 << cmt_pool.shift) - 1)) ? kind : CMT_NONE;
 	if (offset % CMT_MIN_BLOCK || !cmt_live(block))
 		return CMT_NONE;
@@ -26,7 +26,7 @@ size_t gw_cmt_usable_size(const void *block)
 	uint32_t kind = cmt_block_kind(block);
 	uint64_t first, bytes = 0;
 
-	if (kind >= CMT_SUPER)
+	if (kind >= CMT_SMALL)
 		return mi_usable_size(block);
 	if (kind == CMT_NONE && cmt_boot_size)
 		return cmt_boot_size(block);
@@ -65,7 +65,7 @@ bool gw_cmt_expand(void *block, size_t size)
 	}
 	if (size <= gw_cmt_usable_size(block))
 		return true;
-	if (kind >= CMT_SUPER) {
+	if (kind >= CMT_SMALL) {
 		cmt_fail(ENOMEM, "%p to %zu bytes: a small block has neighbours", block, size);
 		return false;
 	}
@@ -83,6 +83,8 @@ void *gw_cmt_realloc(void *block, size_t size)
 		gw_cmt_free(block);
 		return NULL;
 	}
+	if (CMT_UNLIKELY(!gw_cmt_is_open() && cmt_boot_realloc))
+		return cmt_boot_realloc(block, size);
 	usable = gw_cmt_usable_size(block);
 	if (!usable) {
 		cmt_misuse(block, "not a block in use");
@@ -91,7 +93,7 @@ void *gw_cmt_realloc(void *block, size_t size)
 	if (size <= usable && (size >= usable / 2 || size <= CMT_MIN_BLOCK))
 		return block;
 	/* A large block grows and shrinks where it is; what becomes small moves out of it. */
-	if (gw_cmt_owns(block) && cmt_block_kind(block) < CMT_SUPER && size > CMT_SMALL_MAX && !cmt_pool.closed && cmt_resize(block, size))
+	if (gw_cmt_owns(block) && cmt_block_kind(block) < CMT_SMALL && size > CMT_SMALL_MAX && !cmt_pool.closed && cmt_resize(block, size))
 		return block;
 	moved = gw_cmt_malloc(size);
 	if (moved) {

@@ -3,10 +3,10 @@
  * The buffer pool: what its files share.
  *
  * All memory is one virtual window; the physical address of a byte is its offset in the window plus `pa_base`. One byte
- * a granule, its kind, says what starts (or, for superblocks, lies) there:
+ * a granule, its kind, says what starts (or, for memory of small blocks, lies) there:
  *
- *   small blocks   from superblocks, each a mimalloc arena with a heap of its own; a thread allocates from one
- *                  superblock at a time and frees into any
+ *   small blocks   from mimalloc heaps. A heap's arena spans 8 GiB of the window and owns nothing of it but the slices
+ *                  that small.c takes from the range allocator, and gives back, one by one
  *   large blocks   ranges of a size class; freed ones wait in the cache of the thread that freed them
  *   exact blocks   ranges of any number of granules, straight from the range allocator
  *
@@ -31,34 +31,31 @@
 /* Kinds. */
 #define CMT_NONE 0u     /* nothing, or the inside of a block */
 #define CMT_CLASS 1u    /* + size class: a large block in use */
-#define CMT_CLASSES 56u
+#define CMT_CLASSES 49u
 #define CMT_EXACT 62u   /* an exact block in use */
 #define CMT_CACHED 64u  /* + a kind in use: it waits in a cache */
-#define CMT_SUPER 128u  /* + superblock: a granule of it */
-#define CMT_SUPERBLOCKS 120u
+#define CMT_SMALL 128u  /* a granule in which small blocks are */
 
-/* Large classes: eight a doubling, from the first above 32 KiB to 4 MiB. */
-#define CMT_LARGE_SHIFT 15u
+/* Large classes: eight a doubling, from 64 KiB to 4 MiB. 64 KiB is what programs begin to grow from, and only large blocks grow in place. */
+#define CMT_LARGE_SHIFT 16u
 #define CMT_LARGE_MAX ((size_t)4 << 20)
-#define CMT_SMALL_MAX ((size_t)1 << CMT_LARGE_SHIFT)
+#define CMT_SMALL_MAX (((size_t)1 << CMT_LARGE_SHIFT) - 1)
 /* Freed blocks of a class that a thread keeps. */
 #define CMT_SLOTS 8u
 /* Smallest block, and what every small block is aligned to: a bit says whether one that is in use starts there. */
 #define CMT_MIN_BLOCK 16u
 #define CMT_LIVE_SHIFT 10u /* to a word of such bits */
-/* Sizes of which a thread keeps what it freed last, in smallest blocks: each is a size class of mimalloc. */
-#define CMT_RECENT_SIZES 8u
-/* One more than it keeps of a size; a power of two. */
-#define CMT_RECENT 32u
 /* mimalloc's unit of memory. */
 #define CMT_SLICE_SHIFT 16u
 #define CMT_SLICE ((size_t)1 << CMT_SLICE_SHIFT)
-
-/* A thread's share of one superblock; only the thread writes, others add up. */
-struct cmt_counts {
-	uint64_t allocs;
-	uint64_t frees;
-};
+/* Slices of a page of mimalloc's for its larger small blocks, and the largest that are in pages of one slice. */
+#define CMT_MEDIUM_SLICES 8u
+#define CMT_PAGE ((size_t)4 << 10)
+#define CMT_HUGE_PAGE ((uint64_t)2 << 20)
+/* What one arena spans, and how many there may be: small blocks lie in the TiB that is used first. */
+#define CMT_REGION_SHIFT 33u
+#define CMT_REGION ((uint64_t)1 << CMT_REGION_SHIFT)
+#define CMT_REGIONS 128u
 
 struct cmt_cache {
 	uint32_t lock;
@@ -68,43 +65,20 @@ struct cmt_cache {
 	void *slot[CMT_CLASSES][CMT_SLOTS];
 };
 
-/*
- * The blocks of the smallest sizes that a thread freed last, in pages of its own, for its next requests: their memory is still in
- * the caches. mimalloc knows of none of this, so the superblocks of blocks that wait here are in use.
- */
-struct cmt_recent {
-	/* Of the superblock that the thread allocates from; for none a heap that never has a block. */
-	mi_theap_t *theap;
-	struct cmt_counts *counts;
-	/*
-	 * By size in smallest blocks: a stack that begins with NULL and is aligned to its size, so that the address of its
-	 * top says when it is full.
-	 */
-	void **top[CMT_RECENT_SIZES + 1];
-	void *block[CMT_RECENT_SIZES + 1][CMT_RECENT] __attribute__((aligned(CMT_RECENT * sizeof(void *))));
-};
-
 /* What belongs to a thread; outlives it, to be taken over by the next. */
 struct cmt_thread {
-	struct cmt_recent recent;
-	mi_theap_t *theap;  /* of the superblock it allocates from; NULL: none */
-	uint32_t super;
+	mi_theap_t *theap; /* of the region it allocates from; NULL: none */
+	uint32_t collected; /* cmt_pool.collect when it last gave back its empty pages */
 	bool taken;
-	struct cmt_counts counts[CMT_SUPERBLOCKS];
+	uint64_t locals[1 + 2 * CMT_REGIONS]; /* mimalloc's table of the thread's heaps */
 	struct cmt_cache cache;
 	struct cmt_thread *next;
-};
+} __attribute__((aligned(64)));
 
-struct cmt_super {
-	mi_heap_t *heap; /* NULL: it sleeps, only the arena's description is left of it */
-	mi_arena_id_t arena;
-	char *first;
-	size_t bytes;
-	size_t info_bytes; /* of the description */
-	/* When a thread found it full: blocks in use then, and frees until then. */
-	uint64_t full_live;
-	uint64_t full_frees;
-	bool full;
+/* A part of the window that small blocks may lie in. */
+struct cmt_region {
+	mi_heap_t *heap; /* NULL: none have been there yet */
+	struct mi_arena_s *arena;
 };
 
 struct cmt_pool {
@@ -120,12 +94,15 @@ struct cmt_pool {
 	uint64_t pa_base;
 	struct gw_range *range;
 	uint64_t metadata_bytes;
-	size_t super_bytes;
+	size_t super_bytes;   /* the most that small blocks take at a time */
 	size_t cache_bytes;   /* a thread */
-	uint32_t keep_empty;  /* empty superblocks that are kept */
-	uint32_t reuse_percent; /* a full superblock is used again when so few of its blocks are left */
-	uint32_t supers;      /* entries of super[] that are arenas */
-	struct cmt_super super[CMT_SUPERBLOCKS];
+	uint64_t *seen;       /* slices that have ever been handed out, a bit each: all else is zero */
+	uint64_t seen_bytes;
+	bool huge_later;      /* huge pages are asked for as memory is handed out */
+	uint32_t collect;     /* counts requests that wanted what threads hold in empty pages */
+	uint64_t small_bytes; /* memory of small blocks */
+	uint32_t region_count;
+	struct cmt_region region[CMT_REGIONS];
 	struct cmt_thread *threads;
 	pthread_mutex_t lock;
 	pthread_key_t thread_key;
@@ -146,10 +123,10 @@ struct cmt_open {
 	uint64_t metadata_bytes;
 	uint64_t super_bytes;
 	uint64_t cache_bytes;
+	void *seen;
 	uint32_t shift;
-	uint32_t keep_empty;
-	uint32_t reuse_percent;
 	bool shared;
+	bool populated;
 };
 
 extern struct cmt_pool cmt_pool CMT_HIDDEN;
@@ -187,13 +164,18 @@ bool cmt_ready(void);
 int cmt_open_default(const char *config, char *reason, size_t reason_bytes);
 
 /*
- * Defined by a library that takes malloc's place: memory for a thread that the pool does not serve, as while it opens,
- * and the size of such a block; 0 for any other pointer.
+ * Defined by a library that takes malloc's place: memory for what the pool does not serve, as while it opens or when it
+ * could not be opened; the size of such a block, 0 for any other pointer; and whether a block was one and is free now.
  */
 void *cmt_boot_malloc(size_t align, size_t size) __attribute__((weak));
+void *cmt_boot_calloc(size_t count, size_t size) __attribute__((weak));
+void *cmt_boot_realloc(void *block, size_t size) __attribute__((weak));
+bool cmt_boot_free(void *block) __attribute__((weak));
 size_t cmt_boot_size(const void *block) __attribute__((weak));
 /* ... and who is told that the pool could not be opened: from then on everything comes from there. */
 void cmt_boot_only(const char *why) __attribute__((weak));
+/* Whether there is such a library: the program's own memory is the pool's. */
+bool cmt_is_malloc(void);
 /* Defined by a library that takes operator new's place, for requests that are refused: throws. */
 void *cmt_new_failed(size_t size) __attribute__((weak));
 
@@ -212,28 +194,41 @@ int cmt_fork_init(void);
 void cmt_threads_init(void);
 
 /* small.c */
+/* What the thread's heap does not have: aligned blocks, memory for a heap, and at last whole granules. */
 void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align);
-/* Puts empty superblocks but for `keep` to sleep; bytes given back. Holds cmt_pool.lock. */
-size_t cmt_small_trim(uint32_t keep);
+/* Gives back the memory of small blocks in which none is in use; the bytes. Holds cmt_pool.lock. */
+size_t cmt_small_trim(void);
+/* Whether someone wants what the thread holds in empty pages; then they are given back to the heap. */
+void cmt_small_answer(struct cmt_thread *self);
 
 /* heap.c */
 /* The map of pages in `table`: 8 bytes a slice of the window, which is whole GiB. 0 or an errno. */
 int cmt_pages_open(void *table, uint64_t window_bytes);
-/* From now on the calling thread allocates from this superblock with this heap of its own, or with NULL from none. */
-void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap, uint32_t super);
-/* The calling thread's heap in a superblock, counting in its record; NULL when there is no memory for it. */
-mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super);
-/* From now on the calling thread keeps what it frees in this record, or with NULL nowhere. */
-void cmt_recent_use(struct cmt_thread *self);
-/* Puts the blocks that the calling thread freed last into their pages. */
-void cmt_recent_flush(struct cmt_thread *self);
-/* Ends the calling thread's heaps, and with them what counts in its record. Holds cmt_pool.lock: none is ended twice. */
-void cmt_theaps_end(void);
+/* Makes a region's arena, which owns no memory yet, and its heap. Holds cmt_pool.lock. */
+bool cmt_region_open(uint32_t index);
+/* Gives slices [slice, slice + count) of a region to its heap; `dirty`: they may hold other than zeros. */
+void cmt_region_give(uint32_t index, size_t slice, size_t count, bool dirty);
+/* Takes them back, if none of them is in use. */
+bool cmt_region_take(uint32_t index, size_t slice, size_t count);
+/* The first slice from `slice` on that no page is in, or the region's last and one. */
+size_t cmt_region_next(uint32_t index, size_t slice);
+/* Of a heap's description, for which there is room behind a thread's record. */
+extern const size_t cmt_theap_bytes CMT_HIDDEN;
+/* From now on the calling thread allocates with this heap of its own, or with NULL from none. */
+void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap);
+/* The calling thread's heap in a region; NULL when there is no memory for it. */
+mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t region);
+/* Ends the calling thread's heaps. Holds cmt_pool.lock: none is ended twice. */
+void cmt_theaps_end(struct cmt_thread *self);
 
 /* large.c */
 void *cmt_large_alloc(struct cmt_thread *self, size_t size);
 void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind);
 void *cmt_exact_alloc(const struct gw_range_request *request);
+/* Memory that starts with zeros; larger than small blocks. */
+void *cmt_large_zeroed(struct cmt_thread *self, size_t size);
+/* Marks memory as handed out; zeroes what was before if asked to. Whether any of it was. */
+bool cmt_seen(uint64_t offset, uint64_t bytes, bool zero);
 /* Empties a thread's cache; bytes given back. */
 size_t cmt_cache_flush(struct cmt_thread *thread);
 /* Empties all caches. Holds cmt_pool.lock. */
@@ -258,17 +253,6 @@ static inline uint32_t cmt_kind_get(uint64_t offset)
 static inline uint64_t cmt_pa(uint64_t offset)
 {
 	return cmt_pool.pa_base + offset;
-}
-
-/* By one; all that was done before is seen by whoever sees the new value. */
-static inline void cmt_count(uint64_t *counter)
-{
-#ifdef __x86_64__
-	/* One instruction; the compiler makes three of the one below. Stores are in order. */
-	__asm__ volatile("addq $1, %0" : "+m"(*counter) : : "cc", "memory");
-#else
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
-#endif
 }
 
 /*

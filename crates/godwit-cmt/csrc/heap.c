@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the pool knows of mimalloc's inside, for which its version is fixed: where it looks up the page of an address,
- * and a word in a thread's heap that it does not use.
+ * and which slices of an arena are free. An arena's bitmap of free slices is the whole truth about them: a slice that is
+ * taken out of it is ours, as a slice is that mimalloc takes for a page.
  */
 #include "cmt_internal.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define CMT_THEAP_NONE ((mi_theap_t *)&_mi_theap_empty)
 
-/* Of a thread without a record: it stays empty, as such a thread has no pages. The short paths need not ask. */
-static struct cmt_recent cmt_recent_none = {
-	.top = { cmt_recent_none.block[0], cmt_recent_none.block[1], cmt_recent_none.block[2], cmt_recent_none.block[3],
-		 cmt_recent_none.block[4], cmt_recent_none.block[5], cmt_recent_none.block[6], cmt_recent_none.block[7],
-		 cmt_recent_none.block[8] },
-	.theap = CMT_THEAP_NONE,
-};
-static __thread struct cmt_recent *cmt_recent __attribute__((tls_model("initial-exec"))) = &cmt_recent_none;
+#define CMT_HEADER_NOW ((size_t)56 << 10)
+
+const size_t cmt_theap_bytes = sizeof(mi_theap_t);
+
+/* For none a heap that never has a block: the short paths need not ask. */
+static __thread mi_theap_t *cmt_theap __attribute__((tls_model("initial-exec"))) = CMT_THEAP_NONE;
 
 /* mimalloc asks two tables, a piece of the second at a time. With all pieces in a row one look finds the page. */
 int cmt_pages_open(void *table, uint64_t window_bytes)
@@ -24,6 +26,11 @@ int cmt_pages_open(void *table, uint64_t window_bytes)
 	mi_page_t **pages = table;
 
 	_Static_assert(CMT_SLICE_SHIFT == MI_ARENA_SLICE_SHIFT, "a slice is mimalloc's");
+	/* Half of what mimalloc's bitmaps could have: the description of more is larger than it allows. */
+	_Static_assert(CMT_REGION <= MI_BITMAP_MAX_BIT_COUNT * MI_ARENA_SLICE_SIZE, "a region is an arena");
+	_Static_assert(CMT_MEDIUM_SLICES * MI_ARENA_SLICE_SIZE == MI_MEDIUM_PAGE_SIZE, "a page is mimalloc's");
+	_Static_assert(CMT_SMALL_MAX < MI_MEDIUM_MAX_OBJ_SIZE, "small blocks are in pages of two sizes");
+	_Static_assert(CMT_REGIONS < MI_MAX_ARENAS - 8, "mimalloc needs some for itself");
 	mi_process_init();
 	for (uint64_t slice = 0; slice < window_bytes >> CMT_SLICE_SHIFT; slice += MI_PAGE_MAP_SUB_COUNT) {
 		size_t index = _mi_page_map_index(cmt_pool.base + (slice << CMT_SLICE_SHIFT), NULL);
@@ -38,50 +45,134 @@ int cmt_pages_open(void *table, uint64_t window_bytes)
 	return 0;
 }
 
-/* A heap's cookie is a random number that nothing looks at. */
-static inline struct cmt_counts *cmt_theap_counts(const mi_theap_t *theap)
+/*
+ * A heap as mi_heap_new_in_arena() makes it, but without memory of mimalloc's main heap, which this process has no other
+ * use for: what a program costs before it allocates is a few pages that are touched.
+ */
+static mi_heap_t *cmt_heap_init(mi_heap_t *heap, uint32_t index)
 {
-	return (struct cmt_counts *)theap->cookie;
+	mi_arena_t *arena = cmt_pool.region[index].arena;
+
+	/* There are no other keys. */
+	heap->theap = mi_key_create(index, 1);
+	heap->subproc = _mi_subproc();
+	heap->heap_seq = 1 + index;
+	heap->exclusive_arena = arena;
+	heap->numa_node = -1;
+	mi_stats_header_init(&heap->stats);
+	mi_lock_init(&heap->theaps_lock);
+	mi_lock_init(&heap->os_abandoned_pages_lock);
+	mi_lock_init(&heap->arena_pages_lock);
+	mi_atomic_store_ptr_release(mi_arena_pages_t, &heap->arena_pages[arena->arena_idx], &arena->pages_main);
+	return heap;
 }
 
-void cmt_recent_use(struct cmt_thread *self)
+bool cmt_region_open(uint32_t index)
 {
-	if (self && !self->recent.theap) {
-		self->recent.theap = CMT_THEAP_NONE;
-		for (uint32_t units = 0; units <= CMT_RECENT_SIZES; units++)
-			self->recent.top[units] = self->recent.block[units];
+	struct cmt_region *region = &cmt_pool.region[index];
+	uint64_t first = (uint64_t)index << CMT_REGION_SHIFT, rest = cmt_pool.bytes - first;
+	size_t slices = _mi_align_up((size_t)((rest < CMT_REGION ? rest : CMT_REGION) + CMT_SLICE - 1) >> CMT_SLICE_SHIFT,
+				     MI_BCHUNK_BITS);
+	size_t bytes = mi_size_of_slices(mi_arena_info_slices_needed(slices, NULL)), all = bytes + sizeof(mi_heap_t) + CMT_SLICE;
+	mi_memid_t memid = _mi_memid_create(MI_MEM_EXTERNAL);
+	char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *aligned = _mi_align_up_ptr(start, CMT_SLICE);
+
+	if (start == MAP_FAILED)
+		return false;
+	/* A small arena's bitmaps are all touched: at once, or not if the system cannot. */
+	madvise(aligned, bytes < CMT_HEADER_NOW ? bytes : CMT_HEADER_NOW, MADV_POPULATE_WRITE);
+	/* Nothing is committed step by step or given back to the system; what has not been used is zero. */
+	memid.initially_committed = memid.initially_zero = memid.is_pinned = true;
+	region->arena = mi_arena_initialize(_mi_subproc(), aligned, slices, NULL, mi_size_of_slices(slices), -1, true, memid,
+					    NULL, NULL, NULL);
+	if (!region->arena) {
+		munmap(start, all);
+		return false;
 	}
-	cmt_recent = self ? &self->recent : &cmt_recent_none;
+	mi_bbitmap_init(region->arena->slices_free, slices, false);
+	region->arena->info_slices = 0;
+	region->arena->commit_fun_arg = cmt_pool.base + first;
+	region->heap = cmt_heap_init((mi_heap_t *)(void *)(aligned + bytes), index);
+	return true;
 }
 
-void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap, uint32_t super)
+void cmt_region_give(uint32_t index, size_t slice, size_t count, bool dirty)
+{
+	mi_arena_t *arena = cmt_pool.region[index].arena;
+
+	if (dirty)
+		mi_bitmap_setN(arena->slices_dirty, slice, count, NULL);
+	mi_bbitmap_setN(arena->slices_free, slice, count);
+}
+
+bool cmt_region_take(uint32_t index, size_t slice, size_t count)
+{
+	return mi_bbitmap_try_clearNC(cmt_pool.region[index].arena->slices_free, slice, count);
+}
+
+size_t cmt_region_next(uint32_t index, size_t slice)
+{
+	const mi_arena_t *arena = cmt_pool.region[index].arena;
+	const mi_bbitmap_t *free = arena->slices_free;
+
+	while (slice < arena->slice_count) {
+		const mi_bchunk_t *chunk = &free->chunks[slice / MI_BCHUNK_BITS];
+		size_t bits = mi_atomic_load_relaxed(&chunk->bfields[slice % MI_BCHUNK_BITS / MI_BFIELD_BITS]);
+
+		bits >>= slice % MI_BFIELD_BITS;
+		if (bits)
+			return slice + mi_ctz(bits);
+		slice = (slice / MI_BFIELD_BITS + 1) * MI_BFIELD_BITS;
+	}
+	return slice;
+}
+
+void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap)
 {
 	self->theap = theap;
-	self->super = super;
-	self->recent.theap = theap ? theap : CMT_THEAP_NONE;
-	self->recent.counts = &self->counts[super];
+	cmt_theap = theap ? theap : CMT_THEAP_NONE;
 }
 
-mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t super)
+/* As mimalloc's own, which takes a slice of the region for the heap's description. */
+static mi_theap_t *cmt_theap_create(struct cmt_thread *self, mi_heap_t *heap, uint32_t region)
 {
-	mi_theap_t *theap;
+	mi_tld_t *tld = _mi_theap_default_safe()->tld;
+	mi_thread_locals_t *locals = (mi_thread_locals_t *)(void *)self->locals;
+	mi_memid_t memid = _mi_memid_create(MI_MEM_STATIC);
+	/* The first, which most threads have alone, is behind the thread's record. */
+	mi_theap_t *theap = region ? _mi_meta_zalloc(sizeof(*theap), &memid) : (mi_theap_t *)(void *)(self + 1);
 
-	/* A table that grows step by step has the heaps of an ended thread in it: what lies behind a step is not cleared. */
-	if (mi_thread_locals->count < CMT_SUPERBLOCKS && !mi_thread_locals_expand(CMT_SUPERBLOCKS - 1))
+	_Static_assert(sizeof(self->locals) == offsetof(mi_thread_locals_t, slots) + CMT_REGIONS * sizeof(mi_tls_slot_t),
+		       "a thread's table of heaps");
+	if (!theap)
 		return NULL;
-	theap = mi_heap_theap(cmt_pool.super[super].heap);
-	/* mimalloc remembers it for the next such call, and would still write to it when its superblock is given back. */
-	_mi_theap_cached_set(CMT_THEAP_NONE);
-	/* cmt_theaps_end() is what ends this thread for mimalloc. */
-	_mi_prim_thread_associate_default_theap(NULL);
-	if (!mi_theap_is_initialized(theap))
-		return NULL;
-	theap->cookie = (uintptr_t)&self->counts[super];
+	locals->count = CMT_REGIONS;
+	mi_thread_locals = locals;
+	theap->memid = memid;
+	_mi_theap_init(theap, heap, tld);
+	_mi_thread_local_set(heap->theap, theap);
 	return theap;
 }
 
-void cmt_theaps_end(void)
+mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t region)
 {
+	mi_heap_t *heap = cmt_pool.region[region].heap;
+	mi_theap_t *theap = _mi_heap_theap_peek(heap);
+
+	if (!theap && !(theap = cmt_theap_create(self, heap, region)))
+		return NULL;
+	/* What frees find their way back to their own pages with. */
+	_mi_theap_cached_set(theap);
+	/* cmt_theaps_end() is what ends this thread for mimalloc. */
+	_mi_prim_thread_associate_default_theap(NULL);
+	return theap;
+}
+
+void cmt_theaps_end(struct cmt_thread *self)
+{
+	memset(self->locals, 0, sizeof(self->locals));
+	mi_thread_locals = &mi_thread_locals_empty;
 	mi_thread_done();
 	_mi_prim_thread_associate_default_theap(NULL);
 }

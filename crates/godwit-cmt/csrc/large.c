@@ -3,19 +3,23 @@
 #include "cmt_internal.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
 
 /* The smallest class that holds `size`: three bits below the leading one, rounded up. */
 static uint32_t cmt_class_of(size_t size)
 {
-	size_t units = (size - 1) >> (CMT_LARGE_SHIFT - 3); /* 4 KiB; at least 8 */
+	size_t units = (size - 1) >> (CMT_LARGE_SHIFT - 4); /* 4 KiB; at least 15 */
 	uint32_t doubling = 63 - (uint32_t)__builtin_clzll(units);
 
-	return (doubling - 3) * 8 + (uint32_t)(units >> (doubling - 3)) - 8;
+	/* The doubling below 64 KiB has its last class alone. */
+	return (doubling - 3) * 8 + (uint32_t)(units >> (doubling - 3)) - 15;
 }
 
 size_t cmt_class_bytes(uint32_t class)
 {
-	return (size_t)(9 + class % 8) << (class / 8 + CMT_LARGE_SHIFT - 3);
+	class += 7;
+	return (size_t)(9 + class % 8) << (class / 8 + CMT_LARGE_SHIFT - 4);
 }
 
 static void cmt_kind_set(const void *block, uint32_t kind)
@@ -106,19 +110,58 @@ size_t cmt_caches_flush(void)
 	return bytes;
 }
 
-/* A range; what caches and empty superblocks hold is given back before it fails. */
-static char *cmt_range_take(const struct gw_range_request *request)
+/* What is handed out for the first time is asked for in huge pages when it has some, and is not most of what there is. */
+#define CMT_HUGE_AFTER ((uint64_t)16 << 20)
+
+static CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = (offset + CMT_HUGE_PAGE - 1) & ~(CMT_HUGE_PAGE - 1), end = (offset + bytes) & ~(CMT_HUGE_PAGE - 1);
+
+	/* Not to have them is no failure. */
+	if (first < end)
+		madvise(cmt_pool.base + first, end - first, MADV_HUGEPAGE);
+}
+
+bool cmt_seen(uint64_t offset, uint64_t bytes, bool zero)
+{
+	uint64_t end = offset + bytes, fresh = 0;
+	bool any = false;
+
+	for (uint64_t at = offset & ~(uint64_t)(CMT_SLICE - 1); at < end; at += CMT_SLICE) {
+		uint64_t slice = at >> CMT_SLICE_SHIFT, bit = (uint64_t)1 << slice % 64;
+		uint64_t *word = &cmt_pool.seen[slice / 64];
+
+		if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit ||
+		    __atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit) {
+			uint64_t first = at > offset ? at : offset, last = at + CMT_SLICE < end ? at + CMT_SLICE : end;
+
+			any = true;
+			if (zero)
+				memset(cmt_pool.base + first, 0, last - first);
+		} else {
+			fresh += CMT_SLICE;
+		}
+	}
+	if (fresh) {
+		uint64_t before = __atomic_fetch_add(&cmt_pool.seen_bytes, fresh, __ATOMIC_RELAXED);
+
+		if (cmt_pool.huge_later && before >= CMT_HUGE_AFTER && bytes >= CMT_HUGE_PAGE)
+			cmt_huge_pages(offset, bytes);
+	}
+	return any;
+}
+
+/* A range, zeroed if asked for; what caches and small blocks hold unused is given back before it fails. */
+static char *cmt_range_take(const struct gw_range_request *request, bool zero)
 {
 	struct gw_range_why why;
 	uint64_t pa;
 	int status = gw_range_alloc(cmt_pool.range, request, &pa, &why);
 
 	if (CMT_UNLIKELY(status <= GW_RANGE_ENOMEM && status >= GW_RANGE_EUNALIGNED)) {
-		if (cmt_self)
-			cmt_recent_flush(cmt_self);
 		pthread_mutex_lock(&cmt_pool.lock);
 		cmt_caches_flush();
-		cmt_small_trim(0);
+		cmt_small_trim();
 		pthread_mutex_unlock(&cmt_pool.lock);
 		status = gw_range_alloc(cmt_pool.range, request, &pa, &why);
 		if (status <= GW_RANGE_ENOMEM && status >= GW_RANGE_EUNALIGNED)
@@ -127,31 +170,49 @@ static char *cmt_range_take(const struct gw_range_request *request)
 	if (status != GW_RANGE_OK)
 		return cmt_fail(status == GW_RANGE_ESIZE ? ENOMEM : EINVAL, "%llu bytes: %s",
 				(unsigned long long)request->bytes, gw_range_reason(status));
+	cmt_seen(pa - cmt_pool.pa_base, request->bytes, zero);
 	return cmt_pool.base + (pa - cmt_pool.pa_base);
 }
 
-void *cmt_large_alloc(struct cmt_thread *self, size_t size)
+static void *cmt_class_alloc(struct cmt_thread *self, size_t size, bool zero)
 {
 	struct gw_range_request request = { .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE };
 	uint32_t class = cmt_class_of(size);
 	void *block = cmt_cache_pop(&self->cache, class);
 
 	if (CMT_LIKELY(block))
-		return block;
+		return zero ? memset(block, 0, size) : block;
 	request.bytes = cmt_class_bytes(class);
-	block = cmt_range_take(&request);
+	block = cmt_range_take(&request, zero);
 	if (block)
 		cmt_kind_set(block, CMT_CLASS + class);
 	return block;
 }
 
-void *cmt_exact_alloc(const struct gw_range_request *request)
+static void *cmt_exact(const struct gw_range_request *request, bool zero)
 {
-	void *block = cmt_range_take(request);
+	void *block = cmt_range_take(request, zero);
 
 	if (block)
 		cmt_kind_set(block, CMT_EXACT);
 	return block;
+}
+
+void *cmt_large_alloc(struct cmt_thread *self, size_t size)
+{
+	return cmt_class_alloc(self, size, false);
+}
+
+void *cmt_exact_alloc(const struct gw_range_request *request)
+{
+	return cmt_exact(request, false);
+}
+
+void *cmt_large_zeroed(struct cmt_thread *self, size_t size)
+{
+	if (size <= CMT_LARGE_MAX)
+		return cmt_class_alloc(self, size, true);
+	return cmt_exact(&(struct gw_range_request){ .bytes = size, .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE }, true);
 }
 
 void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind)

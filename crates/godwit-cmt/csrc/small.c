@@ -1,248 +1,212 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Small blocks: superblocks, each a mimalloc arena of its own with one heap. A thread allocates from one superblock
- * until that is full; a superblock is used again when few enough of its blocks are left, and given back when none is
- * and no thread allocates from it. Its first slices stay: an arena cannot be taken from mimalloc while other threads
- * may look at its description, which is there. Such a superblock sleeps until its range can grow again.
+ * Small blocks: memory for mimalloc's heaps. It is taken from the range allocator in pieces that grow with what there is
+ * already, and every unit of a piece is a range of its own: what holds no block goes back alone, whatever is beside it.
+ * A unit is a slice, or a granule if that is larger.
  */
 #include "cmt_internal.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
-/* mimalloc works in slices; its smallest arena is larger than a superblock need be. */
-#define CMT_ARENA ((size_t)32 << 20)
-#define CMT_NO_SUPER CMT_SUPERBLOCKS
+/* The first piece; later ones are an eighth of all there is, to what the configuration says. */
+#define CMT_PIECE_MIN ((size_t)1 << 20)
+/* Blocks to this size are in pages of one slice. */
+#define CMT_ONE_SLICE ((size_t)10 << 10)
 
-/*
- * mimalloc asks for what it is about to use. Behind the superblock the arena has no memory of ours: refused, which makes
- * that allocation fail and no other.
- */
-static bool cmt_commit(bool commit, void *start, size_t size, bool *is_zero, void *argument)
+static size_t cmt_unit(void)
 {
-	struct cmt_super *super = argument;
+	size_t granule = (size_t)1 << cmt_pool.shift;
 
-	if (is_zero)
-		*is_zero = false;
-	/* The first is what describes the arena. */
-	if (!super->info_bytes)
-		super->info_bytes = size;
-	return !commit || (size_t)((char *)start - super->first) + size <= super->bytes;
+	return granule > CMT_SLICE ? granule : CMT_SLICE;
 }
 
-/* The kind of a superblock's granules from byte `from` on. */
-static void cmt_super_kinds(const struct cmt_super *super, size_t from, uint32_t kind)
+static void cmt_kinds_set(uint64_t offset, uint64_t bytes, uint32_t kind)
 {
-	uint64_t offset = cmt_offset(super->first);
-
-	for (uint64_t at = offset + from; at < offset + super->bytes; at += (uint64_t)1 << cmt_pool.shift)
+	for (uint64_t at = offset; at < offset + bytes; at += (uint64_t)1 << cmt_pool.shift)
 		__atomic_store_n(cmt_kind_of(at), (uint8_t)kind, __ATOMIC_RELEASE);
 }
 
-/* Gives back all but the arena's description; the bytes. */
-static size_t cmt_super_sleep(struct cmt_super *super)
+/* A range for at least one page of `least` bytes, as large as is worth it or as there is. */
+static bool cmt_piece(size_t least, uint64_t *offset, size_t *bytes)
 {
-	size_t granule = (size_t)1 << cmt_pool.shift;
-	size_t rest = (super->info_bytes + granule - 1) / granule * granule;
+	struct gw_range_request request = { .node = GW_RANGE_ANY_NODE };
+	size_t wanted = CMT_PIECE_MIN;
 
-	mi_heap_destroy(super->heap);
-	super->heap = NULL;
-	cmt_super_kinds(super, rest, CMT_NONE);
-	gw_range_resize(cmt_pool.range, cmt_pa(cmt_offset(super->first)), rest);
-	return super->bytes - rest;
-}
-
-static bool cmt_super_wake(uint32_t index)
-{
-	struct cmt_super *super = &cmt_pool.super[index];
-	uint64_t pa = cmt_pa(cmt_offset(super->first));
-
-	if (gw_range_resize(cmt_pool.range, pa, super->bytes) != GW_RANGE_OK)
-		return false;
-	cmt_super_kinds(super, 0, CMT_SUPER + index);
-	super->full = false;
-	super->heap = mi_heap_new_in_arena(super->arena);
-	return super->heap != NULL;
-}
-
-/* A range, as large as configured or as there is; half of that is the least worth having. */
-static bool cmt_super_memory(struct cmt_super *super)
-{
-	struct gw_range_request request = { .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE, .align = CMT_SLICE };
-
-	for (size_t bytes = cmt_pool.super_bytes; bytes >= 16 * CMT_SLICE; bytes /= 2) {
+	while (wanted < cmt_pool.small_bytes / 8 && wanted < cmt_pool.super_bytes)
+		wanted *= 2;
+	if (wanted < least)
+		wanted = least;
+	request.max = cmt_pool.pa_base + CMT_REGIONS * CMT_REGION - 1;
+	for (*bytes = wanted; *bytes >= least; *bytes /= 2) {
 		uint64_t pa;
 
-		request.bytes = bytes;
+		request.bytes = *bytes;
+		/* Whole huge pages, or whole pages of mimalloc's. */
+		request.align = *bytes >= CMT_HUGE_PAGE ? CMT_HUGE_PAGE : least;
 		if (gw_range_alloc(cmt_pool.range, &request, &pa, NULL) != GW_RANGE_OK)
 			continue;
-		super->first = cmt_pool.base + (pa - cmt_pool.pa_base);
-		super->bytes = bytes;
+		*offset = pa - cmt_pool.pa_base;
+		gw_range_split(cmt_pool.range, pa, cmt_unit());
 		return true;
 	}
 	return false;
 }
 
-static bool cmt_super_open(uint32_t index)
-{
-	struct cmt_super *super = &cmt_pool.super[index];
-	size_t span;
-
-	*super = (struct cmt_super){ 0 };
-	if (!cmt_super_memory(super))
-		return false;
-	span = (super->bytes + CMT_ARENA - 1) / CMT_ARENA * CMT_ARENA;
-	if (!mi_manage_memory(super->first, span, false, true, false, -1, true, cmt_commit, super, &super->arena)) {
-		gw_range_free(cmt_pool.range, cmt_pa(cmt_offset(super->first)), NULL);
-		return false;
-	}
-	cmt_pool.supers++;
-	cmt_super_kinds(super, 0, CMT_SUPER + index);
-	super->heap = mi_heap_new_in_arena(super->arena);
-	return super->heap != NULL;
-}
-
 /*
- * Blocks in use. Frees are added up before allocations: no count goes down, so if the sums are equal, there was none in
- * use at the moment between.
+ * The bits of a piece's blocks are needed soon, and read before they are written: one by one the system would bring each
+ * of their pages twice. Not to have them yet is no failure.
  */
-static uint64_t cmt_super_live(uint32_t index, uint64_t *frees)
+static void cmt_live_populate(uint64_t offset, size_t bytes)
 {
-	uint64_t allocs = 0, freed = 0;
+	uintptr_t first = (uintptr_t)cmt_live_word(cmt_pool.base + offset) & ~(uintptr_t)(CMT_PAGE - 1);
+	uintptr_t end = (uintptr_t)cmt_live_word(cmt_pool.base + offset + bytes);
 
-	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
-		freed += __atomic_load_n(&thread->counts[index].frees, __ATOMIC_ACQUIRE);
-	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
-		allocs += __atomic_load_n(&thread->counts[index].allocs, __ATOMIC_ACQUIRE);
-	if (frees)
-		*frees = freed;
-	return allocs - freed;
+	madvise((void *)first, (end - first + CMT_PAGE - 1) & ~(CMT_PAGE - 1), MADV_POPULATE_WRITE);
 }
 
-static bool cmt_super_in_use(uint32_t index)
+static void cmt_piece_return(uint64_t offset, size_t bytes)
 {
-	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
-		if (thread->theap && thread->super == index)
-			return true;
-	return cmt_super_live(index, NULL) != 0;
+	for (uint64_t at = offset; at < offset + bytes; at += cmt_unit())
+		gw_range_free(cmt_pool.range, cmt_pa(at), NULL);
 }
 
-size_t cmt_small_trim(uint32_t keep)
+/* More memory for the heap of the region it lies in, or CMT_REGIONS. Holds cmt_pool.lock. */
+static uint32_t cmt_small_grow(size_t size)
 {
-	size_t bytes = 0;
+	size_t unit = cmt_unit(), least = size <= CMT_ONE_SLICE ? CMT_SLICE : CMT_MEDIUM_SLICES * CMT_SLICE, bytes;
+	uint64_t offset;
+	uint32_t index;
 
-	for (uint32_t i = 0; i < cmt_pool.supers; i++) {
-		struct cmt_super *super = &cmt_pool.super[i];
+	if (!cmt_piece(least > unit ? least : unit, &offset, &bytes))
+		return CMT_REGIONS;
+	index = (uint32_t)(offset >> CMT_REGION_SHIFT);
+	/* The few pieces that would cross a border end there. */
+	if ((offset + bytes - 1) >> CMT_REGION_SHIFT != index) {
+		uint64_t border = (uint64_t)(index + 1) << CMT_REGION_SHIFT;
 
-		if (!super->heap || cmt_super_in_use(i))
-			continue;
-		if (keep) {
-			keep--;
-			continue;
-		}
-		bytes += cmt_super_sleep(super);
+		cmt_piece_return(border, (size_t)(offset + bytes - border));
+		bytes = (size_t)(border - offset);
 	}
-	return bytes;
+	if (!cmt_pool.region[index].heap && !cmt_region_open(index)) {
+		cmt_piece_return(offset, bytes);
+		return CMT_REGIONS;
+	}
+	if (cmt_pool.region_count <= index)
+		cmt_pool.region_count = index + 1;
+	cmt_live_populate(offset, bytes);
+	cmt_kinds_set(offset, bytes, CMT_SMALL);
+	cmt_pool.small_bytes += bytes;
+	cmt_region_give(index, (offset & (CMT_REGION - 1)) >> CMT_SLICE_SHIFT, bytes >> CMT_SLICE_SHIFT,
+			cmt_seen(offset, bytes, false));
+	return index;
 }
 
-static bool cmt_super_worth(uint32_t index)
+size_t cmt_small_trim(void)
 {
-	const struct cmt_super *super = &cmt_pool.super[index];
-	uint64_t frees;
+	size_t unit = cmt_unit(), slices = unit >> CMT_SLICE_SHIFT, before = cmt_pool.small_bytes;
 
-	if (!super->full)
-		return true;
-	cmt_super_live(index, &frees);
-	return (frees - super->full_frees) * 100 >= super->full_live * (100 - cmt_pool.reuse_percent);
+	if (!before)
+		return 0;
+	/* The others do the same with their next call that is not a short one. */
+	__atomic_add_fetch(&cmt_pool.collect, 1, __ATOMIC_RELEASE);
+	if (cmt_self)
+		cmt_small_answer(cmt_self);
+	for (uint32_t index = 0; index < cmt_pool.region_count; index++) {
+		uint64_t first = (uint64_t)index << CMT_REGION_SHIFT;
+
+		if (!cmt_pool.region[index].heap)
+			continue;
+		for (size_t slice = 0;; slice += slices) {
+			uint64_t offset;
+
+			slice = cmt_region_next(index, slice) / slices * slices;
+			offset = first + ((uint64_t)slice << CMT_SLICE_SHIFT);
+			if (slice >= CMT_REGION >> CMT_SLICE_SHIFT || offset >= cmt_pool.bytes)
+				break;
+			if (!cmt_region_take(index, slice, slices))
+				continue;
+			cmt_kinds_set(offset, unit, CMT_NONE);
+			cmt_pool.small_bytes -= unit;
+			gw_range_free(cmt_pool.range, cmt_pa(offset), NULL);
+		}
+	}
+	return before - cmt_pool.small_bytes;
+}
+
+void cmt_small_answer(struct cmt_thread *self)
+{
+	uint32_t now = __atomic_load_n(&cmt_pool.collect, __ATOMIC_ACQUIRE);
+
+	if (self->collected == now)
+		return;
+	self->collected = now;
+	for (uint32_t index = 0; self->theap && index < cmt_pool.region_count; index++)
+		if (cmt_pool.region[index].heap)
+			mi_theap_collect(cmt_theap_of(self, index), true);
 }
 
 /*
  * Every block is aligned to its smallest size. Asked for as an aligned one, a block would come from a larger size class
- * where its own has no page left, and every such allocation would first search the whole superblock in vain.
+ * where its own has no page left, and every such allocation would first search the whole region in vain.
  */
 static void *cmt_theap_alloc(mi_theap_t *theap, size_t size, size_t align)
 {
 	return align <= CMT_MIN_BLOCK ? mi_theap_malloc(theap, size) : mi_theap_malloc_aligned(theap, size, align);
 }
 
-static void *cmt_super_try(struct cmt_thread *self, uint32_t index, size_t size, size_t align)
+static void *cmt_region_try(struct cmt_thread *self, uint32_t index, size_t size, size_t align)
 {
-	struct cmt_super *super = &cmt_pool.super[index];
 	mi_theap_t *theap = cmt_theap_of(self, index);
 	void *block = theap ? cmt_theap_alloc(theap, size, align) : NULL;
 
-	if (block) {
-		cmt_theap_use(self, theap, index);
-		super->full = false;
-	} else {
-		super->full = true;
-		super->full_live = cmt_super_live(index, &super->full_frees);
-	}
+	if (block)
+		cmt_theap_use(self, theap);
 	return block;
 }
 
-static void *cmt_super_search(struct cmt_thread *self, size_t size, size_t align, bool all)
+static void *cmt_small_grown(struct cmt_thread *self, size_t size, size_t align)
 {
-	for (uint32_t i = 0; i < cmt_pool.supers; i++) {
-		void *block;
+	uint32_t index = cmt_small_grow(size + (align > CMT_MIN_BLOCK ? align : 0));
 
-		if (!cmt_pool.super[i].heap || (!all && !cmt_super_worth(i)))
-			continue;
-		block = cmt_super_try(self, i, size, align);
-		if (block)
-			return block;
-	}
-	return NULL;
+	return index < CMT_REGIONS ? cmt_region_try(self, index, size, align) : NULL;
 }
 
-static uint32_t cmt_super_new(void)
+static void *cmt_small_search(struct cmt_thread *self, size_t size, size_t align)
 {
-	for (uint32_t i = 0; i < cmt_pool.supers; i++)
-		if (!cmt_pool.super[i].heap && cmt_super_wake(i))
-			return i;
-	if (cmt_pool.supers < CMT_SUPERBLOCKS && cmt_super_open(cmt_pool.supers))
-		return cmt_pool.supers - 1;
-	return CMT_NO_SUPER;
+	void *block = NULL;
+
+	pthread_mutex_lock(&cmt_pool.lock);
+	/* Another thread may have brought memory, or freed some elsewhere. */
+	for (uint32_t index = 0; !block && index < cmt_pool.region_count; index++)
+		if (cmt_pool.region[index].heap)
+			block = cmt_region_try(self, index, size, align);
+	if (!block)
+		block = cmt_small_grown(self, size, align);
+	if (!block && cmt_caches_flush())
+		block = cmt_small_grown(self, size, align);
+	pthread_mutex_unlock(&cmt_pool.lock);
+	return block;
 }
 
 void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 {
+	int error = errno;
 	void *block = NULL;
 
-	/* From the superblock it has, which has nothing left if the block is not an aligned one: the fast path asked it. */
-	if (self->theap && align > CMT_MIN_BLOCK)
+	if (size < CMT_MIN_BLOCK)
+		size = CMT_MIN_BLOCK;
+	cmt_small_answer(self);
+	if (self->theap)
 		block = cmt_theap_alloc(self->theap, size, align);
-	if (!block) {
-		uint32_t fresh;
-
-		cmt_recent_flush(self);
-		pthread_mutex_lock(&cmt_pool.lock);
-		if (self->theap) {
-			struct cmt_super *old = &cmt_pool.super[self->super];
-
-			old->full = true;
-			old->full_live = cmt_super_live(self->super, &old->full_frees);
-			cmt_theap_use(self, NULL, 0);
-		}
-		block = cmt_super_search(self, size, align, false);
-		if (!block && (fresh = cmt_super_new()) != CMT_NO_SUPER)
-			block = cmt_super_try(self, fresh, size, align);
-		if (!block) {
-			cmt_caches_flush();
-			if ((fresh = cmt_super_new()) != CMT_NO_SUPER)
-				block = cmt_super_try(self, fresh, size, align);
-		}
-		if (!block)
-			block = cmt_super_search(self, size, align, true);
-		if (block)
-			cmt_small_trim(cmt_pool.keep_empty);
-		pthread_mutex_unlock(&cmt_pool.lock);
+	if (!block)
+		block = cmt_small_search(self, size, align);
+	if (block) {
+		cmt_live_change(block, true);
+		errno = error;
+		return block;
 	}
-	if (!block) {
-		struct gw_range_why why = { gw_range_free_bytes(cmt_pool.range), 0, 0 };
-
-		why.largest = why.largest_placed = gw_range_largest_free(cmt_pool.range, 0, ~(uint64_t)0);
-		return cmt_fail_range(why.free < size ? GW_RANGE_ENOMEM : GW_RANGE_EFRAGMENT, size, &why);
-	}
-	cmt_count(&self->counts[self->super].allocs);
-	return block;
+	/* No slice is left in one piece, but perhaps a granule. */
+	return cmt_exact_alloc(&(struct gw_range_request){
+		.bytes = size, .align = align, .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE });
 }

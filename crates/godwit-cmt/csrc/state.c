@@ -22,18 +22,15 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.metadata_bytes = how->metadata_bytes;
 	cmt_pool.super_bytes = how->super_bytes;
 	cmt_pool.cache_bytes = how->cache_bytes;
-	cmt_pool.keep_empty = how->keep_empty;
-	cmt_pool.reuse_percent = how->reuse_percent;
+	cmt_pool.seen = how->seen;
+	/* What is read first and written then, the system brings twice. */
+	__atomic_fetch_or(&cmt_pool.seen[0], 0, __ATOMIC_RELAXED);
+	cmt_pool.huge_later = !how->populated && !how->shared;
 	cmt_pool.base = how->base;
 	cmt_pool.live = (uintptr_t)how->live - ((uintptr_t)how->base >> CMT_LIVE_SHIFT) * sizeof(uint64_t);
 	how->range->relax = cmt_relax;
-	/* Memory is ours and stays: nothing is committed step by step or given back to the system. */
-	mi_option_set(mi_option_page_commit_on_demand, 0);
-	/*
-	 * A page without free blocks stays with its thread. Handing it to all threads and taking it back when a block in it
-	 * is freed takes atomic steps that cost as much as a tenth of all allocations and frees.
-	 */
-	mi_option_set(mi_option_page_full_retain, -1);
+	/* What it keeps its own data in, KiB: little, since the description of much is touched as well. */
+	mi_option_set(mi_option_arena_reserve, 32 << 10);
 	cmt_threads_init();
 	if (cmt_fork_init() || cmt_pages_open(how->pages, how->bytes))
 		return ENOMEM;
@@ -61,6 +58,11 @@ static int cmt_open_with(const char *config)
 			cmt_boot_only(words);
 	}
 	return error;
+}
+
+bool cmt_is_malloc(void)
+{
+	return cmt_boot_malloc != NULL;
 }
 
 bool cmt_ready(void)
@@ -110,12 +112,8 @@ void gw_cmt_stats(struct cmt_stats *stats)
 	stats->largest_free = ranges.largest;
 	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
 		stats->cached += __atomic_load_n(&thread->cache.bytes, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < cmt_pool.supers; i++) {
-		if (cmt_pool.super[i].heap) {
-			stats->superblocks++;
-			stats->superblock_bytes += cmt_pool.super[i].bytes;
-		}
-	}
+	stats->superblock_bytes = cmt_pool.small_bytes;
+	stats->superblocks = cmt_pool.small_bytes >> CMT_SLICE_SHIFT;
 	stats->metadata_bytes = cmt_pool.metadata_bytes;
 	stats->misuses = __atomic_load_n(&cmt_pool.misuses, __ATOMIC_RELAXED);
 	stats->failures = __atomic_load_n(&cmt_pool.failures, __ATOMIC_RELAXED);
@@ -139,13 +137,31 @@ static bool cmt_keep_run(void *ctx, bool used, uint64_t pa, uint64_t bytes)
 	return runs->count < runs->capacity;
 }
 
+/* Each slice of small blocks is a range; they are told as one. */
+static void cmt_join_small(struct cmt_runs *runs)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < runs->count; i++) {
+		struct cmt_run *last = &runs->run[kept - (kept > 0)], run = runs->run[i];
+		bool small = run.used && cmt_kind_get(run.pa - cmt_pool.pa_base) >= CMT_SMALL;
+
+		if (small && kept && last->used && last->pa + last->bytes == run.pa &&
+		    cmt_kind_get(last->pa - cmt_pool.pa_base) >= CMT_SMALL)
+			last->bytes += run.bytes;
+		else
+			runs->run[kept++] = run;
+	}
+	runs->count = kept;
+}
+
 static const char *cmt_run_name(const struct cmt_run *run)
 {
 	uint32_t kind = cmt_kind_get(run->pa - cmt_pool.pa_base);
 
 	if (!run->used)
 		return "free";
-	if (kind >= CMT_SUPER)
+	if (kind >= CMT_SMALL)
 		return "superblock";
 	return kind >= CMT_CACHED ? "cached" : "used";
 }
@@ -171,6 +187,7 @@ int gw_cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *
 		return -1;
 	}
 	gw_range_walk(cmt_pool.range, cmt_keep_run, &runs);
+	cmt_join_small(&runs);
 	for (uint64_t i = 0; i < runs.count && !result; i++) {
 		int length = snprintf(line, sizeof(line), "%#llx %llu %s\n", (unsigned long long)runs.run[i].pa,
 				      (unsigned long long)runs.run[i].bytes, cmt_run_name(&runs.run[i]));

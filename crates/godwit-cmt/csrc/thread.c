@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads' records: made on the first call, kept when the thread ends (their counts go on to count), taken over by the
- * next thread. And what happens around fork.
+ * Threads' records: made on the first call, kept when the thread ends, taken over by the next thread. And what happens around fork.
  */
 #include "cmt_internal.h"
 
@@ -32,17 +31,15 @@ void cmt_unlock(uint32_t *lock)
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
-/* A thread ends: what it kept goes back, and others may empty the superblock it allocated from. */
+/* A thread ends: what it kept goes back, and others may take over its pages. */
 static void cmt_detach(void *record)
 {
 	struct cmt_thread *thread = record;
 
 	cmt_cache_flush(thread);
-	cmt_recent_flush(thread);
-	cmt_recent_use(NULL);
 	pthread_mutex_lock(&cmt_pool.lock);
-	cmt_theap_use(thread, NULL, 0);
-	cmt_theaps_end();
+	cmt_theap_use(thread, NULL);
+	cmt_theaps_end(thread);
 	thread->taken = false;
 	pthread_mutex_unlock(&cmt_pool.lock);
 	cmt_self = NULL;
@@ -50,15 +47,17 @@ static void cmt_detach(void *record)
 
 static struct cmt_thread *cmt_record(void)
 {
+	const size_t bytes = sizeof(struct cmt_thread) + cmt_theap_bytes;
 	struct cmt_thread *thread;
 
 	for (thread = cmt_pool.threads; thread; thread = thread->next)
 		if (!thread->taken)
 			return thread;
-	thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Nearly all of it is used at once. */
+	thread = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (thread == MAP_FAILED)
 		return NULL;
-	cmt_pool.metadata_bytes += sizeof(*thread);
+	cmt_pool.metadata_bytes += bytes;
 	thread->next = cmt_pool.threads;
 	__atomic_store_n(&cmt_pool.threads, thread, __ATOMIC_RELEASE);
 	return thread;
@@ -78,7 +77,6 @@ struct cmt_thread *cmt_attach(void)
 	if (!thread)
 		return cmt_fail(12, "no memory for the record of a thread");
 	cmt_self = thread;
-	cmt_recent_use(thread);
 	pthread_setspecific(cmt_pool.thread_key, thread);
 	return thread;
 }
@@ -118,8 +116,7 @@ static void cmt_after_fork(void)
 
 /*
  * Private memory: the child has its own copy of all of it and goes on by itself; what the parent's other threads had in
- * caches is given back. Their records stay theirs: a new thread may be taken for the owner of their pages, and what it
- * frees counts there. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
+ * caches is given back. Their records stay theirs: a new thread may be taken for the owner of their pages. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
  */
 static void cmt_in_child(void)
 {
@@ -127,8 +124,7 @@ static void cmt_in_child(void)
 		cmt_pool.closed = true;
 		cmt_pool.free_bytes = 0;
 		if (cmt_self)
-			cmt_theap_use(cmt_self, NULL, 0);
-		cmt_recent_use(NULL);
+			cmt_theap_use(cmt_self, NULL);
 		cmt_self = NULL;
 	} else {
 		for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next) {

@@ -3,7 +3,8 @@
  * Contiguous memory: every block is one piece of physical memory, taken from areas that may be scattered.
  *
  * The pool of a process is opened once, by cmt_init() or, as $GODWIT_CMT says, by the first call that needs it. All
- * memory is mapped and populated then; later requests only mark what is in use. docs/cmt.md has the configuration.
+ * addresses are taken then, and the memory too if the configuration says populate=all; later requests only mark what is
+ * in use. docs/cmt.md has the configuration.
  *
  * Any thread may call any function, and free what another one allocated. Nothing here prints or aborts: a request that
  * fails returns NULL with errno ENOMEM (EINVAL for wrong arguments), and cmt_reason() says why in words. A pointer that
@@ -34,7 +35,7 @@ struct cmt_constraints {
 	uint64_t min;      /* lowest physical address */
 	uint64_t max;      /* highest one, such as 0xffffffff for a 32-bit peripheral; 0: no limit */
 	uint32_t node;     /* preferred memory node */
-	uint32_t flags;
+	uint32_t flags;    /* others than the above are EINVAL */
 };
 
 /* A piece of physical memory. */
@@ -45,10 +46,10 @@ struct cmt_extent {
 
 struct cmt_stats {
 	uint64_t total;          /* bytes of all areas */
-	uint64_t free;           /* bytes that are in no block, no superblock and no cache */
+	uint64_t free;           /* bytes that are in no block, no slice of small blocks and no cache */
 	uint64_t largest_free;   /* the largest piece of that */
 	uint64_t cached;         /* bytes of freed blocks that threads keep for the next request */
-	uint64_t superblocks;    /* pieces of memory that small blocks are cut from */
+	uint64_t superblocks;    /* slices of 64 KiB that small blocks are cut from */
 	uint64_t superblock_bytes;
 	uint64_t metadata_bytes; /* outside the areas: bitmaps and tables */
 	uint64_t misuses;        /* pointers that were refused */
@@ -61,7 +62,10 @@ int cmt_init(const char *config) CMT_NOEXCEPT;
 void *cmt_malloc(size_t size) CMT_NOEXCEPT;
 void cmt_free(void *block) CMT_NOEXCEPT;
 void *cmt_calloc(size_t count, size_t size) CMT_NOEXCEPT;
-/* Grows in place if it can. On failure the old block is as it was. */
+/*
+ * Grows in place if it can. On failure the old block is as it was. A block of cmt_alloc_contiguous() that has to move
+ * leaves its limits: cmt_expand() never moves one.
+ */
 void *cmt_realloc(void *block, size_t size) CMT_NOEXCEPT;
 /* The address is a multiple of align, a power of two up to 1 GiB. */
 void *cmt_aligned_alloc(size_t align, size_t size) CMT_NOEXCEPT;
@@ -80,7 +84,7 @@ void cmt_stats(struct cmt_stats *stats) CMT_NOEXCEPT;
 int cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *ctx) CMT_NOEXCEPT;
 /* 0 if all bookkeeping agrees, -1 otherwise. */
 int cmt_check(void) CMT_NOEXCEPT;
-/* Gives back what caches and empty superblocks hold; returns the bytes. */
+/* Gives back what caches hold, and slices without a small block; returns the bytes. */
 size_t cmt_trim(void) CMT_NOEXCEPT;
 /* Why the calling thread's last call failed. */
 const char *cmt_reason(void) CMT_NOEXCEPT;

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stands behind an area of physical addresses: taken once, when the pool is opened.
+//! What stands behind an area of physical addresses: mapped once, when the pool is opened.
 
 use std::ffi::c_void;
 use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
 
 use godwit_core::range::Area;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{FileType, MemfdFlags, fstat, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
-use crate::config::BackingKind;
+use crate::config::{BackingKind, Populate};
 
 /// Memory that areas are made of.
 pub trait Backing {
     /// Whether a child of fork shares it with its parent.
     fn shared(&self) -> bool;
 
-    /// Maps all of `area`'s memory at `at`, present and writable.
+    /// Whether it is zero where nobody wrote since it was mapped.
+    fn fresh(&self) -> bool {
+        true
+    }
+
+    /// Maps all of `area`'s memory at `at`, writable, and present if `populate` says so.
     ///
     /// # Safety
     /// `[at, at + area.bytes)` is reserved address space that nothing else uses.
-    unsafe fn map(&self, at: *mut c_void, area: &Area) -> io::Result<()>;
+    unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()>;
 }
 
 impl BackingKind {
@@ -29,6 +35,7 @@ impl BackingKind {
             BackingKind::Private => Box::new(Private),
             BackingKind::Memfd => Box::new(Memfd { huge: false }),
             BackingKind::Hugetlb => Box::new(Memfd { huge: true }),
+            BackingKind::File(descriptor) => Box::new(File(descriptor)),
         }
     }
 }
@@ -41,11 +48,17 @@ struct Memfd {
     huge: bool,
 }
 
-/// Faults everything in.
+/// An open file, by its descriptor.
+struct File(RawFd);
+
+/// Faults everything in, unless that is left to need.
 ///
 /// # Safety
 /// The range is mapped, and its content may change to what first-touched memory holds: zeros.
-unsafe fn populate(at: *mut c_void, bytes: usize) -> io::Result<()> {
+unsafe fn fault_in(at: *mut c_void, bytes: usize, populate: Populate) -> io::Result<()> {
+    if populate == Populate::Need {
+        return Ok(());
+    }
     // Huge pages are a matter of speed: not having them is no failure.
     // SAFETY: as the caller promises; advice does not change content.
     let _ = unsafe { madvise(at, bytes, Advice::LinuxHugepage) };
@@ -59,13 +72,17 @@ impl Backing for Private {
         false
     }
 
-    unsafe fn map(&self, at: *mut c_void, area: &Area) -> io::Result<()> {
+    unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
         let bytes = area.bytes as usize;
-        let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+        // By need, the system counts what is used, as for any other program's memory, and not what might be.
+        let flags = match populate {
+            Populate::Need => MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE,
+            Populate::All => MapFlags::PRIVATE | MapFlags::FIXED,
+        };
         // SAFETY: the caller has reserved the range for us.
         unsafe {
             mmap_anonymous(at, bytes, ProtFlags::READ | ProtFlags::WRITE, flags)?;
-            populate(at, bytes)
+            fault_in(at, bytes, populate)
         }
     }
 }
@@ -75,7 +92,7 @@ impl Backing for Memfd {
         true
     }
 
-    unsafe fn map(&self, at: *mut c_void, area: &Area) -> io::Result<()> {
+    unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
         let bytes = area.bytes as usize;
         let kind = if self.huge {
             MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB
@@ -95,7 +112,41 @@ impl Backing for Memfd {
                 &file,
                 0,
             )?;
-            populate(at, bytes)
+            fault_in(at, bytes, populate)
+        }
+    }
+}
+
+impl Backing for File {
+    fn shared(&self) -> bool {
+        true
+    }
+
+    fn fresh(&self) -> bool {
+        false
+    }
+
+    unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
+        // SAFETY: borrowed for this call; one that is not open is an error of it.
+        let file = unsafe { BorrowedFd::borrow_raw(self.0) };
+        let found = fstat(file)?;
+        let end = area.base + area.bytes;
+        // Devices have no size.
+        if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+            && end > found.st_size as u64
+        {
+            return Err(io::Error::other(format!(
+                "it ends at {end:#x}, and descriptor {} is a file of {:#x} bytes",
+                self.0, found.st_size
+            )));
+        }
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        let bytes = area.bytes as usize;
+        // SAFETY: the caller has reserved the range for us.
+        unsafe {
+            mmap(at, bytes, protection, flags, file, area.base)?;
+            fault_in(at, bytes, populate)
         }
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::slice;
 
+use godwit_core::HostMemory;
+
 use crate::ffi::{self, Extent};
 use crate::{CmtError, reason};
 
@@ -109,6 +111,17 @@ impl Block {
         } else {
             Err(CmtError::Memory(reason()))
         }
+    }
+}
+
+// SAFETY: whole granules of at least a page belong to the block until it is dropped, and stay where they are.
+unsafe impl HostMemory for Block {
+    fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.len as u64
     }
 }
 

@@ -11,12 +11,10 @@ use crate::CmtError;
 /// |---|---|---|
 /// | `area` | `BASE:BYTES[:NODE]`, any number of times | one area, see `size` |
 /// | `size` | one area of so many bytes at 4 GiB | 256MiB |
-/// | `backing` | `private`, `memfd` or `hugetlb` | `private` |
+/// | `backing` | `private`, `memfd`, `hugetlb`, or `fd:N`: an open file, such as a device's memory, in which an area's address is its offset | `private` |
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
-/// | `superblock` | what small blocks are cut from, 1MiB to 32MiB | total / 64, 4MiB to 32MiB |
+/// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private` and `fd:N`, else `all` |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
-/// | `keep` | empty superblocks that are kept | 1 |
-/// | `reuse` | a full superblock is used again when so many per cent of its blocks are left | 75 |
 ///
 /// Numbers are decimal or `0x` hexadecimal, with an optional `KiB`, `MiB` or `GiB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +25,10 @@ pub struct Config {
     pub backing: BackingKind,
     /// Smallest unit of contiguous blocks, bytes.
     pub granule: u64,
-    /// Bytes of a superblock; 0: by the total.
-    pub superblock: u64,
+    /// When memory is taken from the system; `None`: by the backing.
+    pub populate: Option<Populate>,
     /// Bytes of freed large blocks that a thread keeps; `None`: by the total.
     pub cache: Option<u64>,
-    /// Empty superblocks that are kept.
-    pub keep: u32,
-    /// Per cent of a full superblock's blocks that may be left for it to be used again.
-    pub reuse: u32,
 }
 
 /// What stands behind the areas.
@@ -46,6 +40,17 @@ pub enum BackingKind {
     Memfd,
     /// The same, of the system's reserved huge pages.
     Hugetlb,
+    /// An open file, by its descriptor: a device's memory, in which an area's address is its offset.
+    File(i32),
+}
+
+/// When memory is taken from the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Populate {
+    /// When it is first used.
+    Need,
+    /// When the pool opens: no later use waits for the system, or finds that it has none left.
+    All,
 }
 
 const DEFAULT_BASE: u64 = 4 << 30;
@@ -62,10 +67,8 @@ impl Default for Config {
             }],
             backing: BackingKind::Private,
             granule: 4096,
-            superblock: 0,
+            populate: None,
             cache: None,
-            keep: 1,
-            reuse: 75,
         }
     }
 }
@@ -96,6 +99,12 @@ fn area(text: &str) -> Option<Area> {
         None => 0,
     };
     parts.next().is_none().then_some(Area { base, bytes, node })
+}
+
+/// `fd:N`
+fn file(text: &str) -> Option<BackingKind> {
+    let descriptor: i32 = text.strip_prefix("fd:")?.parse().ok()?;
+    (descriptor >= 0).then_some(BackingKind::File(descriptor))
 }
 
 impl Config {
@@ -129,28 +138,24 @@ impl Config {
                         "private" => BackingKind::Private,
                         "memfd" => BackingKind::Memfd,
                         "hugetlb" => BackingKind::Hugetlb,
-                        _ => return Err(invalid(item, "expected private, memfd or hugetlb")),
+                        _ => file(value).ok_or_else(|| {
+                            invalid(item, "expected private, memfd, hugetlb or fd:NUMBER")
+                        })?,
                     }
                 }
                 "granule" => config.granule = bytes()?,
-                "superblock" => config.superblock = bytes()?,
+                "populate" => {
+                    config.populate = match value {
+                        "need" => Some(Populate::Need),
+                        "all" => Some(Populate::All),
+                        _ => return Err(invalid(item, "expected need or all")),
+                    }
+                }
                 "cache" => config.cache = Some(bytes()?),
-                "keep" => {
-                    config.keep = value
-                        .parse()
-                        .map_err(|_| invalid(item, "expected a number of superblocks"))?;
-                }
-                "reuse" => {
-                    config.reuse = value
-                        .parse()
-                        .ok()
-                        .filter(|percent| *percent <= 100)
-                        .ok_or_else(|| invalid(item, "expected per cent, 0 to 100"))?;
-                }
                 _ => {
                     return Err(invalid(
                         item,
-                        "keys are area, size, backing, granule, superblock, cache, keep, reuse",
+                        "keys are area, size, backing, populate, granule, cache",
                     ));
                 }
             }
@@ -168,9 +173,6 @@ impl Config {
                 "granule",
                 "expected a power of two from 4KiB to 2MiB",
             ));
-        }
-        if self.superblock != 0 && !(MIB..=32 * MIB).contains(&self.superblock) {
-            return Err(invalid("superblock", "expected 1MiB to 32MiB"));
         }
         // Memory is mapped in whole pages; a page that two areas share would belong to neither.
         let page = match self.backing {
@@ -193,12 +195,18 @@ impl Config {
         self.areas.iter().map(|area| area.bytes).sum()
     }
 
-    /// Bytes of a superblock.
-    pub fn superblock_bytes(&self) -> u64 {
-        match self.superblock {
-            0 => (self.total() / 64).clamp(4 * MIB, 32 * MIB) / MIB * MIB,
-            bytes => bytes / MIB * MIB,
-        }
+    /// When memory is taken from the system.
+    pub fn populate(&self) -> Populate {
+        self.populate.unwrap_or(match self.backing {
+            // A device has its memory already.
+            BackingKind::Private | BackingKind::File(_) => Populate::Need,
+            _ => Populate::All,
+        })
+    }
+
+    /// The most that small blocks take of it at a time, bytes.
+    pub fn piece_bytes(&self) -> u64 {
+        (self.total() / 64).clamp(MIB, 32 * MIB)
     }
 
     /// Bytes of freed large blocks that a thread keeps.
@@ -231,7 +239,8 @@ mod tests {
             ("area=1:4096", "page size"),
             ("granule=3KiB", "power of two"),
             ("backing=disk", "hugetlb"),
-            ("reuse=101", "per cent"),
+            ("backing=fd:-1", "fd:NUMBER"),
+            ("populate=some", "need or all"),
         ] {
             let error = Config::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");

@@ -33,13 +33,13 @@ pub struct Extent {
 pub struct Stats {
     /// Bytes of all areas.
     pub total: u64,
-    /// Bytes in no block, no superblock and no cache.
+    /// Bytes in no block, in no piece that small blocks are cut from and in no cache.
     pub free: u64,
     /// The largest piece of that.
     pub largest_free: u64,
     /// Bytes of freed blocks that threads keep for the next request.
     pub cached: u64,
-    /// Pieces of memory that small blocks are cut from.
+    /// Pieces of 64 KiB that small blocks are cut from.
     pub superblocks: u64,
     /// Their bytes.
     pub superblock_bytes: u64,
@@ -63,10 +63,10 @@ pub struct cmt_open {
     pub metadata_bytes: u64,
     pub super_bytes: u64,
     pub cache_bytes: u64,
+    pub seen: *mut c_void,
     pub shift: u32,
-    pub keep_empty: u32,
-    pub reuse_percent: u32,
     pub shared: bool,
+    pub populated: bool,
 }
 
 pub type cmt_write_fn =
@@ -79,6 +79,7 @@ unsafe extern "C" {
     pub fn gw_cmt_malloc(size: usize) -> *mut c_void;
     pub fn gw_cmt_free(block: *mut c_void);
     pub fn gw_cmt_calloc(count: usize, size: usize) -> *mut c_void;
+    pub fn cmt_is_malloc() -> bool;
     pub fn gw_cmt_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     pub fn gw_cmt_aligned_alloc(align: usize, size: usize) -> *mut c_void;
     pub fn gw_cmt_usable_size(block: *const c_void) -> usize;

@@ -38,6 +38,24 @@ unsafe impl GlobalAlloc for Cmt {
         }
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above; what cmt_calloc gives is aligned to 16 bytes.
+        unsafe {
+            if !ffi::gw_cmt_is_open() {
+                return System.alloc_zeroed(layout);
+            }
+            // It does not write what nobody has used yet.
+            if layout.align() <= 16 {
+                return ffi::gw_cmt_calloc(1, layout.size()).cast();
+            }
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
+        }
+    }
+
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: a block of this allocator, which knows its own by their address.
         unsafe {

@@ -31,7 +31,7 @@ mod open;
 
 pub use backing::Backing;
 pub use block::{Block, Limits};
-pub use config::{BackingKind, Config};
+pub use config::{BackingKind, Config, Populate};
 pub use ffi::{Extent, Stats};
 pub use global::Cmt;
 pub use godwit_core::range::Area;
@@ -85,7 +85,7 @@ pub fn stats() -> Stats {
     stats
 }
 
-/// Gives back what caches and empty superblocks hold; the bytes.
+/// Gives back what caches and small blocks hold unused; the bytes.
 pub fn trim() -> usize {
     // SAFETY: any thread may call it.
     unsafe { ffi::gw_cmt_trim() }

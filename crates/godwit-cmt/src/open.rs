@@ -8,7 +8,7 @@ use std::ptr;
 use godwit_core::range::{Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::config::Config;
+use crate::config::{Config, Populate};
 use crate::{BackingKind, CmtError, ffi};
 
 /// Environment variable with the configuration of a pool that opens by itself.
@@ -24,6 +24,10 @@ const SLICE: u64 = 64 << 10;
 const LIVE: u64 = 8 * 16;
 /// From the lowest to the highest area; address space only.
 const WINDOW_MAX: u64 = 1 << 45;
+
+/// Where a device's memory is seen: behind the buffers of a card, which begin at 16 GiB, and below 2^38.
+const LOW_START: u64 = 64 << 30;
+const LOW_END: u64 = 1 << 38;
 
 const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;
@@ -68,6 +72,27 @@ fn reserve(bytes: u64) -> io::Result<*mut c_void> {
     Ok(base)
 }
 
+/// The same at addresses that a device with three levels of page tables reaches: the lowest that are free, so that a program
+/// gets the same ones in every run. Anywhere when there is no room.
+fn reserve_low(bytes: u64) -> io::Result<*mut c_void> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    for at in (LOW_START..LOW_END.saturating_sub(bytes)).step_by(WINDOW_ALIGN as usize) {
+        let wanted = at as *mut c_void;
+        // SAFETY: nothing that is mapped is replaced.
+        match unsafe { mmap_anonymous(wanted, bytes as usize, ProtFlags::empty(), flags) } {
+            Ok(got) if got == wanted => return Ok(got),
+            // A system older than 4.17 takes the address for a hint.
+            Ok(other) => {
+                // SAFETY: just mapped, and used by nobody.
+                unsafe { munmap(other, bytes as usize) }?;
+                break;
+            }
+            Err(_) => {}
+        }
+    }
+    reserve(bytes)
+}
+
 /// Zeros; what stands for holes between areas is never touched.
 fn table(bytes: usize) -> io::Result<*mut c_void> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -105,18 +130,27 @@ fn open(config: &Config) -> Result<(), CmtError> {
         let words = explain_areas(&config.areas, config.granule);
         CmtError::Config(words.unwrap_or_else(|| error.to_string()))
     })?;
+    // SAFETY: it looks at how the library was linked.
+    if config.backing.open().shared() && unsafe { ffi::cmt_is_malloc() } {
+        return Err(CmtError::Config(
+            "backing: all memory of a program would be shared with the children that it forks, and change under both; use backing=private".into(),
+        ));
+    }
     let (low, end) = window(config)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
     // Whole pieces of mimalloc's map of pages, 512 MiB each: none is of anybody else's memory.
     let reserved_bytes = window_bytes.next_multiple_of(WINDOW_ALIGN);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
-    let base =
-        reserve(reserved_bytes).map_err(|error| memory("no address space for the areas", error))?;
+    let reserved = match config.backing {
+        BackingKind::File(_) => reserve_low(reserved_bytes),
+        _ => reserve(reserved_bytes),
+    };
+    let base = reserved.map_err(|error| memory("no address space for the areas", error))?;
     let backing = config.backing.open();
     for area in &config.areas {
         let at = base.wrapping_byte_add((area.base - low) as usize);
         // SAFETY: within the window that was just reserved; the range allocator has refused areas that overlap.
-        if let Err(error) = unsafe { backing.map(at, area) } {
+        if let Err(error) = unsafe { backing.map(at, area, config.populate()) } {
             // SAFETY: nothing uses the window yet.
             let _ = unsafe { munmap(base, reserved_bytes as usize) };
             let hint = match config.backing {
@@ -134,6 +168,12 @@ fn open(config: &Config) -> Result<(), CmtError> {
     let kinds = table((window_bytes / config.granule) as usize).map_err(no_table)?;
     let pages = table((reserved_bytes / SLICE * pointer) as usize).map_err(no_table)?;
     let live = table((reserved_bytes / LIVE) as usize).map_err(no_table)?;
+    let seen_bytes = (reserved_bytes / SLICE / 8) as usize;
+    let seen = table(seen_bytes).map_err(no_table)?;
+    if !backing.fresh() {
+        // SAFETY: the table was just mapped with this length. All of it was handed out before, by whoever filled it.
+        unsafe { ptr::write_bytes(seen.cast::<u8>(), 0xff, seen_bytes) };
+    }
     let total = config.total();
     let touched = total / config.granule + total / SLICE * pointer + total / LIVE;
     // The pool lives as long as the process.
@@ -147,12 +187,12 @@ fn open(config: &Config) -> Result<(), CmtError> {
         pages,
         live,
         metadata_bytes: ranges.metadata_bytes() as u64 + touched,
-        super_bytes: config.superblock_bytes(),
+        super_bytes: config.piece_bytes(),
         cache_bytes: config.cache_bytes(),
+        seen,
         shift: config.granule.trailing_zeros(),
-        keep_empty: config.keep,
-        reuse_percent: config.reuse,
         shared: backing.shared(),
+        populated: config.populate() == Populate::All,
     };
     // SAFETY: called once (the C side sees to that) with memory that stays.
     match unsafe { ffi::cmt_pool_open(&raw const how) } {

@@ -39,7 +39,7 @@ fn huge_pages_back_the_pool_or_the_error_says_how_many_are_missing() {
     }
     let half = PAGES / 2 * HUGE;
     init(&format!(
-        "area=0x40000000:{half} area=0x80000000:{half}:1 backing=hugetlb superblock=1MiB"
+        "area=0x40000000:{half} area=0x80000000:{half}:1 backing=hugetlb"
     ))
     .unwrap();
     assert_eq!(free_pages(), free - PAGES);

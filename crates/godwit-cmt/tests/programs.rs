@@ -97,6 +97,37 @@ fn a_child_of_private_memory_goes_on_with_its_own_copy() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// A pool of a page, of no whole slice, of granules larger than a slice, of scraps, and one of everyday size.
+#[test]
+fn small_blocks_get_all_of_a_pool_of_any_size() {
+    let path = program("all.c");
+    for (config, size, least) in [
+        ("size=4KiB", "100", "2"),
+        ("size=60KiB", "4096", "100"),
+        ("size=1MiB", "1024", "90"),
+        ("size=1MiB", "30000", "75"),
+        ("size=64MiB granule=2MiB", "1024", "90"),
+        (
+            "area=0x10008000:32KiB area=0x10010000:96KiB granule=64KiB",
+            "65536",
+            "100",
+        ),
+        (
+            "area=0x7000:20KiB area=0x20000:512KiB area=0x200000:1MiB",
+            "2048",
+            "85",
+        ),
+        ("size=512MiB", "4096", "95"),
+    ] {
+        println!("{config}, {size}");
+        run(Command::new(&path).args([config, size, least]));
+    }
+    run(Command::new(&path).arg("border"));
+    run(Command::new(&path).arg("sparse"));
+    run(Command::new(&path).arg("grow"));
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn threads_allocate_and_free_while_they_end() {
     passes("ends.c", &[]);

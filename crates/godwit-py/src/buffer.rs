@@ -77,10 +77,17 @@ impl Buffer {
             .collect())
     }
 
-    /// Gives it an entry of the range TLB; false if the card had none free. Refused if it lies in several pieces.
-    fn add_range_entry(&self, py: Python<'_>) -> PyResult<bool> {
+    /// Wants an entry of the range TLB for each of its pieces; how many it has now.
+    fn want_range_entries(&self, py: Python<'_>) -> PyResult<usize> {
         let buffer = self.get()?;
-        py.detach(|| buffer.add_range_entry())
+        py.detach(|| buffer.want_range_entries())
+            .map_err(|error| raise(py, error))
+    }
+
+    /// How many entries of the range TLB it has.
+    fn range_entries(&self, py: Python<'_>) -> PyResult<usize> {
+        let buffer = self.get()?;
+        py.detach(|| buffer.range_entries())
             .map_err(|error| raise(py, error))
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `Card`.
 
-use godwit::{Binding, ChannelCounters, Mode, OpenOptions, PortAnswers};
+use godwit::{Binding, Counters, Mode, OpenOptions, PortAnswers};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict, PyType};
 
 use crate::context::Context;
 use crate::error::{ArgumentError, raise};
@@ -56,6 +56,11 @@ impl Card {
         &self.inner.description().json
     }
 
+    /// Sets device memory aside for the process's contiguous memory; the configuration to open a pool on it.
+    fn cmt_config(&self, py: Python<'_>, nbytes: u64) -> PyResult<String> {
+        self.call(py, |card| card.cmt_config(nbytes))
+    }
+
     /// A new, empty address space: `sv39`, `sv48`, `sv57`, or the widest the card walks.
     #[pyo3(signature = (mode=None))]
     fn context(&self, py: Python<'_>, mode: Option<&str>) -> PyResult<Context> {
@@ -76,7 +81,8 @@ impl Card {
     }
 
     /// Runs a kernel to its end; a dict of cycles, time_ps, launch_ps and results.
-    #[pyo3(signature = (kernel, args, context, mode="translate", timeout_cycles=None))]
+    #[pyo3(signature = (kernel, args, context, mode="translate", timeout_cycles=None, check_status=true))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn launch<'py>(
         &self,
         py: Python<'py>,
@@ -85,18 +91,39 @@ impl Card {
         context: &Context,
         mode: &str,
         timeout_cycles: Option<u64>,
+        check_status: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        launch::run(
-            py,
-            &self.inner,
-            &context.inner,
-            launch::Request {
-                kernel,
-                args,
-                mode,
-                timeout_cycles,
-            },
-        )
+        let request = launch::Request {
+            kernel,
+            args,
+            mode,
+            timeout_cycles,
+            check_status,
+        };
+        launch::run(py, &self.inner, &context.inner, request)
+    }
+
+    /// Starts a kernel, or queues the launch behind those of it that came before.
+    #[pyo3(signature = (kernel, args, context, mode="translate", timeout_cycles=None, check_status=true))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn start<'py>(
+        &self,
+        py: Python<'py>,
+        kernel: &str,
+        args: &Bound<'py, PyDict>,
+        context: &Context,
+        mode: &str,
+        timeout_cycles: Option<u64>,
+        check_status: bool,
+    ) -> PyResult<launch::Launch> {
+        let request = launch::Request {
+            kernel,
+            args,
+            mode,
+            timeout_cycles,
+            check_status,
+        };
+        launch::Launch::start(py, &self.inner, &context.inner, request)
     }
 
     /// Totals since the card was opened.
@@ -105,55 +132,23 @@ impl Card {
         launch::stats_dict(py, &stats)
     }
 
-    /// The hardware's counters, all as of one cycle.
+    /// The hardware's counters by name (`walker.walks`, `port0.read.hits`), all as of one cycle.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counters = self.call(py, godwit::Card::counters)?;
-        let channel = |counters: &ChannelCounters| {
-            let dict = PyDict::new(py);
-            dict.set_item("requests", counters.requests)?;
-            dict.set_item("hits", counters.hits)?;
-            dict.set_item("misses", counters.misses)?;
-            dict.set_item("faults", counters.faults)?;
-            dict.set_item("stalls", counters.stalls)?;
-            dict.set_item("l2_hits", counters.l2_hits)?;
-            dict.set_item("range_hits", counters.range_hits)?;
-            dict.set_item("walks", counters.walks)?;
-            PyResult::Ok(dict)
-        };
-        let ports = PyList::empty(py);
-        for port in &counters.ports {
-            let dict = PyDict::new(py);
-            dict.set_item("read", channel(&port.read)?)?;
-            dict.set_item("write", channel(&port.write)?)?;
-            ports.append(dict)?;
-        }
-        let l2 = PyDict::new(py);
-        l2.set_item("hits", counters.l2.hits)?;
-        l2.set_item("range_hits", counters.l2.range_hits)?;
-        l2.set_item("misses", counters.l2.misses)?;
-        l2.set_item("fills", counters.l2.fills)?;
-        l2.set_item("merges", counters.l2.merges)?;
-        l2.set_item("evictions", counters.l2.evictions)?;
-        l2.set_item("drops", counters.l2.drops)?;
-        l2.set_item("invalidated", counters.l2.invalidated)?;
-        let walker = PyDict::new(py);
-        walker.set_item("walks", counters.walker.walks)?;
-        walker.set_item("latency_sum", counters.walker.latency_sum)?;
-        walker.set_item("latency_max", counters.walker.latency_max)?;
-        walker.set_item("faults", counters.walker.faults)?;
-        walker.set_item("merges", counters.walker.merges)?;
-        walker.set_item("line_hits", counters.walker.line_hits)?;
-        walker.set_item("cache_hits", counters.walker.cache_hits)?;
-        walker.set_item("pte_reads", counters.walker.pte_reads)?;
-        walker.set_item("prefetches", counters.walker.prefetches)?;
-        walker.set_item("prefetches_used", counters.walker.prefetches_used)?;
-        walker.set_item("prefetches_useless", counters.walker.prefetches_useless)?;
-        walker.set_item("updates", counters.walker.updates)?;
+        let names = Counters::list(self.inner.description().port_count());
         let dict = PyDict::new(py);
-        dict.set_item("ports", ports)?;
-        dict.set_item("l2", l2)?;
-        dict.set_item("walker", walker)?;
-        dict.set_item("faults_lost", counters.faults_lost)?;
+        for ((name, _), value) in names.iter().zip(counters.values()) {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// What each counter counts, by the names of `counters`.
+    fn counter_docs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, doc) in Counters::list(self.inner.description().port_count()) {
+            dict.set_item(name, doc)?;
+        }
         Ok(dict)
     }
 

@@ -2,6 +2,7 @@
 //! Contiguous memory: `godwit.cmt`. A block is a buffer that numpy sees itself; it goes back when its last view does.
 
 use std::ffi::c_int;
+use std::sync::Arc;
 
 use godwit_cmt::{Block, CmtError, Limits};
 use pyo3::exceptions::PyBufferError;
@@ -9,6 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::cmt_replay::Event;
 use crate::error::{ArgumentError, OutOfMemory};
 
 fn raise(error: CmtError) -> PyErr {
@@ -21,7 +23,8 @@ fn raise(error: CmtError) -> PyErr {
 /// One piece of physical memory.
 #[pyclass(frozen, module = "godwit._native", weakref)]
 pub(crate) struct ContiguousBlock {
-    block: Block,
+    /// A card that it is shared with holds it, too.
+    pub block: Arc<Block>,
 }
 
 #[pymethods]
@@ -44,7 +47,9 @@ impl ContiguousBlock {
             strict,
         };
         Block::new(nbytes, &limits)
-            .map(|block| Self { block })
+            .map(|block| Self {
+                block: Arc::new(block),
+            })
             .map_err(raise)
     }
 
@@ -150,7 +155,7 @@ fn cmt_simulate(
     py: Python<'_>,
     areas: Vec<(u64, u64, u32)>,
     granule: u64,
-    events: Vec<(u64, bool, u64, u64, u64)>,
+    events: Vec<Event>,
 ) -> PyResult<Bound<'_, PyDict>> {
     let found = py
         .detach(|| crate::cmt_replay::replay(&areas, granule, &events))
@@ -160,7 +165,7 @@ fn cmt_simulate(
     result.set_item("free", found.free)?;
     result.set_item("largest", found.largest)?;
     result.set_item("peak", found.peak)?;
-    result.set_item("served", found.served)?;
+    result.set_item("blocks", found.blocks)?;
     result.set_item("failures", found.failures)?;
     result.set_item("runs", found.runs)?;
     Ok(result)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `Context`.
 
-use godwit::{Access, AllocOptions, Contiguity, PagePolicy, PageSize};
+use std::sync::Arc;
+
+use godwit::{Access, AllocOptions, Contiguity, PagePolicy, PageSize, RangeEntries, ShareOptions};
 use pyo3::prelude::*;
 
 use crate::buffer::Buffer;
+use crate::cmt::ContiguousBlock;
 use crate::error::{ArgumentError, raise};
 
 /// An address space on a card.
@@ -28,6 +31,16 @@ fn page_policy(name: &str) -> PyResult<PagePolicy> {
     })
 }
 
+fn access_of(name: &str) -> PyResult<Access> {
+    match name {
+        "r" => Ok(Access::Read),
+        "w" | "rw" => Ok(Access::ReadWrite),
+        _ => Err(ArgumentError::new_err(format!(
+            "access `{name}` is not r, w or rw"
+        ))),
+    }
+}
+
 #[pymethods]
 impl Context {
     /// New zeroed device memory. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
@@ -41,15 +54,7 @@ impl Context {
         access: &str,
         contiguous: Option<bool>,
     ) -> PyResult<Buffer> {
-        let access = match access {
-            "r" => Access::Read,
-            "w" | "rw" => Access::ReadWrite,
-            _ => {
-                return Err(ArgumentError::new_err(format!(
-                    "access `{access}` is not r, w or rw"
-                )));
-            }
-        };
+        let access = access_of(access)?;
         let contiguity = match contiguous {
             None => Contiguity::Preferred,
             Some(true) => Contiguity::Required,
@@ -61,6 +66,39 @@ impl Context {
             .contiguity(contiguity);
         let buffer = py
             .detach(|| self.inner.alloc(nbytes, options))
+            .map_err(|error| raise(py, error))?;
+        Ok(Buffer::new(buffer))
+    }
+
+    /// Gives a block of contiguous memory to kernels where it is. page_size: the largest page; ranges: preferred, required or
+    /// never, of entries of the range TLB.
+    #[pyo3(signature = (block, page_size="auto", access="rw", ranges="preferred"))]
+    fn share(
+        &self,
+        py: Python<'_>,
+        block: &ContiguousBlock,
+        page_size: &str,
+        access: &str,
+        ranges: &str,
+    ) -> PyResult<Buffer> {
+        let entries = match ranges {
+            "preferred" => RangeEntries::Preferred,
+            "required" => RangeEntries::Required,
+            "never" => RangeEntries::Never,
+            _ => {
+                return Err(ArgumentError::new_err(format!(
+                    "range entries `{ranges}` are not preferred, required or never"
+                )));
+            }
+        };
+        let mut options = ShareOptions::new()
+            .access(access_of(access)?)
+            .entries(entries);
+        if let PagePolicy::Only(size) = page_policy(page_size)? {
+            options = options.max_page(size);
+        }
+        let buffer = py
+            .detach(|| self.inner.share(Arc::clone(&block.block), options))
             .map_err(|error| raise(py, error))?;
         Ok(Buffer::new(buffer))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `godwit._native`: the runtime as Python sees it. `python/godwit/api.py` is the face that people use.
 //!
-//! Calls that may simulate release the GIL; whoever holds a card's lock never waits for the GIL, so they cannot wait for
+//! Calls that may simulate release the GIL, and the thread that owns a card never waits for it, so that they cannot wait for
 //! each other.
 
 mod buffer;
@@ -24,6 +24,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<card::Card>()?;
     module.add_class::<context::Context>()?;
     module.add_class::<buffer::Buffer>()?;
+    module.add_class::<launch::Launch>()?;
+    module.add_class::<view::ViewOfSelf>()?;
     cmt::register(module)?;
     error::register(module)
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Views of memory by the buffer protocol: one dimension of writable bytes.
+//! Views by the buffer protocol: of memory, as one dimension of writable bytes; of an object, as its own array.
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
 use pyo3::ffi;
+use pyo3::prelude::*;
 
 /// Format of a view's elements: bytes.
 const FORMAT: &CStr = c"B";
@@ -39,5 +40,40 @@ pub(crate) unsafe fn fill(view: *mut ffi::Py_buffer, flags: c_int, at: *mut u8, 
         };
         (*view).suboffsets = ptr::null_mut();
         (*view).internal = ptr::null_mut();
+    }
+}
+
+/// Base of Python classes whose objects are seen by the buffer protocol as the array that their method `to_numpy` gives.
+///
+/// Python classes can say this themselves (`__buffer__`) from Python 3.12 on only.
+#[pyclass(subclass, frozen, module = "godwit._native")]
+pub(crate) struct ViewOfSelf;
+
+#[pymethods]
+impl ViewOfSelf {
+    #[new]
+    #[pyo3(signature = (*_args, **_named))]
+    fn new(
+        _args: &Bound<'_, pyo3::types::PyTuple>,
+        _named: Option<&Bound<'_, pyo3::types::PyDict>>,
+    ) -> Self {
+        Self
+    }
+
+    /// Lets the array answer: the view is the array's, so that nothing is left to release here.
+    ///
+    /// # Safety
+    /// Called by the interpreter with a view that it wants filled.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let array = slf.call_method0("to_numpy")?;
+        // SAFETY: `view` is the caller's to fill, and the array keeps itself alive in it.
+        match unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(slf.py())),
+        }
     }
 }

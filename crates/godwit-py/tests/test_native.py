@@ -94,11 +94,12 @@ def test_counters_add_up(card, context):
         card.launch("array_sum", {"values": buffer, "count": 4096, "dtype": INT64}, context)
     counters = card.counters()
     port = json.loads(card.describe())["kernels"]
-    read = counters["ports"][[kernel["name"] for kernel in port].index("array_sum")]["read"]
+    at = [kernel["name"] for kernel in port].index("array_sum")
+    read = {name: counters[f"port{at}.read.{name}"] for name in ("requests", "hits", "misses", "faults")}
     assert read["requests"] == read["hits"] + read["misses"] > 0 and read["faults"] == 0
-    walker = counters["walker"]
-    assert 0 < walker["walks"] <= read["misses"]
-    assert walker["latency_max"] * walker["walks"] >= walker["latency_sum"]
+    assert 0 < counters["walker.walks"] <= read["misses"]
+    assert counters["walker.latency_max"] * counters["walker.walks"] >= counters["walker.latency_sum"]
+    assert list(card.counter_docs()) == list(counters)
 
 
 def test_wrong_arguments_raise_before_anything_runs(card, context):

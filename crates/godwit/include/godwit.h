@@ -8,7 +8,8 @@
  * Functions that can fail return GODWIT_OK or a negative GODWIT_E*; godwit_last_error() then has one sentence that says
  * what was asked, what was found and what to do. A call that fails changes nothing. Nothing here prints or aborts.
  *
- * Handles may be used from any thread: calls on one card wait for each other. After fork() the child cannot use them.
+ * Handles may be used from any thread: calls on one card wait for each other, launches of one kernel queue up in the order
+ * in which they come, those of different kernels run at once. After fork() the child cannot use them.
  */
 #ifndef GODWIT_H_
 #define GODWIT_H_
@@ -20,21 +21,26 @@
 extern "C" {
 #endif
 
-#define GODWIT_ABI 1u
+#define GODWIT_ABI 2u
 
 typedef struct godwit_card godwit_card;
 typedef struct godwit_context godwit_context;
 typedef struct godwit_buffer godwit_buffer;
+typedef struct godwit_job godwit_job;
 
+/* begin: generated statuses by `python -m godwit.spec pages` */
 enum godwit_status {
-	GODWIT_OK = 0,
+	GODWIT_OK = 0,         /* done */
 	GODWIT_EDEVICE = -1,   /* a card cannot be opened, or failed while it was used */
 	GODWIT_ENOMEM = -2,    /* device memory, or host memory for the card, does not suffice */
 	GODWIT_EFAULT = -3,    /* translation refused an access of a kernel: the message has the fault record */
 	GODWIT_EHANG = -4,     /* no progress, or not done in time: the message says where */
 	GODWIT_EINVAL = -5,    /* wrong arguments, or what was asked for is closed or in use */
 	GODWIT_EINTERNAL = -6, /* a bug in Godwit */
+	GODWIT_ESTATUS = -7,   /* a kernel ended and says that it failed */
+	GODWIT_RUNNING = 1,    /* of a wait: the time was over first, the launch goes on */
 };
+/* end: generated */
 
 /* GODWIT_ABI the library was built with. */
 uint32_t godwit_abi(void);
@@ -76,43 +82,62 @@ typedef struct godwit_stats {
 } godwit_stats;
 int godwit_get_stats(const godwit_card *card, godwit_stats *stats);
 
-/* Counters of one address channel of a port, since reset or the last clear. */
-typedef struct godwit_channel_counters {
-	uint64_t requests; /* addresses accepted from the accelerator */
-	uint64_t hits;     /* ... translated by the L1 TLB in the same cycle */
-	uint64_t misses;   /* ... sent on to the next level */
-	uint64_t faults;   /* ... answered with an error */
-	uint64_t stalls;   /* cycles in which an address was offered and not accepted */
-	uint64_t l2_hits;    /* of its misses, those answered by the L2 TLB */
-	uint64_t range_hits; /* ... by the range TLB */
-	uint64_t walks;      /* ... by the walker */
-} godwit_channel_counters;
-
-typedef struct godwit_port_counters {
-	godwit_channel_counters read, write;
-} godwit_port_counters;
-
-typedef struct godwit_walker_counters {
-	uint64_t walks;       /* requests answered */
-	uint64_t latency_sum; /* sum of their latencies in cycles */
-	uint64_t latency_max; /* the largest of them */
-	uint64_t faults;      /* ... answered with a fault */
-	uint64_t merges;      /* steps that joined a line already being fetched */
-	uint64_t line_hits;   /* steps served by a line kept from an earlier fetch */
-	uint64_t cache_hits;  /* requests for which the walk cache skipped at least one level */
-	uint64_t pte_reads;   /* page-table lines read from memory */
-	uint64_t prefetches;  /* ... of which no walk had asked for yet */
-	uint64_t prefetches_used;    /* prefetched lines that a walk used */
-	uint64_t prefetches_useless; /* prefetched lines that were replaced before that */
-	uint64_t updates;     /* page-table entries in which hardware set A, or A and D */
-} godwit_walker_counters;
-
 /*
- * The hardware's counters, all as of one cycle. Fills up to `capacity` entries of `ports` (port k is kernel k's) and
- * sets `count` to how many ports there are; `ports`, `count` and `walker` may each be NULL.
+ * The hardware's counters, since reset or the last clear, by name ("walker.walks", "port0.read.hits"): the list below is what
+ * this library knows; a program that goes through godwit_counter_count() meets later ones as well.
  */
-int godwit_get_counters(godwit_card *card, godwit_port_counters *ports, size_t capacity, size_t *count,
-			godwit_walker_counters *walker);
+/* begin: generated counters by `python -m godwit.spec pages` */
+/*
+ * Counters by name; N is a port, and kernel k is on port k.
+ *
+ * Counters of one address channel (AR or AW) of a port, portN.read. and portN.write.
+ *   requests    Addresses accepted from the accelerator.
+ *   hits        ... translated by the L1 TLB at once.
+ *   misses      ... sent on to the next level.
+ *   faults      ... answered with an error.
+ *   stalls      Cycles in which an address was offered and not accepted.
+ *   l2_hits     Of its misses, lookups answered by the L2 TLB.
+ *   range_hits  ... by the range TLB.
+ *   walks       ... by the walker.
+ *
+ * Counters of the walker, walker.
+ *   walks               Requests answered.
+ *   latency_sum         Sum of their latencies in cycles (acceptance to answer, both included).
+ *   latency_max         The largest of them.
+ *   faults              ... answered with a fault.
+ *   merges              Steps that joined a line already being fetched.
+ *   line_hits           Steps served by a line kept from an earlier fetch.
+ *   cache_hits          Requests for which the walk cache skipped at least one level.
+ *   pte_reads           Page-table lines read from memory.
+ *   prefetches          ... of which no walk had asked for yet.
+ *   prefetches_used     Prefetched lines that a walk used.
+ *   prefetches_useless  Prefetched lines that were replaced before that.
+ *   updates             Page-table entries in which hardware set A, or A and D.
+ *
+ * Counters of the second level of translation: L2 TLB and range TLB, l2.
+ *   hits         Lookups answered by the L2 TLB.
+ *   range_hits   ... by the range TLB.
+ *   misses       ... by neither, and sent on to the walker. A card without both counts none of the three.
+ *   fills        Entries of the L2 TLB written for answers of the walker.
+ *   merges       Answers whose pages joined an entry that was there.
+ *   evictions    Valid entries that gave way to others.
+ *   drops        Cycles in which an answer was not kept: the queue was full, or an invalidation came first.
+ *   invalidated  Entries cleared by invalidations.
+ *
+ * Of the MMU as a whole
+ *   faults_lost  Faults that found the fault record occupied; stays at its maximum.
+ */
+/* end: generated */
+
+/* How many counters the card has; 0 for NULL. */
+size_t godwit_counter_count(const godwit_card *card);
+/* Name of the counter `index`, and what it counts, in one sentence. NULL from godwit_counter_count() on. */
+const char *godwit_counter_name(const godwit_card *card, size_t index);
+const char *godwit_counter_doc(const godwit_card *card, size_t index);
+/* All values as of one cycle, in the order of the names; fills up to `capacity` and sets `count` (may be NULL) to how many there are. */
+int godwit_get_counters(godwit_card *card, uint64_t *values, size_t capacity, size_t *count);
+/* One of them; GODWIT_EINVAL when there is none of that name. */
+int godwit_get_counter(godwit_card *card, const char *name, uint64_t *value);
 int godwit_clear_counters(godwit_card *card);
 /* Counts, of events that belong to a context, only those of `context` from now on; of all contexts with NULL. */
 int godwit_count_only(godwit_card *card, const godwit_context *context);
@@ -147,6 +172,9 @@ enum godwit_alloc_flags {
 	GODWIT_READ_ONLY = 1u,  /* kernels may only read it */
 	GODWIT_CONTIGUOUS = 2u, /* one physical piece or none; launches with physical addresses need it */
 	GODWIT_SCATTERED = 4u,  /* do not look for one piece: the largest pages, wherever they are */
+	/* Of godwit_share(), like GODWIT_READ_ONLY: */
+	GODWIT_RANGES = 8u,     /* an entry of the range TLB for every physical piece, or the memory is not shared */
+	GODWIT_NO_RANGES = 16u, /* no entries; with neither, as many as there are */
 };
 
 /*
@@ -171,6 +199,34 @@ size_t godwit_size(const godwit_buffer *buffer);
 int godwit_upload(godwit_buffer *buffer, size_t offset, const void *data, size_t size);
 int godwit_download(const godwit_buffer *buffer, size_t offset, void *data, size_t size);
 
+/* -- Contiguous memory of the program ------------------------------------------------------------------------------ */
+
+/*
+ * Sets `size` bytes of device memory aside for contiguous memory, for as long as the card is open, and writes the configuration
+ * with which the process's pool opens on it (`capacity` of 128 is enough): cmt_init(config). Asked again it gives the same.
+ */
+int godwit_cmt_config(godwit_card *card, uint64_t size, char *config, size_t capacity);
+
+/*
+ * Whether `size` bytes at `memory` are still the caller's, 0 if not. Called from any thread, when memory is shared and before
+ * every launch with it, while the card waits: it must call nothing of this header.
+ */
+typedef int (*godwit_in_use)(const void *memory, size_t size);
+
+/*
+ * Gives memory of this process that lies in the card's memory, such as a block of a pool opened with godwit_cmt_config(), to
+ * kernels at the addresses that it has, without a copy. It begins with a page and owns the rest of its last one. It is mapped
+ * with pages up to `page_bytes` (0: the largest), and gets entries of the range TLB besides, as `flags` say.
+ *
+ * godwit_free() takes it from kernels and leaves the memory to its owner, who must keep it until then; in_use (or NULL) says
+ * when that was not so, and launches with it then fail. godwit_cmt.h has godwit_share_block() for blocks of cmt.h.
+ */
+int godwit_share(godwit_context *context, void *memory, size_t size, uint64_t page_bytes, uint32_t flags, godwit_in_use in_use,
+		 godwit_buffer **buffer);
+
+/* How many entries of the range TLB a buffer has. */
+int godwit_range_entries(const godwit_buffer *buffer, size_t *count);
+
 /* -- Launches ------------------------------------------------------------------------------------------------------- */
 
 /* An argument: a number, or the address of a byte in a live buffer of the context (0 for none). */
@@ -192,7 +248,8 @@ static inline godwit_arg godwit_number(const char *name, uint64_t number)
 }
 
 enum godwit_launch_flags {
-	GODWIT_BARE = 1u, /* physical addresses and no translation, to compare */
+	GODWIT_BARE = 1u,         /* physical addresses and no translation, to compare */
+	GODWIT_ALLOW_STATUS = 2u, /* an end with an error status is no error; the status is one of the results */
 };
 
 #define GODWIT_MAX_RESULTS 16
@@ -204,21 +261,65 @@ typedef struct godwit_result {
 } godwit_result;
 
 typedef struct godwit_completion {
-	uint64_t cycles;    /* from the start to the interrupt */
-	uint64_t time_ps;   /* virtual time of these cycles */
-	uint64_t launch_ps; /* virtual time of the whole launch: arguments written, kernel run, results read */
-	godwit_stats stats; /* what the card did from the start to the interrupt */
+	uint64_t cycles;      /* from the start to the interrupt, as the card saw them */
+	uint64_t time_ps;     /* virtual time of these cycles */
+	uint64_t launch_ps;   /* virtual time of the whole launch: arguments written, kernel run, results read */
+	uint64_t start_cycle; /* cycle of the card in which it was started, */
+	uint64_t end_cycle;   /* ... and ended */
+	int polled;           /* the kernel has no interrupt: its end is the read that found it done */
+	/*
+	 * From start to end: bursts and bytes of reads, writes and host accesses are the kernel's own, the rest is what the card
+	 * did, for other kernels too if there were any at work.
+	 */
+	godwit_stats stats;
 	size_t result_count;
 	godwit_result results[GODWIT_MAX_RESULTS];
 } godwit_completion;
 
 /*
- * Runs `kernel` in a context to its end. Every argument of the kernel must be given, in any order, results excepted.
- * `flags` are of enum godwit_launch_flags. A kernel that is not done after `timeout_cycles` (0: no limit) is stopped.
- * `completion` may be NULL.
+ * Runs `kernel` in a context to its end, after the launches of it that came before. Every argument of the kernel must be given,
+ * in any order, results excepted. `flags` are of enum godwit_launch_flags. A kernel that is not done `timeout_cycles` (0: no
+ * limit) after its start is stopped. `completion` may be NULL; it is also filled with GODWIT_ESTATUS.
  */
 int godwit_launch(godwit_context *context, const char *kernel, const godwit_arg *args, size_t arg_count, uint32_t flags,
 		  uint64_t timeout_cycles, godwit_completion *completion);
+
+/*
+ * Starts a launch, or queues it behind those of the same kernel that came before, and returns. Its buffers must live until it
+ * has ended: freeing one stops it. The card's clock runs while somebody waits, or for a callback; in between it stands, so
+ * that what one thread measures is the same in every run.
+ */
+int godwit_start(godwit_context *context, const char *kernel, const godwit_arg *args, size_t arg_count, uint32_t flags,
+		 uint64_t timeout_cycles, godwit_job **job);
+
+/*
+ * Waits for the end of a launch and returns what godwit_launch would. With `max_cycles` (0: no limit) it returns
+ * GODWIT_RUNNING when so many cycles of the card have passed first; the launch goes on. Any number of threads may
+ * wait, and wait again.
+ */
+int godwit_wait(godwit_job *job, uint64_t max_cycles, godwit_completion *completion);
+
+/* The same with a limit in nanoseconds of this process's time; 0 only looks. */
+int godwit_wait_ns(godwit_job *job, uint64_t max_ns, godwit_completion *completion);
+
+/* Whether it has ended, 1 or 0; no simulated time passes. */
+int godwit_is_ended(const godwit_job *job);
+
+/*
+ * Has callback(user) called once at the end, on a thread of the library, where everything here may be called; before this
+ * returns when it has ended. The clock runs until then.
+ */
+typedef void (*godwit_callback)(void *user);
+int godwit_on_end(godwit_job *job, godwit_callback callback, void *user);
+
+/*
+ * Ends a launch: a running kernel is stopped, one that waits is not started, and who waits for it gets GODWIT_EINVAL. `stopped`
+ * (or NULL) says whether the kernel stands still; if not it cannot be launched any more. One that has ended stays as it is.
+ */
+int godwit_cancel(godwit_job *job, int *stopped);
+
+/* Gives the handle back; a launch that has not ended is cancelled. Nobody may wait for it. NULL does nothing. */
+void godwit_release(godwit_job *job);
 
 /* The result register `name`; GODWIT_EINVAL when the kernel has none of that name. */
 int godwit_get_result(const godwit_completion *completion, const char *name, uint64_t *value);

@@ -11,10 +11,13 @@
 #ifndef GODWIT_HPP_
 #define GODWIT_HPP_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -57,14 +60,20 @@ class Card {
         return stats;
     }
 
-    /// The hardware's counters by port, all as of one cycle; those of the walker go to `walker`.
-    std::vector<godwit_port_counters> counters(godwit_walker_counters* walker = nullptr) {
-        // No card has more ports than the walker has sources: 32.
-        std::vector<godwit_port_counters> ports(32);
-        std::size_t count = 0;
-        check(godwit_get_counters(get(), ports.data(), ports.size(), &count, walker));
-        ports.resize(count);
-        return ports;
+    /// The hardware's counters by name ("walker.walks", "port0.read.hits"), all as of one cycle.
+    std::map<std::string, std::uint64_t> counters() {
+        std::vector<std::uint64_t> values(godwit_counter_count(get()));
+        check(godwit_get_counters(get(), values.data(), values.size(), nullptr));
+        std::map<std::string, std::uint64_t> found;
+        for (std::size_t i = 0; i < values.size(); ++i) found.emplace(godwit_counter_name(get(), i), values[i]);
+        return found;
+    }
+
+    /// One of them.
+    std::uint64_t counter(const std::string& name) {
+        std::uint64_t value = 0;
+        check(godwit_get_counter(get(), name.c_str(), &value));
+        return value;
     }
 
     void clear_counters() { check(godwit_clear_counters(get())); }
@@ -108,6 +117,8 @@ class Completion {
 
     std::uint64_t cycles() const noexcept { return raw_.cycles; }
     std::uint64_t time_ps() const noexcept { return raw_.time_ps; }
+    std::uint64_t start_cycle() const noexcept { return raw_.start_cycle; }
+    std::uint64_t end_cycle() const noexcept { return raw_.end_cycle; }
     const godwit_completion& raw() const noexcept { return raw_; }
 
     /// The result register `name`.
@@ -124,7 +135,63 @@ class Completion {
 /// How a launch is made.
 struct LaunchOptions {
     bool bare = false;                 ///< physical addresses and no translation, to compare
-    std::uint64_t timeout_cycles = 0;  ///< stops the kernel after so many cycles; 0: no limit
+    std::uint64_t timeout_cycles = 0;  ///< stops the kernel so many cycles after its start; 0: no limit
+    bool check_status = true;          ///< a kernel that says that it failed throws
+
+    std::uint32_t flags() const noexcept {
+        return (bare ? std::uint32_t{GODWIT_BARE} : 0) | (check_status ? 0 : std::uint32_t{GODWIT_ALLOW_STATUS});
+    }
+};
+
+/// A kernel at work, or waiting behind launches of the same kernel; destroyed before its end, it is cancelled.
+class Launch {
+   public:
+    /// Waits for the end; throws what Context::launch would. Any number of threads may wait, and wait again.
+    Completion wait() {
+        godwit_completion done;
+        check(godwit_wait(get(), 0, &done));
+        return Completion(done);
+    }
+
+    /// The same for at most so many cycles of the card; nothing when they were over first.
+    std::optional<Completion> wait_cycles(std::uint64_t max_cycles) { return within(godwit_wait, max_cycles ? max_cycles : 1); }
+    /// ... for so much time of this process.
+    template <typename Rep, typename Period>
+    std::optional<Completion> wait_for(std::chrono::duration<Rep, Period> time) {
+        const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+        return within(godwit_wait_ns, ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
+    }
+
+    /// Whether it has ended; no simulated time passes.
+    bool ended() const noexcept { return godwit_is_ended(get()) != 0; }
+
+    /// Stops it; whether its kernel stands still.
+    bool cancel() {
+        int stopped = 0;
+        check(godwit_cancel(get(), &stopped));
+        return stopped != 0;
+    }
+
+    godwit_job* get() const noexcept { return handle_.get(); }
+
+   private:
+    friend class Context;
+    struct Release {
+        void operator()(godwit_job* job) const noexcept { godwit_release(job); }
+    };
+
+    explicit Launch(godwit_job* job) : handle_(job) {}
+
+    template <typename Wait>
+    std::optional<Completion> within(Wait wait, std::uint64_t limit) {
+        godwit_completion done;
+        const int status = wait(get(), limit, &done);
+        if (status == GODWIT_RUNNING) return std::nullopt;
+        check(status);
+        return Completion(done);
+    }
+
+    std::unique_ptr<godwit_job, Release> handle_;
 };
 
 /// One address space on a card, which must outlive it.
@@ -137,12 +204,18 @@ class Context {
     }
 
     Completion launch(const char* kernel, std::initializer_list<Arg> args, LaunchOptions options = {}) {
-        std::vector<godwit_arg> raw;
-        for (const Arg& arg : args) raw.push_back(arg.raw());
+        const std::vector<godwit_arg> raw = raw_args(args);
         godwit_completion done;
-        const std::uint32_t flags = options.bare ? std::uint32_t{GODWIT_BARE} : 0;
-        check(godwit_launch(get(), kernel, raw.data(), raw.size(), flags, options.timeout_cycles, &done));
+        check(godwit_launch(get(), kernel, raw.data(), raw.size(), options.flags(), options.timeout_cycles, &done));
         return Completion(done);
+    }
+
+    /// Starts a launch, or queues it behind those of the same kernel that came before.
+    Launch start(const char* kernel, std::initializer_list<Arg> args, LaunchOptions options = {}) {
+        const std::vector<godwit_arg> raw = raw_args(args);
+        godwit_job* job = nullptr;
+        check(godwit_start(get(), kernel, raw.data(), raw.size(), options.flags(), options.timeout_cycles, &job));
+        return Launch(job);
     }
 
     std::uint64_t table_bytes() const {
@@ -154,6 +227,12 @@ class Context {
     godwit_context* get() const noexcept { return handle_.get(); }
 
    private:
+    static std::vector<godwit_arg> raw_args(std::initializer_list<Arg> args) {
+        std::vector<godwit_arg> raw;
+        for (const Arg& arg : args) raw.push_back(arg.raw());
+        return raw;
+    }
+
     struct Destroy {
         void operator()(godwit_context* context) const noexcept { godwit_context_destroy(context); }
     };

@@ -3,7 +3,7 @@
 
 use godwit_card::CardError;
 
-use crate::Fault;
+use crate::{Completion, Fault};
 
 /// A failed call. The message says what was asked, what was found and what to do; nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +93,30 @@ pub enum Error {
         /// What was taken away.
         why: &'static str,
     },
+    /// A kernel's control block does what none of the HLS convention does.
+    #[error("kernel `{kernel}`: {problem}; docs/kernels.md says what a control block must do")]
+    Control {
+        /// The kernel.
+        kernel: String,
+        /// What was found.
+        problem: String,
+    },
+    /// A kernel ended and says that it failed.
+    #[error("kernel `{kernel}` ended with status {value}{}", if meaning.is_empty() {
+        String::new()
+    } else {
+        format!(" ({meaning})")
+    })]
+    Status {
+        /// The kernel.
+        kernel: String,
+        /// Its status result, not 0.
+        value: u64,
+        /// What its manifest says of the status.
+        meaning: String,
+        /// What it did all the same.
+        completion: Box<Completion>,
+    },
     /// Translation refused an access.
     #[error("{0}")]
     Fault(Box<Fault>),
@@ -115,6 +139,7 @@ pub enum Error {
     },
 }
 
+// begin: generated kinds by `python -m godwit.spec pages`
 /// Families of errors, as C and Python know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -122,13 +147,16 @@ pub enum ErrorKind {
     Device,
     /// Device memory, or host memory for the card, does not suffice.
     OutOfMemory,
-    /// Translation refused an access.
+    /// Translation refused an access of a kernel: the message has the fault record.
     Fault,
-    /// The hardware makes no progress.
+    /// No progress, or not done in time: the message says where.
     Hang,
     /// Wrong arguments, or what was asked for is closed or in use.
     Argument,
+    /// A kernel ended and says that it failed.
+    Status,
 }
+// end: generated
 
 impl Error {
     /// The family it belongs to.
@@ -144,6 +172,7 @@ impl Error {
                 ErrorKind::OutOfMemory
             }
             Self::Fault(_) => ErrorKind::Fault,
+            Self::Status { .. } => ErrorKind::Status,
             Self::Card(
                 CardError::Invalid(_) | CardError::OutOfRange { .. } | CardError::Options(_),
             )
@@ -158,8 +187,14 @@ impl Error {
             | Self::Broken(_)
             | Self::Closed
             | Self::WrongProcess { .. }
+            | Self::Control { .. }
             | Self::NoContext { .. } => ErrorKind::Device,
         }
+    }
+
+    /// Nothing works on the card afterwards.
+    pub(crate) fn breaks_the_card(&self) -> bool {
+        matches!(self, Self::Hang(_) | Self::Card(CardError::Design(_)))
     }
 }
 

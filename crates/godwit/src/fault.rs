@@ -5,7 +5,18 @@ use std::fmt;
 
 use godwit_core::layout;
 
-use crate::mmu::FaultRecord;
+/// What the fault record holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FaultRecord {
+    pub cause: u32,
+    pub port: u32,
+    pub context: u32,
+    pub write: bool,
+    pub id: u16,
+    pub address: u64,
+    /// Faults that found the record occupied, since the counters were cleared.
+    pub lost: u32,
+}
 
 /// An access that translation refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

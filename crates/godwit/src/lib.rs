@@ -27,45 +27,55 @@
 //! # }
 //! ```
 //!
-//! Handles may be used from any thread; a card does one thing at a time, so calls wait for each other. After `fork` the
-//! child cannot use the parent's cards. This library never prints and never aborts.
+//! Handles may be used from any thread: calls on one card wait for each other, launches of one kernel queue up, those of
+//! different kernels run at once. After `fork` the child cannot use the parent's cards. This library never prints and never
+//! aborts.
+//!
+//! # Floors
+//!
+//! | module | is | knows of |
+//! |---|---|---|
+//! | `capi` | the C ABI | all below |
+//! | `objects` | what people hold: [`Card`], [`Context`], [`Buffer`], [`Launch`]. Their threads, their memory | `state`, `hardware` |
+//! | `state` | one card: its contexts and launches, and the engine, the thread that owns both | `hardware` |
+//! | `hardware` | procedures on registers, queues, control blocks and frames | |
+//!
+//! [`Error`], [`Fault`] and [`Completion`] are words for all of them. A module uses those below it and never one above, and no two modules
+//! use each other; `tests/floors.rs` reads the sources and keeps that. The engine's thread alone calls the
+//! [`Device`] and changes page tables, and touches no memory of the user: callers copy, and post what is to be charged.
+//! So no lock is held while a kernel runs or while user memory is read.
 
-mod alloc;
-mod buffer;
 pub mod capi;
-mod card;
-pub mod command;
-mod context;
-mod counters;
+mod completion;
 mod error;
 mod fault;
-mod frames;
-mod launch;
-mod launch_builder;
-mod mmu;
-mod queue;
+mod hardware;
+mod objects;
 mod state;
-mod table_memory;
-mod value;
-mod window;
 
-pub use alloc::{Access, AllocOptions, Contiguity, PagePolicy};
-pub use buffer::Buffer;
-pub use card::{Binding, Card, Frames};
-pub use context::Context;
-pub use counters::{ChannelCounters, Counters, L2Counters, PortCounters, WalkerCounters};
+pub use completion::Completion;
 pub use error::{Error, ErrorKind};
 pub use fault::{Fault, NearBuffer};
-pub use frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
-pub use launch::{Completion, Launch};
-pub use launch_builder::LaunchBuilder;
-pub use value::Value;
+pub use hardware::command;
+pub use hardware::counters::{
+    ChannelCounters, CounterKind, Counters, L2Counters, PortCounters, WalkerCounters,
+};
+pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
+pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy};
+pub use objects::buffer::Buffer;
+pub use objects::card::{Card, Frames};
+pub use objects::context::{Binding, Context};
+pub use objects::launch::{Launch, Waited};
+pub use objects::launch_builder::LaunchBuilder;
+pub use objects::share::{RangeEntries, ShareOptions};
+pub use objects::value::Value;
 
 pub use godwit_card::{
-    Arg, ArgAccess, ArgKind, CardError, CardFile, Description, Device, Kernel, MemEvent, Memory,
-    OpenOptions, PortAnswer, PortAnswers, PortBatch, Ports, SimCard, Stats,
+    Arg, ArgAccess, ArgKind, CardError, CardFile, Description, Device, Kernel, LaunchEnd,
+    LaunchTimes, MemEvent, Memory, OpenOptions, PortAnswer, PortAnswers, PortBatch, Ports, SimCard,
+    Stats,
 };
-pub use godwit_core::{Mapping, Mode, PageSize, Perm, layout, walker};
+pub use godwit_core::{HostMemory, Mapping, Mode, PageSize, Perm, layout, walker};
 
 /// Registers of the MMU, generated from `spec/regs/gw_mmu.rdl`.
 pub mod regs {

@@ -95,26 +95,6 @@ fn layouts_and_constants_are_those_of_the_header() {
             "offsetof(godwit_stats, host_writes)",
             offset_of!(GodwitStats, host_writes) as i64,
         ),
-        (
-            "sizeof(godwit_port_counters)",
-            size_of::<GodwitPortCounters>() as i64,
-        ),
-        (
-            "offsetof(godwit_channel_counters, stalls)",
-            offset_of!(GodwitChannelCounters, stalls) as i64,
-        ),
-        (
-            "offsetof(godwit_channel_counters, walks)",
-            offset_of!(GodwitChannelCounters, walks) as i64,
-        ),
-        (
-            "sizeof(godwit_walker_counters)",
-            size_of::<GodwitWalkerCounters>() as i64,
-        ),
-        (
-            "offsetof(godwit_walker_counters, updates)",
-            offset_of!(GodwitWalkerCounters, updates) as i64,
-        ),
         ("sizeof(godwit_arg)", size_of::<GodwitArg>() as i64),
         (
             "offsetof(godwit_arg, value)",
@@ -124,6 +104,10 @@ fn layouts_and_constants_are_those_of_the_header() {
         (
             "sizeof(godwit_completion)",
             size_of::<GodwitCompletion>() as i64,
+        ),
+        (
+            "offsetof(godwit_completion, polled)",
+            offset_of!(GodwitCompletion, polled) as i64,
         ),
         (
             "offsetof(godwit_completion, stats)",
@@ -141,10 +125,15 @@ fn layouts_and_constants_are_those_of_the_header() {
         ("GODWIT_EHANG", i64::from(EHANG)),
         ("GODWIT_EINVAL", i64::from(EINVAL)),
         ("GODWIT_EINTERNAL", i64::from(EINTERNAL)),
+        ("GODWIT_ESTATUS", i64::from(ESTATUS)),
+        ("GODWIT_RUNNING", i64::from(RUNNING)),
         ("GODWIT_READ_ONLY", i64::from(READ_ONLY)),
         ("GODWIT_CONTIGUOUS", i64::from(CONTIGUOUS)),
         ("GODWIT_SCATTERED", i64::from(SCATTERED)),
+        ("GODWIT_RANGES", i64::from(RANGES)),
+        ("GODWIT_NO_RANGES", i64::from(NO_RANGES)),
         ("GODWIT_BARE", i64::from(BARE)),
+        ("GODWIT_ALLOW_STATUS", i64::from(ALLOW_STATUS)),
         ("GODWIT_MAX_RESULTS", MAX_RESULTS as i64),
         ("GODWIT_NAME_SIZE", NAME_SIZE as i64),
     ];
@@ -279,6 +268,10 @@ fn bad_calls_are_answered_with_words() {
         assert_eq!(godwit_free(null_mut()), OK);
         godwit_close(null_mut());
         godwit_context_destroy(null_mut());
+        godwit_release(null_mut());
+        assert_eq!(godwit_wait(null_mut(), 0, null_mut()), EINVAL);
+        assert_eq!(last_error(), "job is NULL");
+        assert_eq!(godwit_is_ended(null()), 0);
         assert!(godwit_describe(null()).is_null() && godwit_data(null()).is_null());
         assert_eq!(godwit_size(null()), 0);
     }
@@ -305,6 +298,45 @@ fn the_c_example_runs_against_the_static_library() {
 }
 
 #[test]
+fn c_threads_launch_wait_and_cancel() {
+    let scratch = Scratch::new("c-threads");
+    let library = libraries().join("libgodwit.a");
+    let link = [
+        library.to_str().unwrap(),
+        "-lpthread",
+        "-ldl",
+        "-lm",
+        "-lgcc_s",
+    ];
+    let source = root().join("examples/c/threads.c");
+    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
+    assert_eq!(
+        printed,
+        "32 launches from 8 threads\ncopied all\nkernel `memcopy` was stopped: it was cancelled; the kernel stands still\n"
+    );
+}
+
+#[test]
+fn cpp_launches_overlap() {
+    let scratch = Scratch::new("cpp-overlap");
+    let directory = libraries();
+    let (library, rpath) = (
+        directory.join("libgodwit.so"),
+        format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
+    );
+    let link = [library.to_str().unwrap(), &rpath];
+    let source = root().join("examples/cpp/overlap.cpp");
+    let printed = run(&compile(
+        ("CXX", "c++"),
+        "-std=c++17",
+        &source,
+        &scratch,
+        &link,
+    ));
+    assert!(printed.contains("at once, sum 199990000"), "{printed}");
+}
+
+#[test]
 fn the_cpp_example_runs_against_the_shared_library() {
     let scratch = Scratch::new("cpp-example");
     let directory = libraries();
@@ -323,6 +355,35 @@ fn the_cpp_example_runs_against_the_shared_library() {
     ));
     assert!(
         printed.contains("of 50000 rows are greater than 15"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
+    let scratch = Scratch::new("c-contiguous");
+    let directory = libraries();
+    let (runtime, pool) = (
+        directory.join("libgodwit.so"),
+        directory.join("libgodwit_cmt.so"),
+    );
+    let rpath = format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display());
+    let include = format!("-I{}", root().join("crates/godwit-cmt/include").display());
+    let link = [
+        include.as_str(),
+        runtime.to_str().unwrap(),
+        pool.to_str().unwrap(),
+        &rpath,
+    ];
+    let source = root().join("examples/c/contiguous.c");
+    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0].starts_with("pages "), "{printed}");
+    assert!(!lines[0].contains(" 0 page-table walks"), "{printed}");
+    assert!(lines[1].starts_with("range entry "), "{printed}");
+    assert!(lines[1].ends_with(" 0 page-table walks"), "{printed}");
+    assert!(
+        lines[2].contains("was taken away: it is no block in use"),
         "{printed}"
     );
 }

@@ -3,17 +3,18 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use super::{
-    GodwitContext, GodwitPortCounters, GodwitStats, GodwitWalkerCounters, borrow, guarded, put,
-    string,
-};
-use crate::{Card, Error, OpenOptions};
+use godwit_card::closest;
+
+use super::{GodwitContext, GodwitStats, borrow, guarded, put, string};
+use crate::{Card, Counters, Error, OpenOptions};
 
 /// `godwit_card`
 pub struct GodwitCard {
     pub(super) card: Card,
     /// For `godwit_describe`.
     description: CString,
+    /// Names of the counters and what they count.
+    counters: Vec<(CString, CString)>,
 }
 
 /// `godwit_open`
@@ -38,9 +39,15 @@ pub unsafe extern "C" fn godwit_open(
         let opened = Card::open(device, options)?;
         let description = CString::new(opened.description().json.as_str());
         let description = description.map_err(|error| Error::Hardware(error.to_string()))?;
+        let counters = Counters::list(opened.description().port_count())
+            .into_iter()
+            .map(|(name, doc)| Ok((CString::new(name)?, CString::new(doc)?)))
+            .collect::<Result<_, std::ffi::NulError>>();
+        let counters = counters.map_err(|error| Error::Hardware(error.to_string()))?;
         let handle = Box::into_raw(Box::new(GodwitCard {
             card: opened,
             description,
+            counters,
         }));
         // SAFETY: the caller gives a place for the handle.
         unsafe { put(card, handle, "card") }
@@ -81,33 +88,84 @@ pub unsafe extern "C" fn godwit_get_stats(
     })
 }
 
+/// `godwit_counter_count`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_counter_count(card: *const GodwitCard) -> usize {
+    // SAFETY: the caller gives a live handle or NULL.
+    unsafe { card.as_ref() }.map_or(0, |card| card.counters.len())
+}
+
+/// `godwit_counter_name`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_counter_name(
+    card: *const GodwitCard,
+    index: usize,
+) -> *const c_char {
+    // SAFETY: as above.
+    let counter = unsafe { card.as_ref() }.and_then(|card| card.counters.get(index));
+    counter.map_or(std::ptr::null(), |(name, _)| name.as_ptr())
+}
+
+/// `godwit_counter_doc`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_counter_doc(
+    card: *const GodwitCard,
+    index: usize,
+) -> *const c_char {
+    // SAFETY: as above.
+    let counter = unsafe { card.as_ref() }.and_then(|card| card.counters.get(index));
+    counter.map_or(std::ptr::null(), |(_, doc)| doc.as_ptr())
+}
+
 /// `godwit_get_counters`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn godwit_get_counters(
     card: *mut GodwitCard,
-    ports: *mut GodwitPortCounters,
+    values: *mut u64,
     capacity: usize,
     count: *mut usize,
-    walker: *mut GodwitWalkerCounters,
 ) -> c_int {
     guarded(|| {
+        if values.is_null() && capacity != 0 {
+            return Err(super::null("values"));
+        }
         // SAFETY: the caller gives a live handle.
-        let counters = unsafe { borrow(card, "card") }?.card.counters()?;
-        if !ports.is_null() {
-            for (index, port) in counters.ports.iter().take(capacity).enumerate() {
-                // SAFETY: `ports` has room for `capacity` entries.
-                unsafe { ports.add(index).write((*port).into()) };
-            }
+        let found = unsafe { borrow(card, "card") }?.card.counters()?.values();
+        for (index, value) in found.iter().take(capacity).enumerate() {
+            // SAFETY: `values` has room for `capacity` numbers.
+            unsafe { values.add(index).write(*value) };
         }
         if !count.is_null() {
             // SAFETY: the caller gives a place for the number, or NULL.
-            unsafe { count.write(counters.ports.len()) };
-        }
-        if !walker.is_null() {
-            // SAFETY: as for `count`.
-            unsafe { walker.write(counters.walker.into()) };
+            unsafe { count.write(found.len()) };
         }
         Ok(())
+    })
+}
+
+/// `godwit_get_counter`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_get_counter(
+    card: *mut GodwitCard,
+    name: *const c_char,
+    value: *mut u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle and a terminated string.
+        let (card, name) = unsafe { (borrow(card, "card")?, string(name, "name")?) };
+        let names = card.counters.iter().map(|(known, _)| known.to_bytes());
+        let Some(index) = names.clone().position(|known| known == name.as_bytes()) else {
+            let known: Vec<_> = names.map(String::from_utf8_lossy).collect();
+            let hint = closest(name, known.iter().map(AsRef::as_ref));
+            let hint = hint.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            return Err(Error::Argument(format!(
+                "the card has no counter `{name}`{hint}: godwit_counter_name() has all {}",
+                card.counters.len()
+            )));
+        };
+        let found = card.card.counters()?.values()[index];
+        // SAFETY: ... and a place for the number.
+        unsafe { put(value, found, "value") }
     })
 }
 

@@ -15,7 +15,7 @@ pub struct GodwitContext {
 
 /// `godwit_buffer`
 pub struct GodwitBuffer {
-    buffer: Buffer,
+    pub(super) buffer: Buffer,
 }
 
 /// `godwit_context_create`

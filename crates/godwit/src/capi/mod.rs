@@ -11,11 +11,13 @@
 mod card;
 mod launch;
 mod memory;
+mod share;
 mod types;
 
 pub use card::*;
 pub use launch::*;
 pub use memory::*;
+pub use share::*;
 pub use types::*;
 
 use std::cell::RefCell;
@@ -25,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::{Error, ErrorKind};
 
 /// `GODWIT_ABI`.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
@@ -38,6 +40,7 @@ fn set_last_error(message: String) {
     LAST_ERROR.with(|last| *last.borrow_mut() = message);
 }
 
+// begin: generated statuses by `python -m godwit.spec pages`
 fn status_of(error: &Error) -> c_int {
     match error.kind() {
         ErrorKind::Device => EDEVICE,
@@ -45,13 +48,28 @@ fn status_of(error: &Error) -> c_int {
         ErrorKind::Fault => EFAULT,
         ErrorKind::Hang => EHANG,
         ErrorKind::Argument => EINVAL,
+        ErrorKind::Status => ESTATUS,
     }
 }
+// end: generated
 
 /// Runs the body of a call.
 fn guarded(body: impl FnOnce() -> Result<(), Error>) -> c_int {
+    guarded_status(|| {
+        Ok(match body() {
+            Ok(()) => OK,
+            Err(error) => {
+                set_last_error(error.to_string());
+                status_of(&error)
+            }
+        })
+    })
+}
+
+/// The same for a body that knows its status; an error it returns is the call's own.
+fn guarded_status(body: impl FnOnce() -> Result<c_int, Error>) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => OK,
+        Ok(Ok(status)) => status,
         Ok(Err(error)) => {
             set_last_error(error.to_string());
             status_of(&error)

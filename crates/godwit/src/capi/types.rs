@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types of the C ABI. `tests/c_abi.rs` compiles the header and compares the layouts.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
-use crate::{ChannelCounters, PortCounters, Stats, WalkerCounters};
+use crate::Stats;
 
-/// `GODWIT_OK`
+// begin: generated statuses by `python -m godwit.spec pages`
+/// `GODWIT_OK`: done.
 pub const OK: c_int = 0;
-/// `GODWIT_EDEVICE`
+/// `GODWIT_EDEVICE`: a card cannot be opened, or failed while it was used.
 pub const EDEVICE: c_int = -1;
-/// `GODWIT_ENOMEM`
+/// `GODWIT_ENOMEM`: device memory, or host memory for the card, does not suffice.
 pub const ENOMEM: c_int = -2;
-/// `GODWIT_EFAULT`
+/// `GODWIT_EFAULT`: translation refused an access of a kernel: the message has the fault record.
 pub const EFAULT: c_int = -3;
-/// `GODWIT_EHANG`
+/// `GODWIT_EHANG`: no progress, or not done in time: the message says where.
 pub const EHANG: c_int = -4;
-/// `GODWIT_EINVAL`
+/// `GODWIT_EINVAL`: wrong arguments, or what was asked for is closed or in use.
 pub const EINVAL: c_int = -5;
-/// `GODWIT_EINTERNAL`
+/// `GODWIT_EINTERNAL`: a bug in Godwit.
 pub const EINTERNAL: c_int = -6;
+/// `GODWIT_ESTATUS`: a kernel ended and says that it failed.
+pub const ESTATUS: c_int = -7;
+/// `GODWIT_RUNNING`: of a wait: the time was over first, the launch goes on.
+pub const RUNNING: c_int = 1;
+// end: generated
 
 /// `GODWIT_READ_ONLY`
 pub const READ_ONLY: u32 = 1;
@@ -26,9 +32,15 @@ pub const READ_ONLY: u32 = 1;
 pub const CONTIGUOUS: u32 = 2;
 /// `GODWIT_SCATTERED`
 pub const SCATTERED: u32 = 4;
+/// `GODWIT_RANGES`
+pub const RANGES: u32 = 8;
+/// `GODWIT_NO_RANGES`
+pub const NO_RANGES: u32 = 16;
 
 /// `GODWIT_BARE`
 pub const BARE: u32 = 1;
+/// `GODWIT_ALLOW_STATUS`
+pub const ALLOW_STATUS: u32 = 2;
 
 /// `GODWIT_MAX_RESULTS`
 pub const MAX_RESULTS: usize = 16;
@@ -75,91 +87,11 @@ impl From<Stats> for GodwitStats {
     }
 }
 
-/// `godwit_channel_counters`
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-#[allow(missing_docs, reason = "the header documents the fields")]
-pub struct GodwitChannelCounters {
-    pub requests: u64,
-    pub hits: u64,
-    pub misses: u64,
-    pub faults: u64,
-    pub stalls: u64,
-    pub l2_hits: u64,
-    pub range_hits: u64,
-    pub walks: u64,
-}
+/// `godwit_callback`
+pub type GodwitCallback = Option<unsafe extern "C" fn(*mut c_void)>;
 
-impl From<ChannelCounters> for GodwitChannelCounters {
-    fn from(counters: ChannelCounters) -> Self {
-        Self {
-            requests: counters.requests,
-            hits: counters.hits,
-            misses: counters.misses,
-            faults: counters.faults,
-            stalls: counters.stalls,
-            l2_hits: counters.l2_hits,
-            range_hits: counters.range_hits,
-            walks: counters.walks,
-        }
-    }
-}
-
-/// `godwit_port_counters`
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-#[allow(missing_docs, reason = "the header documents the fields")]
-pub struct GodwitPortCounters {
-    pub read: GodwitChannelCounters,
-    pub write: GodwitChannelCounters,
-}
-
-impl From<PortCounters> for GodwitPortCounters {
-    fn from(counters: PortCounters) -> Self {
-        Self {
-            read: counters.read.into(),
-            write: counters.write.into(),
-        }
-    }
-}
-
-/// `godwit_walker_counters`
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-#[allow(missing_docs, reason = "the header documents the fields")]
-pub struct GodwitWalkerCounters {
-    pub walks: u64,
-    pub latency_sum: u64,
-    pub latency_max: u64,
-    pub faults: u64,
-    pub merges: u64,
-    pub line_hits: u64,
-    pub cache_hits: u64,
-    pub pte_reads: u64,
-    pub prefetches: u64,
-    pub prefetches_used: u64,
-    pub prefetches_useless: u64,
-    pub updates: u64,
-}
-
-impl From<WalkerCounters> for GodwitWalkerCounters {
-    fn from(counters: WalkerCounters) -> Self {
-        Self {
-            walks: counters.walks,
-            latency_sum: counters.latency_sum,
-            latency_max: counters.latency_max,
-            faults: counters.faults,
-            merges: counters.merges,
-            line_hits: counters.line_hits,
-            cache_hits: counters.cache_hits,
-            pte_reads: counters.pte_reads,
-            prefetches: counters.prefetches,
-            prefetches_used: counters.prefetches_used,
-            prefetches_useless: counters.prefetches_useless,
-            updates: counters.updates,
-        }
-    }
-}
+/// `godwit_in_use`
+pub type GodwitInUse = Option<unsafe extern "C" fn(*const c_void, usize) -> c_int>;
 
 /// `godwit_arg`
 #[repr(C)]
@@ -187,6 +119,9 @@ pub struct GodwitCompletion {
     pub cycles: u64,
     pub time_ps: u64,
     pub launch_ps: u64,
+    pub start_cycle: u64,
+    pub end_cycle: u64,
+    pub polled: c_int,
     pub stats: GodwitStats,
     pub result_count: usize,
     pub results: [GodwitResult; MAX_RESULTS],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use godwit_card::Memory;
 use godwit_core::TableMemory;
 
-use crate::frames::{Extent, FRAME_BYTES, FrameAllocator};
+use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator};
 
 /// The frames of a card, shared by all that allocate.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::frames::FRAME_BYTES;
+use crate::hardware::frames::FRAME_BYTES;
 
 /// Windows start here: above what a program and its heap occupy.
 const LOW_START: u64 = 16 << 30;

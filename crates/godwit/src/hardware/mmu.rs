@@ -4,13 +4,14 @@
 use godwit_card::{CardError, Device};
 use godwit_core::{Mode, layout};
 
-use crate::counters::{ChannelCounters, Counters, L2Counters, PortCounters, WalkerCounters};
+use crate::fault::FaultRecord;
+use crate::hardware::counters::{Counters, Width};
 use crate::{Error, regs};
 
 /// `id.magic`.
-const MAGIC: u32 = 0x4757;
-/// `id.major` this runtime was written for.
-const MAJOR: u32 = 1;
+const MAGIC: u32 = regs::ID_MAGIC_VALUE;
+/// `id.major` this runtime was generated for.
+const MAJOR: u32 = regs::ID_MAJOR_VALUE;
 /// An invalidation ends with the accesses in flight; one that takes longer than this hangs.
 const INVALIDATE_MAX_CYCLES: u64 = 10_000_000;
 
@@ -113,19 +114,6 @@ pub(crate) fn invalidate(device: &mut dyn Device) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the fault record holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FaultRecord {
-    pub cause: u32,
-    pub port: u32,
-    pub context: u32,
-    pub write: bool,
-    pub id: u16,
-    pub address: u64,
-    /// Faults that found the record occupied, since the counters were cleared.
-    pub lost: u32,
-}
-
 /// Takes the fault record, if there is one, and makes room for the next.
 pub(crate) fn take_fault(device: &mut dyn Device) -> Result<Option<FaultRecord>, CardError> {
     let fault = read(device, regs::FAULT)?;
@@ -160,63 +148,10 @@ pub(crate) fn counters(device: &mut dyn Device, ports: u32) -> Result<Counters, 
     counters
 }
 
-/// The counters of one channel; `first`: the register of the first.
-fn channel_counters(device: &mut dyn Device, first: u64) -> Result<ChannelCounters, CardError> {
-    let mut at = |register| {
-        read64(
-            device,
-            first + register - regs::PORT_COUNTERS_PORT_AR_REQUESTS,
-        )
-    };
-    Ok(ChannelCounters {
-        requests: at(regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
-        hits: at(regs::PORT_COUNTERS_PORT_AR_HITS)?,
-        misses: at(regs::PORT_COUNTERS_PORT_AR_MISSES)?,
-        faults: at(regs::PORT_COUNTERS_PORT_AR_FAULTS)?,
-        stalls: at(regs::PORT_COUNTERS_PORT_AR_STALLS)?,
-        l2_hits: at(regs::PORT_COUNTERS_PORT_AR_L2_HITS)?,
-        range_hits: at(regs::PORT_COUNTERS_PORT_AR_RANGE_HITS)?,
-        walks: at(regs::PORT_COUNTERS_PORT_AR_WALKS)?,
-    })
-}
-
 fn read_counters(device: &mut dyn Device, ports: u32) -> Result<Counters, CardError> {
-    let ports = (0..u64::from(ports))
-        .map(|port| {
-            let base = port * regs::PORT_COUNTERS_PORT_STRIDE;
-            Ok(PortCounters {
-                read: channel_counters(device, base + regs::PORT_COUNTERS_PORT_AR_REQUESTS)?,
-                write: channel_counters(device, base + regs::PORT_COUNTERS_PORT_AW_REQUESTS)?,
-            })
-        })
-        .collect::<Result<_, CardError>>()?;
-    Ok(Counters {
-        ports,
-        l2: L2Counters {
-            hits: read64(device, regs::L2_COUNTERS_HITS)?,
-            range_hits: read64(device, regs::L2_COUNTERS_RANGE_HITS)?,
-            misses: read64(device, regs::L2_COUNTERS_MISSES)?,
-            fills: read64(device, regs::L2_COUNTERS_FILLS)?,
-            merges: read64(device, regs::L2_COUNTERS_MERGES)?,
-            evictions: read64(device, regs::L2_COUNTERS_EVICTIONS)?,
-            drops: read64(device, regs::L2_COUNTERS_DROPS)?,
-            invalidated: read64(device, regs::L2_COUNTERS_INVALIDATED)?,
-        },
-        walker: WalkerCounters {
-            walks: read64(device, regs::WALKER_COUNTERS_WALKS)?,
-            latency_sum: read64(device, regs::WALKER_COUNTERS_LATENCY_SUM)?,
-            latency_max: read64(device, regs::WALKER_COUNTERS_LATENCY_MAX)?,
-            faults: read64(device, regs::WALKER_COUNTERS_FAULTS)?,
-            merges: read64(device, regs::WALKER_COUNTERS_MERGES)?,
-            line_hits: read64(device, regs::WALKER_COUNTERS_LINE_HITS)?,
-            cache_hits: read64(device, regs::WALKER_COUNTERS_CACHE_HITS)?,
-            pte_reads: read64(device, regs::WALKER_COUNTERS_PTE_READS)?,
-            prefetches: read64(device, regs::WALKER_COUNTERS_PREFETCHES)?,
-            prefetches_used: read64(device, regs::WALKER_COUNTERS_PREFETCHES_USED)?,
-            prefetches_useless: read64(device, regs::WALKER_COUNTERS_PREFETCHES_USELESS)?,
-            updates: read64(device, regs::WALKER_COUNTERS_UPDATES)?,
-        },
-        faults_lost: read(device, regs::FAULTS_LOST)?,
+    Counters::read(ports, |width, register| match width {
+        Width::Counter => read64(device, register),
+        Width::Register => Ok(u64::from(read(device, register)?)),
     })
 }
 
@@ -251,32 +186,38 @@ pub(crate) struct Range {
 
 const PAGE_SHIFT: u32 = 12;
 
-/// Writes a free entry of the range TLB; false if there is none. An invalidation of any of its pages ends it.
-pub(crate) fn add_range(device: &mut dyn Device, range: Range) -> Result<bool, CardError> {
+/// Whether each entry of the range TLB is in use.
+pub(crate) fn range_entries(device: &mut dyn Device) -> Result<Vec<bool>, CardError> {
     let capabilities = read(device, regs::CAPABILITIES)?;
     let entries =
         (capabilities & regs::CAPABILITIES_RANGES_MASK) >> regs::CAPABILITIES_RANGES_SHIFT;
-    for entry in 0..u64::from(entries) {
-        let at = entry * regs::RANGES_ENTRY_STRIDE;
-        let control = read(device, at + regs::RANGES_ENTRY_CONTROL)?;
-        if control & regs::RANGES_ENTRY_CONTROL_VALID_MASK != 0 {
-            continue;
-        }
-        let base = range.va >> PAGE_SHIFT;
-        let limit = (range.va + range.len - 1) >> PAGE_SHIFT;
-        // Modulo 2^44: the register has no more bits.
-        let offset = (range.pa >> PAGE_SHIFT).wrapping_sub(base);
-        write64(device, at + regs::RANGES_ENTRY_BASE, base)?;
-        write64(device, at + regs::RANGES_ENTRY_LIMIT, limit)?;
-        write64(device, at + regs::RANGES_ENTRY_OFFSET, offset)?;
-        let mut control = regs::RANGES_ENTRY_CONTROL_VALID_MASK
-            | regs::RANGES_ENTRY_CONTROL_READ_MASK
-            | range.context << regs::RANGES_ENTRY_CONTROL_CONTEXT_ID_SHIFT;
-        if range.writable {
-            control |= regs::RANGES_ENTRY_CONTROL_WRITE_MASK;
-        }
-        write(device, at + regs::RANGES_ENTRY_CONTROL, control)?;
-        return Ok(true);
+    (0..u64::from(entries))
+        .map(|entry| {
+            let at = entry * regs::RANGES_ENTRY_STRIDE + regs::RANGES_ENTRY_CONTROL;
+            Ok(read(device, at)? & regs::RANGES_ENTRY_CONTROL_VALID_MASK != 0)
+        })
+        .collect()
+}
+
+/// Writes an entry of the range TLB that is free. An invalidation of any of its pages ends it.
+pub(crate) fn set_range(
+    device: &mut dyn Device,
+    entry: u32,
+    range: Range,
+) -> Result<(), CardError> {
+    let at = u64::from(entry) * regs::RANGES_ENTRY_STRIDE;
+    let base = range.va >> PAGE_SHIFT;
+    let limit = (range.va + range.len - 1) >> PAGE_SHIFT;
+    // Modulo 2^44: the register has no more bits.
+    let offset = (range.pa >> PAGE_SHIFT).wrapping_sub(base);
+    write64(device, at + regs::RANGES_ENTRY_BASE, base)?;
+    write64(device, at + regs::RANGES_ENTRY_LIMIT, limit)?;
+    write64(device, at + regs::RANGES_ENTRY_OFFSET, offset)?;
+    let mut control = regs::RANGES_ENTRY_CONTROL_VALID_MASK
+        | regs::RANGES_ENTRY_CONTROL_READ_MASK
+        | range.context << regs::RANGES_ENTRY_CONTROL_CONTEXT_ID_SHIFT;
+    if range.writable {
+        control |= regs::RANGES_ENTRY_CONTROL_WRITE_MASK;
     }
-    Ok(false)
+    write(device, at + regs::RANGES_ENTRY_CONTROL, control)
 }

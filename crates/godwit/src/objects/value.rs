@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a kernel's argument can be.
 
-use crate::Buffer;
+use crate::objects::buffer::Buffer;
 
 /// A kernel's argument.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@
 use godwit_card::{CardError, Device};
 use godwit_core::{Invalidation, layout};
 
-use crate::command::{Command, drop_ranges};
-use crate::frames::FRAME_BYTES;
+use crate::hardware::command::{Command, drop_ranges};
+use crate::hardware::frames::FRAME_BYTES;
 use crate::{Error, regs};
 
 /// Cycles that an access translated before an invalidation may take to its end.

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm};
+use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm, layout};
 
-use crate::alloc::AllocOptions;
-use crate::buffer::Buffer;
-use crate::card::Card;
+use crate::Error;
+use crate::hardware::mmu;
+use crate::hardware::table_memory::FramePool;
+use crate::objects::card::Card;
 use crate::state::{ContextState, State};
-use crate::{Error, mmu};
 
 /// One address space (a process, as the hardware sees it). Clones are handles of the same one; it ends with the last of
 /// them, and every buffer holds one.
@@ -93,11 +93,6 @@ impl Context {
         1 << (self.inner.mode.va_bits() - 1)
     }
 
-    /// Device memory of `bytes` bytes, zeroed, mapped into this context and into this process at the same address.
-    pub fn alloc(&self, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
-        Buffer::new(self, bytes, options)
-    }
-
     /// Bytes of device memory that its page tables take.
     pub fn table_bytes(&self) -> Result<u64, Error> {
         self.with_table(|table| Ok(table.table_bytes()))
@@ -169,9 +164,9 @@ impl Context {
         self.inner.serial
     }
 
-    fn with_table<R>(
+    fn with_table<R: Send>(
         &self,
-        work: impl FnOnce(&mut PageTable<crate::table_memory::FramePool>) -> Result<R, Error>,
+        work: impl FnOnce(&mut PageTable<FramePool>) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
         let Inner {
             card, id, serial, ..
@@ -179,6 +174,52 @@ impl Context {
         card.shared
             .with(|state| work(&mut state.context(*id, *serial)?.table))
     }
+}
+
+impl Card {
+    /// A new, empty address space; the widest mode the card walks when none is given.
+    pub fn context(&self, mode: Option<Mode>) -> Result<Context, Error> {
+        Context::new(self, mode)
+    }
+
+    /// From now on counts, of events that belong to a context, only those of `context`; of all contexts with `None`.
+    pub fn count_only(&self, context: Option<&Context>) -> Result<(), Error> {
+        let id = context.map(Context::id);
+        self.shared
+            .with(|state| Ok(mmu::count_only(state.device.as_mut(), id)?))
+    }
+
+    /// Says what the addresses of `port` are. Launches bind the ports of their kernels themselves.
+    pub fn bind_port(&self, port: u32, binding: Binding<'_>) -> Result<(), Error> {
+        let ports = self.description().port_count();
+        if port >= ports {
+            return Err(Error::Argument(format!(
+                "port {port} of a card with {ports} ports"
+            )));
+        }
+        self.shared.with(|state| {
+            state.require_idle(port)?;
+            match binding {
+                Binding::Off => state.bind(port, layout::PORT_MODE_OFF, 0),
+                Binding::Bare => state.bind(port, layout::PORT_MODE_BARE, 0),
+                Binding::Translate(context) => {
+                    let id = context.check(self, state)?;
+                    state.bind(port, layout::PORT_MODE_TRANSLATE, id)
+                }
+            }
+        })
+    }
+}
+
+/// What a port's addresses are.
+#[derive(Debug, Clone, Copy)]
+pub enum Binding<'a> {
+    /// Nothing: every access is answered with an error.
+    Off,
+    /// Virtual addresses of a context.
+    Translate(&'a Context),
+    /// Physical addresses.
+    Bare,
 }
 
 impl PartialEq for Context {

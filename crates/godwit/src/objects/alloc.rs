@@ -3,7 +3,7 @@
 
 use godwit_core::{PageSize, Perm};
 
-use crate::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
+use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
 
 /// What kernels may do with a buffer. The host may always do both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

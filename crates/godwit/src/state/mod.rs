@@ -1,26 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is going on on a card: the device, its contexts, its ports. Guarded by one lock.
+//! The middle floor: what is going on on one card. [`State`] is the device with its contexts, ports and kernels, and belongs
+//! to the [`engine`]'s thread; `launches.rs` is how kernels come to work and to their end; a [`ticket`] is what the outside
+//! sees of a launch.
+
+pub(crate) mod engine;
+mod launches;
+pub(crate) mod notifier;
+mod ranges;
+pub(crate) mod ticket;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use godwit_card::{Description, Device};
-use godwit_core::{Invalidation, PageTable, Perm, layout};
+use godwit_card::{CardError, Description, Device};
+use godwit_core::{HostMemory, Invalidation, PageTable, Perm, layout};
 
-use crate::fault::NearBuffer;
-use crate::launch;
-use crate::mmu::{self, FaultRecord};
-use crate::queue::CommandQueue;
-use crate::table_memory::FramePool;
+use crate::NearBuffer;
+use crate::fault::FaultRecord;
+use crate::hardware::mmu;
+use crate::hardware::queue::CommandQueue;
+use crate::hardware::table_memory::FramePool;
 use crate::{Error, Fault};
+
+pub(crate) use launches::Request;
+use launches::{KernelState, Wait};
+use notifier::Notifier;
+use ranges::Ranges;
+
+/// Most faults that are kept for those who ask.
+const FAULTS_KEPT: usize = 256;
 
 pub(crate) struct State {
     pub device: Box<dyn Device>,
     pub queue: CommandQueue,
     /// By hardware number.
     pub contexts: Vec<Option<ContextState>>,
-    pub ports: Vec<PortState>,
+    ports: Vec<PortState>,
+    /// What buffers want of the range TLB.
+    pub ranges: Ranges,
+    /// By slot.
+    kernels: Vec<KernelState>,
+    /// For whom the clock runs.
+    waits: Vec<Wait>,
+    notifier: Notifier,
     /// Faults taken from the record, not reported yet.
-    pub faults: VecDeque<FaultRecord>,
+    faults: VecDeque<FaultRecord>,
     /// Why the card must not be used any more.
     pub broken: Option<String>,
     next_serial: u64,
@@ -33,32 +57,18 @@ pub(crate) struct ContextState {
     pub buffers: BTreeMap<u64, BufferState>,
 }
 
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferState {
     pub len: u64,
     pub writable: bool,
     pub contiguous: bool,
+    /// Of memory that is not the card's own: every launch asks whether it may still be used.
+    pub owner: Option<Arc<dyn HostMemory>>,
 }
 
 #[derive(Default)]
 pub(crate) struct PortState {
     /// Mode and context as last written; `None` after reset.
     pub binding: Option<(u32, usize)>,
-    /// The kernel's interrupts are enabled.
-    pub interrupts: bool,
-    pub running: Option<Running>,
-    /// The kernel did not stop when it was told to.
-    pub stuck: bool,
-}
-
-/// A launch that is not done.
-pub(crate) struct Running {
-    pub serial: u64,
-    /// Its addresses are physical: nothing stands between it and any frame.
-    pub bare: bool,
-    /// Context and buffers it was given, by their serial number and first addresses.
-    pub context: Option<u64>,
-    pub buffers: Vec<u64>,
 }
 
 impl State {
@@ -70,11 +80,16 @@ impl State {
         let ports = (0..description.port_count())
             .map(|_| PortState::default())
             .collect();
+        let kernels = KernelState::all(description);
         Self {
             device,
             queue,
             contexts,
             ports,
+            ranges: Ranges::default(),
+            kernels,
+            waits: Vec::new(),
+            notifier: Notifier::default(),
             faults: VecDeque::new(),
             broken: None,
             next_serial: 0,
@@ -105,23 +120,15 @@ impl State {
         Ok(())
     }
 
-    /// Fails while a kernel works behind `port`.
-    pub fn require_idle(&self, port: u32, description: &Description) -> Result<(), Error> {
-        let kernel = || kernel_name(description, port).unwrap_or_default();
-        let state = &self.ports[port as usize];
-        if state.stuck {
-            return Err(Error::Busy(format!(
-                "kernel `{}` was cancelled before and has not stopped: open the card again to use it",
-                kernel()
-            )));
+    /// A call failed: when the card did, that is the end of everything on it.
+    pub fn failed(&mut self, error: &Error) {
+        match error {
+            Error::Hang(message) => self.break_down(Error::Hang(message.clone())),
+            Error::Card(CardError::Design(message)) => {
+                self.break_down(CardError::Design(message.clone()).into());
+            }
+            _ => {}
         }
-        if state.running.is_some() {
-            return Err(Error::Busy(format!(
-                "kernel `{}` is running: wait for it or cancel it",
-                kernel()
-            )));
-        }
-        Ok(())
     }
 
     /// Takes mappings away and waits until the hardware has forgotten them.
@@ -131,6 +138,17 @@ impl State {
         self.forget(id, &what)?;
         self.context(id, serial)?.table.reclaim();
         Ok(())
+    }
+
+    /// Drops every cached translation and waits for the acknowledge.
+    pub fn invalidate(&mut self) -> Result<(), Error> {
+        self.ranges.invalidated();
+        mmu::invalidate(self.device.as_mut())
+    }
+
+    /// Gives the range TLB's entries to those who want them.
+    pub fn settle_ranges(&mut self) -> Result<(), Error> {
+        Ok(self.ranges.settle(self.device.as_mut())?)
     }
 
     /// Changes what mappings allow and waits until nothing that was taken away is used.
@@ -151,6 +169,7 @@ impl State {
     /// Lets the hardware drop what was taken away of a context, if it has to, and waits until no access uses it.
     fn forget(&mut self, id: usize, what: &Invalidation) -> Result<(), Error> {
         if what.is_needed() {
+            self.ranges.invalidated();
             self.queue.invalidate(self.device.as_mut(), id, what)?;
         }
         Ok(())
@@ -169,8 +188,9 @@ impl State {
             Err(_) => return Ok(()),
             Ok(context) => context.buffers.remove(&va),
         };
-        self.cancel_where(|running| {
-            running.context == Some(serial) && running.buffers.contains(&va)
+        self.ranges.forget(id as u32, va, len);
+        self.cancel_where(|request| {
+            request.context == Some(serial) && request.buffers.contains(&va)
         })?;
         self.unmap(id, serial, va, len)
     }
@@ -180,48 +200,47 @@ impl State {
         if self.context(id, serial).is_err() {
             return Ok(());
         }
-        self.cancel_where(|running| running.context == Some(serial))?;
+        self.cancel_where(|request| request.context == Some(serial))?;
         for port in 0..self.ports.len() {
             if self.ports[port].binding == Some((layout::PORT_MODE_TRANSLATE, id)) {
                 self.bind(port as u32, layout::PORT_MODE_OFF, 0)?;
             }
         }
         mmu::set_context(self.device.as_mut(), id, None)?;
-        mmu::invalidate(self.device.as_mut())?;
+        self.invalidate()?;
+        self.ranges.forget_context(id as u32);
         self.contexts[id] = None;
         Ok(())
     }
 
-    /// Stops the launches that a caller is about to take something away from. Fails when one goes on and could still
-    /// reach it.
-    fn cancel_where(&mut self, concerned: impl Fn(&Running) -> bool) -> Result<(), Error> {
-        for port in 0..self.ports.len() {
-            if self.ports[port].running.as_ref().is_some_and(&concerned) {
-                let kernel =
-                    kernel_name(self.device.description(), port as u32).unwrap_or_default();
-                launch::cancel(self, port as u32, &kernel)?;
-            }
-        }
-        match &self.broken {
-            Some(why) => Err(Error::Broken(why.clone())),
-            None => Ok(()),
-        }
-    }
-
-    /// Moves a recorded fault, if there is one, to `faults`.
-    pub fn collect_faults(&mut self) -> Result<(), Error> {
+    /// Moves a recorded fault, if there is one, to those kept.
+    fn collect_faults(&mut self) -> Result<(), Error> {
         self.faults.extend(mmu::take_fault(self.device.as_mut())?);
+        if self.faults.len() > FAULTS_KEPT {
+            self.faults.pop_front();
+        }
         Ok(())
     }
 
-    /// Takes the fault of `port` out of those collected.
-    pub fn fault_of(&mut self, port: u32) -> Option<FaultRecord> {
-        let index = self.faults.iter().position(|fault| fault.port == port)?;
+    /// Takes the oldest fault that no launch has reported.
+    pub fn take_fault(&mut self) -> Result<Option<Fault>, Error> {
+        self.collect_faults()?;
+        let record = self.faults.pop_front();
+        Ok(record.map(|record| self.explain(record)))
+    }
+
+    /// Takes the fault of one of these ports out of those collected.
+    fn fault_of(&mut self, ports: &[u32]) -> Option<FaultRecord> {
+        let index = self
+            .faults
+            .iter()
+            .position(|fault| ports.contains(&fault.port))?;
         self.faults.remove(index)
     }
 
     /// A fault in words.
-    pub fn explain(&self, record: FaultRecord, description: &Description) -> Fault {
+    fn explain(&self, record: FaultRecord) -> Fault {
+        let description = self.device.description();
         let buffers = self
             .contexts
             .get(record.context as usize)
@@ -237,7 +256,7 @@ fn kernel_name(description: &Description, port: u32) -> Option<String> {
     description
         .kernels
         .iter()
-        .find(|kernel| kernel.port == port)
+        .find(|kernel| kernel.ports().contains(&port))
         .map(|kernel| kernel.name.clone())
 }
 
@@ -268,6 +287,7 @@ mod tests {
             len,
             writable: true,
             contiguous: true,
+            owner: None,
         };
         let buffers = BTreeMap::from([(0x1000, state(0x1000)), (0x8000, state(0x2000))]);
         let near = |address| nearest(&buffers, address).unwrap().address;

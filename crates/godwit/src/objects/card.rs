@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An open card, and what all its handles share.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use godwit_card::{
     Description, Device, MemEvent, Memory, OpenOptions, PortAnswers, PortBatch, Ports, SimCard,
-    Stats, closest,
+    Stats,
 };
-use godwit_core::{Mode, layout};
+use godwit_core::layout;
 
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::frames::{Extent, FRAME_BYTES};
-use crate::launch_builder::LaunchBuilder;
-use crate::queue::CommandQueue;
+use crate::hardware::counters::Counters;
+use crate::hardware::frames::{Extent, FRAME_BYTES};
+use crate::hardware::mmu;
+use crate::hardware::queue::CommandQueue;
+use crate::hardware::table_memory::FramePool;
 use crate::state::State;
-use crate::table_memory::FramePool;
-use crate::{Error, Fault, mmu};
+use crate::state::engine::Engine;
+use crate::{Error, Fault};
 
 /// An open card. Clones are handles of the same card.
 #[derive(Clone)]
@@ -26,61 +26,59 @@ pub struct Card {
 
 /// What the handles of a card share.
 pub(crate) struct Shared {
-    state: Mutex<Option<State>>,
+    pub engine: Engine,
     pub description: Description,
     pub memory: Arc<Memory>,
     pub pool: FramePool,
+    /// What the process's contiguous memory is made of.
+    pub reserve: Mutex<Option<Extent>>,
     /// The process that opened the card.
     owner: u32,
 }
 
-/// What a port's addresses are.
-#[derive(Debug, Clone, Copy)]
-pub enum Binding<'a> {
-    /// Nothing: every access is answered with an error.
-    Off,
-    /// Virtual addresses of a context.
-    Translate(&'a Context),
-    /// Physical addresses.
-    Bare,
-}
-
 impl Shared {
     /// Works on a card that can be used.
-    pub fn with<R>(&self, work: impl FnOnce(&mut State) -> Result<R, Error>) -> Result<R, Error> {
+    pub fn with<R: Send>(
+        &self,
+        work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
+    ) -> Result<R, Error> {
         self.with_any(|state| {
             if let Some(why) = &state.broken {
                 return Err(Error::Broken(why.clone()));
             }
             let result = work(state);
-            if let Err(Error::Hang(message)) = &result {
-                state.broken = Some(message.clone());
+            if let Err(error) = &result {
+                state.failed(error);
             }
             result
         })
     }
 
     /// Works on a card that is open, even if it hung.
-    pub fn with_any<R>(
+    pub fn with_any<R: Send>(
         &self,
-        work: impl FnOnce(&mut State) -> Result<R, Error>,
+        work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
+        self.check_process()?;
+        self.engine
+            .call(|state| work(state.as_mut().ok_or(Error::Closed)?))
+    }
+
+    pub fn check_process(&self) -> Result<(), Error> {
         if self.owner != std::process::id() {
             return Err(Error::WrongProcess { owner: self.owner });
         }
-        work(self.lock().as_mut().ok_or(Error::Closed)?)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(())
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.owner != std::process::id() {
-            // A forked child shares device memory with its parent, which still uses it: nothing may be freed in it.
-            std::mem::forget(self.lock().take());
+        if self.check_process().is_ok() {
+            self.engine.close();
+        } else {
+            // A forked child has no engine, and shares device memory with its parent, which still uses it.
+            self.engine.forget();
         }
     }
 }
@@ -104,12 +102,12 @@ impl Card {
             Error::Hardware("device memory does not even hold the command queue".to_owned())
         })?;
         let queue = CommandQueue::turn_on(device.as_mut(), ring)?;
-        let state = Mutex::new(Some(State::new(device, queue)));
         let shared = Shared {
-            state,
+            engine: Engine::start(State::new(device, queue))?,
             description,
             memory,
             pool,
+            reserve: Mutex::new(None),
             owner: std::process::id(),
         };
         Ok(Self {
@@ -125,25 +123,6 @@ impl Card {
     /// Device memory by physical address, for what no buffer is made for: oracles, loaders, debuggers.
     pub fn memory(&self) -> &Memory {
         &self.shared.memory
-    }
-
-    /// A new, empty address space; the widest mode the card walks when none is given.
-    pub fn context(&self, mode: Option<Mode>) -> Result<Context, Error> {
-        Context::new(self, mode)
-    }
-
-    /// Prepares a launch of the kernel `name`.
-    pub fn kernel(&self, name: &str) -> Result<LaunchBuilder<'_>, Error> {
-        let kernels = &self.description().kernels;
-        let kernel = self.description().kernel(name).ok_or_else(|| {
-            let names = kernels.iter().map(|kernel| kernel.name.as_str());
-            Error::UnknownKernel {
-                name: name.to_owned(),
-                closest: closest(name, names.clone()).map(str::to_owned),
-                kernels: names.map(str::to_owned).collect(),
-            }
-        })?;
-        Ok(LaunchBuilder::new(self, kernel))
     }
 
     /// What the card has done since it was opened.
@@ -164,46 +143,36 @@ impl Card {
             .with(|state| Ok(mmu::clear_counters(state.device.as_mut())?))
     }
 
-    /// From now on counts, of events that belong to a context, only those of `context`; of all contexts with `None`.
-    pub fn count_only(&self, context: Option<&Context>) -> Result<(), Error> {
-        let id = context.map(Context::id);
-        self.shared
-            .with(|state| Ok(mmu::count_only(state.device.as_mut(), id)?))
-    }
-
     /// Reads a register of the card's register space.
     pub fn reg_read(&self, offset: u64) -> Result<u32, Error> {
-        self.shared.with(|state| Ok(state.device.reg_read(offset)?))
+        self.shared.with(|state| {
+            state.touched(offset);
+            Ok(state.device.reg_read(offset)?)
+        })
     }
 
     /// Writes a register of the card's register space. What the runtime keeps in registers must not be changed.
     pub fn reg_write(&self, offset: u64, value: u32) -> Result<(), Error> {
-        self.shared
-            .with(|state| Ok(state.device.reg_write(offset, value)?))
+        self.shared.with(|state| {
+            state.touched(offset);
+            Ok(state.device.reg_write(offset, value)?)
+        })
     }
 
     /// Lets time pass until an interrupt in `irq_mask` is high or `max_cycles` have passed; returns the lines.
     pub fn run(&self, max_cycles: u64, irq_mask: u32) -> Result<u32, Error> {
-        self.shared
-            .with(|state| Ok(state.device.run(max_cycles, irq_mask)?))
+        self.shared.with(|state| state.run(max_cycles, irq_mask))
     }
 
     /// Drops every cached translation and waits for the acknowledge. The runtime does this by itself whenever it takes a
     /// mapping away.
     pub fn invalidate(&self) -> Result<(), Error> {
-        self.shared
-            .with(|state| mmu::invalidate(state.device.as_mut()))
+        self.shared.with(State::invalidate)
     }
 
     /// Takes the oldest recorded fault that no launch has reported, for external ports.
     pub fn take_fault(&self) -> Result<Option<Fault>, Error> {
-        self.shared.with(|state| {
-            state.collect_faults()?;
-            Ok(state
-                .faults
-                .pop_front()
-                .map(|record| state.explain(record, &self.shared.description)))
-        })
+        self.shared.with(State::take_fault)
     }
 
     /// Bytes of device memory that are free, and those of the largest contiguous piece.
@@ -232,27 +201,6 @@ impl Card {
                 largest: frames.largest(),
             }),
         }
-    }
-
-    /// Says what the addresses of `port` are. Launches bind the ports of their kernels themselves.
-    pub fn bind_port(&self, port: u32, binding: Binding<'_>) -> Result<(), Error> {
-        let ports = self.description().port_count();
-        if port >= ports {
-            return Err(Error::Argument(format!(
-                "port {port} of a card with {ports} ports"
-            )));
-        }
-        self.shared.with(|state| {
-            state.require_idle(port, &self.shared.description)?;
-            match binding {
-                Binding::Off => state.bind(port, layout::PORT_MODE_OFF, 0),
-                Binding::Bare => state.bind(port, layout::PORT_MODE_BARE, 0),
-                Binding::Translate(context) => {
-                    let id = context.check(self, state)?;
-                    state.bind(port, layout::PORT_MODE_TRANSLATE, id)
-                }
-            }
-        })
     }
 
     /// Lets the card reach `memory` at `layout::HOST_APERTURE_BASE + bus_addr` over the host link; `None` ends that.
@@ -286,9 +234,9 @@ impl Card {
         self.with_ports(|ports| ports.take_events())
     }
 
-    fn with_ports<R>(
+    fn with_ports<R: Send>(
         &self,
-        work: impl FnOnce(&mut dyn Ports) -> Result<R, godwit_card::CardError>,
+        work: impl FnOnce(&mut dyn Ports) -> Result<R, godwit_card::CardError> + Send,
     ) -> Result<R, Error> {
         self.shared.with(|state| match state.device.ports() {
             Some(ports) => Ok(work(ports)?),
@@ -299,21 +247,16 @@ impl Card {
     }
 
     /// Closes the card for all its handles. Buffers keep their memory for the host until they are dropped; everything
-    /// else fails from now on. Closing twice does nothing.
+    /// else fails from now on, and whoever waits for a launch gets [`Error::Closed`]. Closing twice does nothing.
     pub fn close(&self) -> Result<(), Error> {
-        if self.shared.owner != std::process::id() {
-            return Err(Error::WrongProcess {
-                owner: self.shared.owner,
-            });
-        }
-        let state = self.shared.lock().take();
-        drop(state);
+        self.shared.check_process()?;
+        self.shared.engine.close();
         Ok(())
     }
 
     /// Whether it is open.
     pub fn is_open(&self) -> bool {
-        self.shared.lock().is_some()
+        self.shared.with_any(|_| Ok(())).is_ok()
     }
 }
 
@@ -341,7 +284,7 @@ impl Frames {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        if self.card.shared.owner == std::process::id() {
+        if self.card.shared.check_process().is_ok() {
             self.card.shared.pool.free(self.extent);
         }
     }

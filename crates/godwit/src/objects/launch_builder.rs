@@ -4,33 +4,54 @@
 use godwit_card::{Arg, ArgKind, Kernel, closest};
 use godwit_core::layout;
 
-use crate::card::Card;
-use crate::context::Context;
-use crate::launch::Launch;
-use crate::state::{Running, State};
-use crate::value::{Value, as_u32};
+use crate::objects::card::Card;
+use crate::objects::context::Context;
+use crate::objects::launch::Launch;
+use crate::objects::value::{Value, as_u32};
+use crate::state::{Request, State};
 use crate::{Completion, Error};
 
 /// A launch in preparation; see [`Card::kernel`].
 #[must_use = "nothing runs before `start` or `run`"]
 pub struct LaunchBuilder<'a> {
     card: &'a Card,
+    slot: usize,
     kernel: &'a Kernel,
     context: Option<&'a Context>,
     args: Vec<(String, Value<'a>)>,
     bare: bool,
     timeout_cycles: Option<u64>,
+    check_status: bool,
+}
+
+impl Card {
+    /// Prepares a launch of the kernel `name`.
+    pub fn kernel(&self, name: &str) -> Result<LaunchBuilder<'_>, Error> {
+        let kernels = &self.description().kernels;
+        let slot = kernels.iter().position(|kernel| kernel.name == name);
+        let slot = slot.ok_or_else(|| {
+            let names = kernels.iter().map(|kernel| kernel.name.as_str());
+            Error::UnknownKernel {
+                name: name.to_owned(),
+                closest: closest(name, names.clone()).map(str::to_owned),
+                kernels: names.map(str::to_owned).collect(),
+            }
+        })?;
+        Ok(LaunchBuilder::new(self, slot, &kernels[slot]))
+    }
 }
 
 impl<'a> LaunchBuilder<'a> {
-    pub(crate) fn new(card: &'a Card, kernel: &'a Kernel) -> Self {
+    fn new(card: &'a Card, slot: usize, kernel: &'a Kernel) -> Self {
         Self {
             card,
+            slot,
             kernel,
             context: None,
             args: Vec::new(),
             bare: false,
             timeout_cycles: None,
+            check_status: true,
         }
     }
 
@@ -52,48 +73,48 @@ impl<'a> LaunchBuilder<'a> {
         self
     }
 
-    /// Stops the kernel when it is not done by then.
+    /// Stops the kernel when it is not done so many cycles after its start.
     pub fn timeout_cycles(mut self, cycles: u64) -> Self {
         self.timeout_cycles = Some(cycles);
         self
     }
 
-    /// Runs the kernel to its end.
+    /// Takes an end with an error status as any other: the status is then one of the results.
+    pub fn allow_status(mut self) -> Self {
+        self.check_status = false;
+        self
+    }
+
+    /// Runs the kernel to its end; behind the launches of it that came before.
     pub fn run(self) -> Result<Completion, Error> {
         self.start()?.wait()
     }
 
-    /// Starts the kernel. Its buffers must live until it is done: freeing one stops it.
+    /// Starts the kernel, or puts the launch behind those of it that came before. Its buffers must live until it is done:
+    /// freeing one stops it.
     pub fn start(self) -> Result<Launch, Error> {
         self.check_names()?;
         let context = self.common_context()?;
-        let port = self.kernel.port;
-        self.card.shared.with(|state| {
-            state.require_idle(port, &self.card.shared.description)?;
+        Launch::start(self.card, self.slot, &self.kernel.name, |state| {
             let id = context
                 .map(|context| context.check(self.card, state))
                 .transpose()?;
             let (registers, buffers) = self.registers(state, context)?;
-            let binding = match id {
-                _ if self.bare => (layout::PORT_MODE_BARE, 0),
-                Some(id) => (layout::PORT_MODE_TRANSLATE, id),
-                None => (layout::PORT_MODE_OFF, 0),
-            };
-            let running = Running {
-                serial: state.serial(),
-                bare: self.bare,
+            if !self.bare {
+                state.settle_ranges()?;
+            }
+            Ok(Request {
+                binding: match id {
+                    _ if self.bare => (layout::PORT_MODE_BARE, 0),
+                    Some(id) => (layout::PORT_MODE_TRANSLATE, id),
+                    None => (layout::PORT_MODE_OFF, 0),
+                },
+                registers,
                 context: context.map(Context::serial),
                 buffers,
-            };
-            Launch::start(
-                self.card,
-                self.kernel,
-                state,
-                binding,
-                &registers,
-                running,
-                self.timeout_cycles,
-            )
+                timeout_cycles: self.timeout_cycles,
+                check_status: self.check_status,
+            })
         })
     }
 
@@ -119,7 +140,13 @@ impl<'a> LaunchBuilder<'a> {
         Ok(context)
     }
 
-    /// Every argument is given once, and none that is not the caller's to give.
+    /// Arguments that are the caller's to give and were not given.
+    fn left_out(&self) -> impl Iterator<Item = &'a Arg> {
+        let inputs = self.kernel.args.iter().filter(|arg| !arg.kind.is_result());
+        inputs.filter(|arg| !self.args.iter().any(|(name, _)| *name == arg.name))
+    }
+
+    /// Every argument without a default is given once, and none that is not the caller's to give.
     fn check_names(&self) -> Result<(), Error> {
         let inputs = || {
             self.kernel
@@ -149,8 +176,10 @@ impl<'a> LaunchBuilder<'a> {
             };
             return Err(self.bad(format_args!("no argument `{name}`; {hint}")));
         }
-        let missing: Vec<_> = inputs()
-            .filter(|input| !self.args.iter().any(|(name, _)| name == input))
+        let missing: Vec<_> = self
+            .left_out()
+            .filter(|arg| arg.default.is_none())
+            .map(|arg| arg.name.as_str())
             .collect();
         if !missing.is_empty() {
             return Err(self.bad(format_args!("missing arguments: {}", missing.join(", "))));
@@ -166,6 +195,15 @@ impl<'a> LaunchBuilder<'a> {
         context: Option<&Context>,
     ) -> Result<(Vec<(u64, u32)>, Vec<u64>), Error> {
         let (mut registers, mut buffers) = (Vec::new(), Vec::new());
+        let mut set = |arg: &Arg, number: u64| {
+            registers.push((arg.offset, number as u32));
+            if arg.kind != ArgKind::U32 {
+                registers.push((arg.offset + 4, (number >> 32) as u32));
+            }
+        };
+        for arg in self.left_out() {
+            set(arg, arg.default.unwrap_or_default());
+        }
         for (name, value) in &self.args {
             let Some(arg) = self.kernel.args.iter().find(|arg| arg.name == *name) else {
                 continue;
@@ -181,10 +219,7 @@ impl<'a> LaunchBuilder<'a> {
                 }
                 (kind, value) => self.number(name, kind, *value)?,
             };
-            registers.push((arg.offset, number as u32));
-            if arg.kind != ArgKind::U32 {
-                registers.push((arg.offset + 4, (number >> 32) as u32));
-            }
+            set(arg, number);
         }
         Ok((registers, buffers))
     }
@@ -233,6 +268,11 @@ impl<'a> LaunchBuilder<'a> {
                 "argument `{name}`: {address:#x} is in no buffer of the context"
             )));
         };
+        if let Some(Err(why)) = buffer.owner.as_ref().map(|owner| owner.check()) {
+            return Err(self.bad(format_args!(
+                "argument `{name}`: the memory at {start:#x} is shared with the card and was taken away: {why}"
+            )));
+        }
         if arg.access.is_some_and(|access| access.writes()) && !buffer.writable {
             return Err(self.bad(format_args!(
                 "it writes `{name}`, but that buffer is read-only: allocate it readable and writable"

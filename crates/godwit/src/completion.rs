@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a launch gives.
+
+use godwit_card::{LaunchEnd, Stats};
+
+/// What a kernel has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// Cycles from the start to the end, taken in the card.
+    pub cycles: u64,
+    /// Virtual time of these cycles, in picoseconds.
+    pub time_ps: u64,
+    /// Virtual time of the whole launch: arguments written, kernel run, results read. Not the time it waited for others.
+    pub launch_ps: u64,
+    /// Cycle of the card in which it was started.
+    pub start_cycle: u64,
+    /// Cycle of the card in which it ended.
+    pub end_cycle: u64,
+    /// How the end was seen: a kernel without an interrupt is asked, so that its end lies up to one asking earlier.
+    pub end: LaunchEnd,
+    /// From the start to the end: bursts and bytes of reads, writes and host accesses are the kernel's own; the rest is
+    /// what the card did, for kernels beside this one too.
+    pub stats: Stats,
+    /// Result registers, in the kernel's order.
+    pub results: Vec<(String, u64)>,
+}
+
+impl Completion {
+    /// The result register `name`.
+    pub fn result(&self, name: &str) -> Option<u64> {
+        self.results
+            .iter()
+            .find(|(result, _)| result == name)
+            .map(|(_, value)| *value)
+    }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Device memory with one address for both sides.
+
+use std::sync::Arc;
+
+use godwit_core::{HostMemory, PageSize};
+
+use crate::Error;
+use crate::hardware::frames::Extent;
+use crate::hardware::mmu;
+use crate::hardware::window::{Placement, Window};
+use crate::objects::alloc::{self, Access, AllocOptions, Plan};
+use crate::objects::context::Context;
+use crate::state::{BufferState, State};
+
+/// Device memory, mapped into a context and into this process at the same address. Freed when dropped: a kernel that
+/// still uses it is stopped first, and its memory is zeroed before anyone else gets it.
+///
+/// The host's accesses through its pointer take no simulated time; [`Buffer::upload`] and [`Buffer::download`] go over
+/// the modelled host link.
+pub struct Buffer {
+    context: Context,
+    place: Place,
+    plan: Plan,
+    /// Bytes asked for.
+    len: u64,
+    access: Access,
+    /// Its mapping is gone and its frames are given back.
+    released: bool,
+}
+
+/// Where this process sees it.
+pub(crate) enum Place {
+    /// In a window of its own; the frames are its own, too.
+    Own(Window),
+    /// Where it was before; frames and addresses are somebody else's.
+    Shared(Arc<dyn HostMemory>),
+}
+
+impl Buffer {
+    /// One whose pages are mapped.
+    pub(crate) fn mapped(
+        context: &Context,
+        place: Place,
+        plan: Plan,
+        len: u64,
+        access: Access,
+    ) -> Self {
+        Self {
+            context: context.clone(),
+            place,
+            plan,
+            len,
+            access,
+            released: false,
+        }
+    }
+
+    pub(crate) fn new(context: &Context, bytes: u64, options: AllocOptions) -> Result<Self, Error> {
+        if bytes == 0 {
+            return Err(Error::Argument("a buffer has at least one byte".into()));
+        }
+        let shared = &context.card().shared;
+        shared.with(|state| context.check(context.card(), state))?;
+        let plan = take_frames(context, bytes, options)?;
+        // From here on its end gives the frames back.
+        let window = map_host(context, &plan).inspect_err(|_| give_back(context, &plan))?;
+        let va = window.address();
+        let mapped = shared.with(|state| {
+            let id = context.check(context.card(), state)?;
+            let mapping = DeviceMapping {
+                va,
+                plan: &plan,
+                access: options.access,
+                max_page: options.pages.max_page(),
+                owner: None,
+            };
+            map_device(state, (id, context.serial()), mapping)
+        });
+        match mapped {
+            Ok(()) => Ok(Self::mapped(
+                context,
+                Place::Own(window),
+                plan,
+                bytes,
+                options.access,
+            )),
+            Err(error) => {
+                give_back(context, &plan);
+                Err(error)
+            }
+        }
+    }
+
+    /// The context it is mapped into.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Its first address, for this process and for kernels alike.
+    pub fn address(&self) -> u64 {
+        self.as_ptr() as u64
+    }
+
+    /// Its first byte. Valid until the buffer is dropped; kernels may change what it points to while they run.
+    pub fn as_ptr(&self) -> *mut u8 {
+        match &self.place {
+            Place::Own(window) => window.as_ptr(),
+            Place::Shared(memory) => memory.as_ptr(),
+        }
+    }
+
+    /// Bytes that were asked for.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Never: a buffer has at least one byte.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Bytes that are mapped: whole pages.
+    pub fn mapped_len(&self) -> u64 {
+        self.plan.len
+    }
+
+    /// What kernels may do with it.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The physical memory behind it, in the order of its addresses.
+    pub fn physical(&self) -> &[Extent] {
+        &self.plan.extents
+    }
+
+    /// Whether that is one piece.
+    pub fn is_contiguous(&self) -> bool {
+        self.plan.extents.len() == 1
+    }
+
+    /// Wants entries of the range TLB for it, one a physical piece: kernels then reach all of it without page-table walks,
+    /// whatever its pages. Returns how many it has now; the rest waits for entries that become free, and is served by its
+    /// pages until then. An entry that an invalidation ended is written again before the next launch.
+    pub fn want_range_entries(&self) -> Result<usize, Error> {
+        let va = self.address();
+        self.context.card().shared.with(|state| {
+            let context = self.context.check(self.context.card(), state)? as u32;
+            state.ranges.forget(context, va, self.plan.len);
+            want_ranges(state, context, va, &self.plan.extents, self.access);
+            state.settle_ranges()?;
+            Ok(state.ranges.count(context, va, self.plan.len))
+        })
+    }
+
+    /// How many entries of the range TLB it has.
+    pub fn range_entries(&self) -> Result<usize, Error> {
+        self.context.card().shared.with(|state| {
+            let context = self.context.check(self.context.card(), state)? as u32;
+            state.settle_ranges()?;
+            Ok(state.ranges.count(context, self.address(), self.plan.len))
+        })
+    }
+
+    /// Copies bytes out of it, in no simulated time.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.check_range(offset, out.len())?;
+        // SAFETY: the range was checked, and a Rust slice does not overlap the window, which nobody has a slice of.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.as_ptr().add(offset as usize),
+                out.as_mut_ptr(),
+                out.len(),
+            )
+        };
+        Ok(())
+    }
+
+    /// Copies bytes into it, in no simulated time.
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
+        self.check_range(offset, data.len())?;
+        // SAFETY: as in `read`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                data.as_ptr(),
+                self.as_ptr().add(offset as usize),
+                data.len(),
+            )
+        };
+        Ok(())
+    }
+
+    /// Copies bytes into it over the host link; each physically contiguous piece is one transfer.
+    pub fn upload(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
+        self.check_range(offset, data.len())?;
+        self.write(offset, data)?;
+        self.charge(true, offset, data.len())
+    }
+
+    /// Copies bytes out of it over the host link; each physically contiguous piece is one transfer.
+    pub fn download(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.check_range(offset, out.len())?;
+        self.charge(false, offset, out.len())?;
+        self.read(offset, out)
+    }
+
+    /// Frees it now; what went wrong is only known this way. On an error its memory stays out of use.
+    pub fn free(mut self) -> Result<(), Error> {
+        self.release()
+    }
+
+    /// Lets the time of a copy over the link pass, one transfer for each physical piece of `len` bytes from `offset`.
+    fn charge(&self, to_device: bool, offset: u64, len: usize) -> Result<(), Error> {
+        let end = offset + len as u64;
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for extent in &self.plan.extents {
+            let (from, to) = (start.max(offset), (start + extent.len).min(end));
+            if from < to {
+                pieces.push((extent.pa + (from - start), to - from));
+            }
+            start += extent.len;
+        }
+        self.context.card().shared.with(|state| {
+            for (pa, len) in pieces {
+                state.device.charge_copy(to_device, pa, len)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn check_range(&self, offset: u64, len: usize) -> Result<(), Error> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= self.len => Ok(()),
+            _ => Err(Error::Argument(format!(
+                "{len} bytes at {offset} of a buffer of {} bytes",
+                self.len
+            ))),
+        }
+    }
+
+    fn release(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.released, true) {
+            return Ok(());
+        }
+        let shared = &self.context.card().shared;
+        let (id, serial) = (self.context.id() as usize, self.context.serial());
+        shared.with(|state| state.remove_buffer(id, serial, self.address(), self.plan.len))?;
+        // Only now can no access reach the frames any more.
+        if let Place::Own(_) = self.place {
+            give_back(&self.context, &self.plan);
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Device memory of `bytes` bytes, zeroed, mapped into this context and into this process at the same address.
+    pub fn alloc(&self, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
+        Buffer::new(self, bytes, options)
+    }
+}
+
+fn give_back(context: &Context, plan: &Plan) {
+    let pool = &context.card().shared.pool;
+    plan.extents.iter().for_each(|extent| pool.free(*extent));
+}
+
+/// What is to be mapped for kernels, and how.
+pub(crate) struct DeviceMapping<'a> {
+    pub va: u64,
+    pub plan: &'a Plan,
+    pub access: Access,
+    pub max_page: PageSize,
+    /// Of memory that is not the card's own.
+    pub owner: Option<Arc<dyn HostMemory>>,
+}
+
+/// Wishes an entry of the range TLB for every piece.
+pub(crate) fn want_ranges(
+    state: &mut State,
+    context: u32,
+    mut va: u64,
+    extents: &[Extent],
+    access: Access,
+) {
+    for extent in extents {
+        state.ranges.want(mmu::Range {
+            context,
+            va,
+            pa: extent.pa,
+            len: extent.len,
+            writable: access == Access::ReadWrite,
+        });
+        va += extent.len;
+    }
+}
+
+/// Maps the planned frames into the context with this number and serial number, all or none, and notes the buffer there.
+pub(crate) fn map_device(
+    state: &mut State,
+    (id, serial): (usize, u64),
+    mapping: DeviceMapping<'_>,
+) -> Result<(), Error> {
+    let DeviceMapping { va, plan, .. } = mapping;
+    let (perm, page) = (mapping.access.perm(), mapping.max_page);
+    let mut mapped = 0;
+    for extent in &plan.extents {
+        let table = &mut state.context(id, serial)?.table;
+        if let Err(error) = table.map(va + mapped, extent.pa, extent.len, perm, page) {
+            if mapped > 0 {
+                state.unmap(id, serial, va, mapped)?;
+            }
+            return Err(error.into());
+        }
+        mapped += extent.len;
+    }
+    let buffer = BufferState {
+        len: plan.len,
+        writable: mapping.access == Access::ReadWrite,
+        contiguous: plan.extents.len() == 1,
+        owner: mapping.owner,
+    };
+    state.context(id, serial)?.buffers.insert(va, buffer);
+    Ok(())
+}
+
+fn take_frames(context: &Context, bytes: u64, options: AllocOptions) -> Result<Plan, Error> {
+    let mut frames = context.card().shared.pool.lock();
+    alloc::plan(&mut frames, bytes, options).ok_or_else(|| Error::OutOfMemory {
+        asked: bytes,
+        contiguous: options.contiguity == alloc::Contiguity::Required,
+        free: frames.free_bytes(),
+        largest: frames.largest(),
+    })
+}
+
+/// Address space of this process with the planned frames in it.
+fn map_host(context: &Context, plan: &Plan) -> Result<Window, Error> {
+    let limit = context.address_limit();
+    let failed = |errno: rustix::io::Errno| Error::AddressSpace {
+        bytes: plan.len,
+        limit,
+        reason: errno.into(),
+    };
+    let place = Placement {
+        len: plan.len,
+        align: plan.align,
+        phase: plan.phase,
+        limit,
+    };
+    let mut window = Window::reserve(place).map_err(failed)?;
+    let mut offset = 0;
+    for extent in &plan.extents {
+        window
+            .fill(
+                offset,
+                context.card().shared.memory.fd(),
+                extent.pa,
+                extent.len,
+            )
+            .map_err(failed)?;
+        offset += extent.len;
+    }
+    Ok(window)
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // On an error the frames stay out of use, which is safe; `free` is for those who want to know.
+        let _ = self.release();
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer")
+            .field("address", &format_args!("{:#x}", self.address()))
+            .field("len", &self.len)
+            .field("access", &self.access)
+            .field("physical", &self.plan.extents)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The upper floor: the objects people hold. Each is a handle on the engine below; user memory is touched here only, by the
+//! caller's own thread.
+
+pub(crate) mod alloc;
+pub(crate) mod buffer;
+pub(crate) mod card;
+pub(crate) mod context;
+pub(crate) mod launch;
+pub(crate) mod launch_builder;
+pub(crate) mod share;
+pub(crate) mod value;
