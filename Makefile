@@ -5,18 +5,25 @@ PYTHON ?= python3
 VENV   := .venv
 GODWIT := $(VENV)/bin/godwit
 DATA   := build/data/flights.parquet
+PREFIX ?= /usr/local
 
-.PHONY: help demo test lint spec bench fmax setup setup-test format clean
+.PHONY: help demo test wheel install lint spec bench fmax mutate setup setup-test format clean
 
 help:
 	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
 	@echo "make test     set up the test tools, then run every test"
+	@echo "make wheel    one wheel for pip, in build/dist: everything that godwit needs in any folder"
+	@echo "make install  headers, libraries, pkg-config and CMake files for C and C++: PREFIX=/usr/local DESTDIR="
 	@echo "make lint     linters of every language"
 	@echo "make bench    every benchmark suite: tables, and plots in build/bench"
 	@echo "make fmax     clock of the main blocks (nextpnr, ECP5)"
+	@echo "make mutate   single faults put into the RTL, and who finds them (hours; MUTATE='--sample 5 l2' for less)"
 	@echo "make spec     registers, layouts and configurations, generated into build/spec"
 	@echo "make format   rewrite Rust and Python files in their standard format"
 	@echo "make clean    remove build products (.venv and the card cache stay)"
+
+mutate: setup-test
+	@$(VENV)/bin/python hw/mutate/run.py $(MUTATE)
 
 setup:
 	@$(PYTHON) tools/setup.py demo
@@ -30,6 +37,12 @@ demo: setup
 
 test: setup-test
 	@$(VENV)/bin/python tools/test.py
+
+wheel: setup
+	@$(VENV)/bin/python tools/package.py wheel build/dist
+
+install: setup
+	@$(VENV)/bin/python tools/install.py $(abspath $(PREFIX)) $(DESTDIR)
 
 lint: setup-test
 	@$(VENV)/bin/python tools/lint.py

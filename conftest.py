@@ -10,6 +10,7 @@ FIRST = (
     "hw/formal/",
     "kernels/test/test_kernels.py::test_hashjoin",
     "python/tests/test_build.py",
+    "python/tests/test_package.py",
     "hw/test/walker/",
     "kernels/test/",
     "card/test/",
@@ -18,7 +19,12 @@ FIRST = (
     "python/tests/test_cmt.py",
 )
 # Files whose tests stay in one process, since each process would make their fixture anew.
-TOGETHER = ("python/tests/test_build.py",)
+TOGETHER = (
+    "python/tests/test_build.py",
+    "python/tests/test_install.py",
+    "python/tests/test_ip.py",
+    "python/tests/test_package.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -64,11 +64,18 @@ def check_machine(profile: str) -> None:
         missing.append(
             f"Rust {dotted(rust)} is too old, {dotted(RUST_MIN)} is needed: run `rustup update stable`"
         )
-    if shutil.which("perl") is None:
-        missing.append("no perl, which Verilator's driver script needs: apt-get install perl")
     if profile == "test":
         if shutil.which("clang") is None:
             missing.append("no clang, which the fuzzer needs: apt-get install clang")
+        if shutil.which("perl") is None:
+            missing.append(
+                "no perl, which Verilator's driver script needs under FuseSoC: apt-get install perl"
+            )
+        for tool in ("cmake", "pkg-config"):
+            if shutil.which(tool) is None:
+                missing.append(
+                    f"no {tool}, which the installed libraries are tested with: apt-get install {tool}"
+                )
         probe = subprocess.run(
             [os.environ.get("CXX", "g++"), "-E", "-x", "c", "-"],
             input="#include <lz4.h>\n#include <zlib.h>\n",

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Godwit: shared virtual memory for accelerators.
 
-    import godwit
-
-    with godwit.open("sim:default") as card:
-        values = card.put(arrow_array)
-        ...
-        result = card.launch("array_sum", values=values, count=len(arrow_array), dtype=values.dtype_code)
+>>> import godwit, pyarrow
+>>> column = pyarrow.array([12, None, 30, 7])
+>>> with godwit.open("sim:default") as card:
+...     on_card = card.put(column)
+...     matches, rest = card.empty(len(column), "uint32"), card.empty(len(column), "uint32")
+...     result = card.launch("split", **on_card.column(), op=godwit.OPERATOR_CODES[">"], constant=10,
+...                          matches=matches, rest=rest)
+...     print(matches.to_numpy()[:result.match_count], "of", len(column), "rows")
+[0 2] of 4 rows
 
 See docs/python.md.
 """
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from godwit.api import OPERATOR_CODES, Card, LaunchResult, open
+    from godwit.api import OPERATOR_CODES, Card, open
     from godwit.errors import (
         ArgumentError,
         CheckError,
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
         InputError,
         OutOfMemory,
         SetupError,
+        StatusError,
         TooLarge,
     )
+    from godwit.launches import Launch, LaunchResult
     from godwit.memory import ArrayBuffer, Buffer, Context
 
 _HOMES = {
-    "godwit.api": ("Card", "LaunchResult", "OPERATOR_CODES", "open"),
+    "godwit.api": ("Card", "OPERATOR_CODES", "open"),
+    "godwit.launches": ("Launch", "LaunchResult"),
     "godwit.memory": ("ArrayBuffer", "Buffer", "Context"),
     "godwit.errors": (
         "ArgumentError",
@@ -44,6 +50,7 @@ _HOMES = {
         "InputError",
         "OutOfMemory",
         "SetupError",
+        "StatusError",
         "TooLarge",
     ),
 }
@@ -61,9 +68,11 @@ __all__ = [
     "GodwitError",
     "HangError",
     "InputError",
+    "Launch",
     "LaunchResult",
     "OutOfMemory",
     "SetupError",
+    "StatusError",
     "TooLarge",
     "__version__",
     "open",

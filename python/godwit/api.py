@@ -6,33 +6,52 @@ opens with one, and its own `put`, `empty` and `launch` use that one. A `Buffer`
 a context *and* into this process at the same address, so that numpy and Arrow views of it are the memory
 itself: nothing is copied, and a kernel is given the same pointer that Python sees.
 
-    with godwit.open("sim:default") as card:
-        values = card.put(np.arange(1000, dtype="int64"))
-        result = card.launch("array_sum", values=values, count=1000, dtype=1)
-        print(result.sum, result.cycles)
+>>> import godwit, numpy
+>>> with godwit.open("sim:default") as card:
+...     values = card.put(numpy.arange(1000, dtype="int64"))
+...     result = card.launch("array_sum", values=values, count=1000, dtype=1)
+...     print(result.sum, result.cycles > 0)
+499500 True
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
-from godwit.errors import ArgumentError, InputError, SetupError
+from godwit.counters import nested
+from godwit.errors import ArgumentError, InputError, SetupError, StatusError
 from godwit.events import EventFile
-from godwit.memory import Access, ArrayBuffer, Buffer, Context, PageSize
+from godwit.launches import Launch, LaunchResult, with_result
+from godwit.memory import (
+    Access,
+    ArrayBuffer,
+    ArrowArray,
+    ArrowStream,
+    Buffer,
+    Context,
+    PageSize,
+    Ranges,
+    Shape,
+    end,
+)
+from godwit.units import parse_size
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
     from godwit.report import Progress
 
 Mode = Literal["translate", "bare"]
+Argument = Buffer | int | None
+"""What a kernel's argument can be: device memory, a number, or the null pointer."""
 
 OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
 """Comparisons as the `op` argument of the kernel `split` has them."""
@@ -56,7 +75,8 @@ def open(
     """Opens a device.
 
     device: ``sim:NAME`` for a simulated card of the named configuration, or ``sim:/path/to/libgw_card.so``.
-    overrides: ``section.field=value`` for the configuration (another card is built for them).
+    overrides: ``section.field=value`` for the configuration. Another card is built for them, but not for those of
+    sections memory and host_link.
     kernels: sources (``.sv``, with the ``.toml`` beside them) of kernels to build in besides the
     configuration's.
     waves: writes an FST file of everything the RTL does (a card with waves is slower and is built
@@ -73,12 +93,16 @@ def open(
     Raises InputError for an unknown configuration or option, SetupError when a tool is missing, DeviceError
     when the card cannot be opened.
     """
-    library = _library(device, overrides, kernels, waves is not None, build, progress)
+    library, settings = _library(device, overrides, kernels, waves is not None, build, progress)
+    changes = {
+        section: {**settings.get(section, {}), **(given or {})}
+        for section, given in (("memory", memory), ("host_link", host_link))
+    }
     native = _native_module()
     event_file = EventFile(Path(events)) if events else None
     options: dict[str, Any] = {
-        "memory": dict(memory) if memory else None,
-        "host_link": dict(host_link) if host_link else None,
+        "memory": changes["memory"] or None,
+        "host_link": changes["host_link"] or None,
         "watchdog_cycles": watchdog_cycles,
         "stall": dict(stall) if stall else None,
         "waves": str(waves) if waves else None,
@@ -86,13 +110,20 @@ def open(
         "events": str(event_file.raw) if event_file else None,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    return Card(native.Card.open(f"sim:{library}", json.dumps(given) if given else None), device, event_file)
+    opened = native.Card.open(f"sim:{library}", json.dumps(given) if given else None)
+    return Card(opened, device, event_file, changes)
 
 
 class Card:
     """An open device; `godwit.open` makes it. Use it as a context manager, or call `close`."""
 
-    def __init__(self, native: _native.Card, device: str, events: EventFile | None = None) -> None:
+    def __init__(
+        self,
+        native: _native.Card,
+        device: str,
+        events: EventFile | None = None,
+        changes: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         self.native = native
         """The native card, for what has no face here: external ports, registers, recorded events."""
         self._default: Context | None = None
@@ -101,11 +132,13 @@ class Card:
         """The name it was opened with."""
         self.description: dict[str, Any] = json.loads(native.describe())
         """What was built: name, hash, resolved configuration, kernels and their arguments."""
+        self._changes = changes or {}
 
     @property
     def config(self) -> dict[str, Any]:
-        """The resolved configuration the card was built from."""
-        return self.description["config"]
+        """The resolved configuration the card was built from, with what was changed when it was opened."""
+        built = self.description["config"]
+        return {**built, **{name: {**built[name], **fields} for name, fields in self._changes.items()}}
 
     @property
     def clock_hz(self) -> float:
@@ -128,13 +161,39 @@ class Card:
         """A new, empty address space. mode: the widest the card walks when None."""
         return Context(self, self.native.context(mode))
 
+    def cmt_config(self, size: int | str) -> str:
+        """Sets `size` bytes (or ``"64MiB"``) of device memory aside for contiguous memory, as long as the card is open, and
+        returns the configuration with which the process's pool opens on it: ``godwit.cmt.init(card.cmt_config("64MiB"))``.
+        Asked again it returns the same. Raises OutOfMemory; ArgumentError when less was set aside before.
+        """
+        return self.native.cmt_config(parse_size(size) if isinstance(size, str) else size)
+
+    def share(
+        self,
+        array: np.ndarray,
+        *,
+        page_size: PageSize = "auto",
+        access: Access = "rw",
+        ranges: Ranges = "preferred",
+    ) -> Buffer:
+        """Gives contiguous memory to kernels; see `Context.share`."""
+        return self.default_context.share(array, page_size=page_size, access=access, ranges=ranges)
+
+    @overload
+    def put(
+        self, data: ArrowArray | ArrowStream, *, page_size: PageSize = "auto", access: Access = "rw"
+    ) -> ArrayBuffer: ...
+
+    @overload
+    def put(self, data: ArrayLike, *, page_size: PageSize = "auto", access: Access = "rw") -> Buffer: ...
+
     def put(self, data: Any, *, page_size: PageSize = "auto", access: Access = "rw") -> Buffer | ArrayBuffer:
         """Copies `data` into new device memory; see `Context.put`."""
         return self.default_context.put(data, page_size=page_size, access=access)
 
     def empty(
         self,
-        shape: int | tuple[int, ...],
+        shape: Shape,
         dtype: DTypeLike = np.uint8,
         *,
         page_size: PageSize = "auto",
@@ -149,36 +208,77 @@ class Card:
     def launch(
         self,
         kernel: str,
+        /,
         *,
         context: Context | None = None,
         mode: Mode = "translate",
         timeout_cycles: int | None = None,
-        **args: Buffer | int | None,
+        check_status: bool = True,
+        arguments: Mapping[str, Argument] | None = None,
+        **args: Argument,
     ) -> LaunchResult:
-        """Runs a kernel to its end.
+        """Runs a kernel to its end, after the launches of it that came before.
 
         args: the kernel's arguments by name. A buffer gives its address, None the null pointer, an integer
-        itself; results (`out_...`) are not given. mode ``bare`` gives physical addresses instead, for
+        itself; results (`out_...`) are not given. arguments: more of them, for names that are parameters here, such as
+        ``mode`` and ``context``. mode ``bare`` gives physical addresses instead, for
         comparison: every buffer must then be physically contiguous. timeout_cycles: raises HangError when the
-        kernel is not done by then.
+        kernel is not done so many cycles after its start. check_status: False takes an end with an error status as any other.
 
         Raises ArgumentError for an unknown kernel or wrong arguments, FaultError when translation refused an
-        access, HangError when nothing moves any more. Ctrl-C ends the wait.
+        access, StatusError when the kernel says that it failed (its `result` is what it gave all the same), HangError
+        when nothing moves any more. Ctrl-C stops the kernel.
         """
         space = context or self.default_context
-        plain = {name: _argument(kernel, name, value) for name, value in args.items()}
-        done = self.native.launch(kernel, plain, space.native, mode=mode, timeout_cycles=timeout_cycles)
-        return LaunchResult(kernel, done["cycles"], done["time_ps"], done["results"], done["stats"])
+        plain = _arguments(kernel, arguments, args)
+        try:
+            done = self.native.launch(
+                kernel,
+                plain,
+                space.native,
+                mode=mode,
+                timeout_cycles=timeout_cycles,
+                check_status=check_status,
+            )
+        except StatusError as error:
+            raise with_result(error, kernel) from None
+        return LaunchResult.of(kernel, done)
+
+    def start(
+        self,
+        kernel: str,
+        /,
+        *,
+        context: Context | None = None,
+        mode: Mode = "translate",
+        timeout_cycles: int | None = None,
+        check_status: bool = True,
+        arguments: Mapping[str, Argument] | None = None,
+        **args: Argument,
+    ) -> Launch:
+        """Starts a kernel, and returns while it works: a future, which can be awaited. Behind a launch of the same kernel it
+        waits for its turn; kernels beside each other run at once. The arguments are those of `launch`.
+        """
+        space = context or self.default_context
+        plain = _arguments(kernel, arguments, args)
+        native = self.native.start(
+            kernel, plain, space.native, mode=mode, timeout_cycles=timeout_cycles, check_status=check_status
+        )
+        return Launch(kernel, native)
 
     def stats(self) -> dict[str, int]:
         """Totals since the card was opened: cycles, time_ps, link_ps, bytes and bursts on the memory side."""
         return self.native.stats()
 
     def counters(self) -> dict[str, Any]:
-        """The RTL's counters: ``ports[k]["read"|"write"]``, ``l2`` and ``walker``; cycles where the name says
-        latency or stalls.
+        """The RTL's counters, all as of one cycle: ``ports[k]["read"|"write"]``, ``l2``, ``walker``, ``faults_lost``
+        (docs/counters.md has each; `counter_docs` too).
         """
-        return self.native.counters()
+        return nested(self.native.counters())
+
+    def counter_docs(self) -> dict[str, str]:
+        """What each counter counts, by its whole name: ``walker.walks``, ``port0.read.hits``."""
+        return self.native.counter_docs()
 
     def clear_counters(self) -> None:
         """Sets the RTL's counters to zero."""
@@ -216,37 +316,20 @@ class Card:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        end(self.close, value)
 
     def __repr__(self) -> str:
         return f"<godwit.Card {self.device} {self.description['hash'][:12]}>"
 
 
-class LaunchResult:
-    """What a launch gave; the kernel's results are attributes.
-
-    cycles: from start to interrupt; time_ps: the virtual time of these. stats: what the card did meanwhile,
-    under the names of `Card.stats`.
-    """
-
-    def __init__(
-        self, kernel: str, cycles: int, time_ps: int, results: Mapping[str, int], stats: Mapping[str, int]
-    ) -> None:
-        self.kernel = kernel
-        self.cycles = cycles
-        self.time_ps = time_ps
-        self.results = dict(results)
-        self.stats = dict(stats)
-
-    def __getattr__(self, name: str) -> int:
-        results = self.__dict__.get("results", {})
-        if name in results:
-            return results[name]
-        raise AttributeError(f"no result '{name}' of a launch; it has {', '.join(results) or 'none'}")
-
-    def __repr__(self) -> str:
-        results = " ".join(f"{name}={value}" for name, value in self.results.items())
-        return f"<godwit.LaunchResult {self.kernel} {self.cycles} cycles {results}>"
+def _arguments(
+    kernel: str, arguments: Mapping[str, Argument] | None, args: Mapping[str, Argument]
+) -> dict[str, _native.Buffer | int | None]:
+    """A launch's arguments as the native module takes them. Raises ArgumentError."""
+    twice = sorted((arguments or {}).keys() & args.keys())
+    if twice:
+        raise ArgumentError(f"argument {twice[0]} of {kernel} is given twice: by its name and in `arguments`")
+    return {name: _argument(kernel, name, value) for name, value in {**(arguments or {}), **args}.items()}
 
 
 def _argument(kernel: str, name: str, value: object) -> _native.Buffer | int | None:
@@ -259,7 +342,7 @@ def _argument(kernel: str, name: str, value: object) -> _native.Buffer | int | N
     hint = (
         "give its .values, or **array.column()"
         if isinstance(value, ArrayBuffer)
-        else "put it on the card first"
+        else "put it on the card first, or card.share() an array of contiguous memory"
     )
     raise ArgumentError(
         f"argument {name} of {kernel} is a {type(value).__name__}, not a Buffer or an integer: {hint}"
@@ -299,8 +382,8 @@ def _library(
     waves: bool,
     build: bool,
     progress: Progress | None,
-) -> Path:
-    """The shared library behind a device name; built when it is a configuration's and missing."""
+) -> tuple[Path, dict[str, dict[str, Any]]]:
+    """The shared library behind a device name, built when it is a configuration's and missing; and what it is opened with."""
     backend, _, name = device.partition(":")
     if backend != "sim" or not name:
         raise InputError(f"no device '{device}'", found="devices: sim:NAME, sim:/path/to/libgw_card.so")
@@ -311,12 +394,14 @@ def _library(
             raise InputError(
                 f"'{name}' is built already", hint="name a configuration to change it or to add kernels"
             )
-        return Path(name).resolve()
+        return Path(name).resolve(), {}
     from godwit import cards
     from godwit.spec import config
 
-    config.load(name, tuple(overrides))
-    for kernel in kernels:
-        cards.brought_kernel(kernel)
+    config.load(name, tuple(overrides), [cards.brought_kernel(kernel).name for kernel in kernels])
     _require_this_spec()  # said before a build of minutes, not after it
-    return cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress).library
+    card = cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress)
+    if not card.cached:
+        for text in card.warnings:
+            warnings.warn(text, stacklevel=3)
+    return card.library, card.settings

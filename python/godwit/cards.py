@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from godwit.errors import InputError, SetupError, nearest
+from godwit.report import shown_progress
 from godwit.toolchain import cache_dir
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class BuiltCard:
     newest: bool
     """Whether it is the last one built under its name: what Rust and C open as ``sim:NAME``."""
 
+    config: str
+    """The configuration file that the name belongs to, when this is the card it means."""
+
     @property
     def library(self) -> Path:
         """The shared library."""
@@ -39,11 +43,21 @@ class BuiltCard:
 
     def description(self) -> dict[str, Any]:
         """What was built, as the card itself says it."""
-        return json.loads((self.directory / "card.json").read_text(encoding="utf-8"))
+        path = self.directory / "card.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise SetupError(
+                f"card {self.name} {self.hash} cannot be described",
+                found=f"{path}: {error}",
+                hint=f"godwit card build {self.name} --force",
+            ) from None
 
 
 def listing() -> list[BuiltCard]:
     """All complete builds, by name, the newest first."""
+    from godwit.card.build import pointer
+
     root = cache_dir() / "cards"
     found = []
     for library in root.glob("*/libgw_card.so"):
@@ -52,8 +66,10 @@ def listing() -> list[BuiltCard]:
         if not name or not (directory / "card.json").is_file():
             continue
         size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-        newest = _pointer(root / f"{name}.json") == digest
-        found.append(BuiltCard(name, digest, directory, size, library.stat().st_mtime, newest))
+        said = pointer(name)
+        newest = said.get("hash") == digest
+        config = str(said.get("config", "")) if newest else ""
+        found.append(BuiltCard(name, digest, directory, size, library.stat().st_mtime, newest, config))
     return sorted(found, key=lambda card: (card.name, not card.newest, -card.built))
 
 
@@ -65,6 +81,7 @@ def ensure(
     waves: bool = False,
     build: bool = True,
     force: bool = False,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Card:
     """The card of a configuration, built when it is not in the cache (or `force`).
@@ -84,12 +101,32 @@ def ensure(
             found="build=False",
             hint=f"godwit card build {config}",
         )
-    report = progress or (lambda what, done, total: None)
+    report = progress or shown_progress()
     return builder.build(
         todo,
         force=force,
+        jobs=jobs,
         progress=lambda what, done, total: report(f"building card {todo.config.name}: {what}", done, total),
     )
+
+
+def note(card: Card, config: str | Path) -> str:
+    """What somebody who asked for a card should know about its name and settings, or nothing."""
+    from godwit.card.build import owner
+    from godwit.spec import config as configs
+
+    said = []
+    if holder := owner(card.name, configs.path(config)):
+        said.append(
+            f"sim:{card.name} is the card of {holder}; open this one as sim:{card.library}, or give the configuration a "
+            "name of its own"
+        )
+    if card.settings:
+        names = ", ".join(f"{section}.{name}" for section, fields in card.settings.items() for name in fields)
+        said.append(
+            f"a card is not built for {names}: give the same --set to `godwit run`, or memory= and host_link= to godwit.open"
+        )
+    return "; ".join(said)
 
 
 def current() -> dict[str, str]:
@@ -132,16 +169,12 @@ def prune(*, everything: bool = False) -> list[BuiltCard]:
     """Removes builds that a newer one of the same name has replaced, or all of them; returns what was
     removed.
     """
+    from godwit.card.build import cache_errors
+
     gone = [card for card in listing() if everything or not card.newest]
-    for card in gone:
-        if card.newest:
-            (card.directory.parent / f"{card.name}.json").unlink(missing_ok=True)
-        shutil.rmtree(card.directory)
+    with cache_errors("cannot be pruned"):
+        for card in gone:
+            if card.newest:
+                (card.directory.parent / f"{card.name}.json").unlink(missing_ok=True)
+            shutil.rmtree(card.directory)
     return gone
-
-
-def _pointer(path: Path) -> str | None:
-    try:
-        return json.loads(path.read_text(encoding="utf-8")).get("hash")
-    except (OSError, ValueError):
-        return None

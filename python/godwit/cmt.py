@@ -62,6 +62,11 @@ def empty(
 
 def extents(array: NDArray[Any]) -> list[tuple[int, int]]:
     """Physical address and bytes of the memory behind an array of `empty` (or a view of one)."""
+    return block_of(array).extents()
+
+
+def block_of(array: NDArray[Any]) -> _native.ContiguousBlock:
+    """The block that an array of `empty`, or a view of one, lies in. Raises ArgumentError for other arrays."""
     owner: Any = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
@@ -69,7 +74,7 @@ def extents(array: NDArray[Any]) -> list[tuple[int, int]]:
         owner = owner.obj
     if not isinstance(owner, _native.ContiguousBlock):
         raise ArgumentError("the array is not in contiguous memory: make it with godwit.cmt.empty")
-    return owner.extents()
+    return owner
 
 
 def stats() -> dict[str, int]:
@@ -113,12 +118,37 @@ class Area:
 
 @dataclass(frozen=True)
 class Event:
-    """A request of `nbytes`, or with `nbytes` None the end of the block `id`."""
+    """A request of `nbytes`, or with `nbytes` None the end of the block `id`.
+
+    As in C, `align` 0 is a granule and `max_address` 0 no limit. `node`: the one it should be on, or with `strict_node` must be.
+    """
 
     id: int
     nbytes: int | None
-    align: int = 1
-    max_address: int = HIGHEST
+    align: int = 0
+    min_address: int = 0
+    max_address: int = 0
+    node: int | None = None
+    strict_node: bool = False
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A request that was served: number of its event, id, physical address, bytes asked for."""
+
+    event: int
+    id: int
+    address: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A request that was not: number of its event, bytes asked for, why."""
+
+    event: int
+    nbytes: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -130,22 +160,21 @@ class Simulation:
     largest: int
     peak: int
     served: int
-    failures: list[tuple[int, int, str]]
-    """Number of the event, bytes, reason."""
+    failures: list[Failure]
+    blocks: list[Placed]
+    """In the order of the events, those that were freed later too."""
     pieces: list[Piece]
+    """At the end."""
 
 
 def simulate(areas: Iterable[Area], events: Iterable[Event], granule: int = GRANULE) -> Simulation:
     """Replays an allocation trace on areas, without memory behind them. Raises ArgumentError."""
     found = _native.cmt_simulate(
-        [(area.base, area.nbytes, area.node) for area in areas],
-        granule,
-        [
-            (event.id, event.nbytes is None, event.nbytes or 0, event.align, event.max_address)
-            for event in events
-        ],
+        [(area.base, area.nbytes, area.node) for area in areas], granule, list(events)
     )
     pieces = [
         Piece(address, nbytes, "used" if used else "free") for address, nbytes, used in found.pop("runs")
     ]
-    return Simulation(pieces=pieces, **found)
+    blocks = [Placed(*block) for block in found.pop("blocks")]
+    failures = [Failure(*failure) for failure in found.pop("failures")]
+    return Simulation(served=len(blocks), failures=failures, blocks=blocks, pieces=pieces, **found)

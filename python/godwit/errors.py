@@ -2,7 +2,7 @@
 """The exceptions of Godwit, one family with those the native module raises.
 
 Every message says what was asked; `found` says what was there instead and `hint` what to do about it. The
-command line prints the three as ``error:``, ``found:`` and ``try:``.
+command line prints the three as ``error:``, ``found:`` and ``try:``; a traceback shows all of them too.
 """
 
 from __future__ import annotations
@@ -12,47 +12,80 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from godwit.launches import LaunchResult
 
     class GodwitError(Exception):
         """Base of every error Godwit raises on purpose."""
 
+    # begin: generated typed by `python -m godwit.spec pages`
     class DeviceError(GodwitError):
         """A card cannot be opened, or failed while it was used."""
 
     class OutOfMemory(GodwitError):
-        """Device memory (or host memory for the card) does not suffice."""
+        """Device memory, or host memory for the card, does not suffice."""
 
     class FaultError(GodwitError):
-        """An access of a kernel was refused by translation; the message holds the fault record."""
+        """Translation refused an access of a kernel: the message has the fault record."""
+
+        address: int
+        write: bool
+        cause: int
+        port: int
+        kernel: str | None
 
     class HangError(GodwitError):
-        """The watchdog found no progress; the message names the stuck handshake."""
+        """No progress, or not done in time: the message says where."""
 
     class ArgumentError(GodwitError):
-        """A kernel was launched with arguments that it does not take."""
+        """Wrong arguments, or what was asked for is closed or in use."""
+
+    class StatusError(GodwitError):
+        """A kernel ended and says that it failed."""
+
+        kernel: str
+        status: int
+        result: LaunchResult
+
+    # end: generated
 
 else:
     try:
-        from godwit._native import ArgumentError, DeviceError, FaultError, GodwitError, HangError, OutOfMemory
+        # begin: generated import by `python -m godwit.spec pages`
+        from godwit._native import (
+            ArgumentError,
+            DeviceError,
+            FaultError,
+            GodwitError,
+            HangError,
+            OutOfMemory,
+            StatusError,
+        )
+        # end: generated
     except ImportError:  # the native module is not built: help, doctor and card builds work without it
 
         class GodwitError(Exception):
             """Base of every error Godwit raises on purpose."""
 
+        # begin: generated fallback by `python -m godwit.spec pages`
         class DeviceError(GodwitError):
             """A card cannot be opened, or failed while it was used."""
 
         class OutOfMemory(GodwitError):
-            """Device memory (or host memory for the card) does not suffice."""
+            """Device memory, or host memory for the card, does not suffice."""
 
         class FaultError(GodwitError):
-            """An access of a kernel was refused by translation; the message holds the fault record."""
+            """Translation refused an access of a kernel: the message has the fault record."""
 
         class HangError(GodwitError):
-            """The watchdog found no progress; the message names the stuck handshake."""
+            """No progress, or not done in time: the message says where."""
 
         class ArgumentError(GodwitError):
-            """A kernel was launched with arguments that it does not take."""
+            """Wrong arguments, or what was asked for is closed or in use."""
+
+        class StatusError(GodwitError):
+            """A kernel ended and says that it failed."""
+
+        # end: generated
 
 
 class InputError(GodwitError):
@@ -62,6 +95,10 @@ class InputError(GodwitError):
         super().__init__(message)
         self.found = found
         self.hint = hint
+        # An uncaught one prints its notes below its message; the command line prints the parts itself.
+        for label, text in (("found", found), ("try", hint)):
+            if text:
+                self.add_note(f"{label}: {text}")
 
 
 class TooLarge(InputError, OutOfMemory):

@@ -7,23 +7,53 @@ itself.
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, SupportsIndex, overload
 
 import numpy as np
 
-from godwit.errors import ArgumentError, InputError
+from godwit.errors import ArgumentError, GodwitError, InputError, OutOfMemory
+
+try:
+    from godwit._native import ViewOfSelf
+except ImportError:  # the native module is not built: help, doctor and card builds work without it
+    ViewOfSelf = object
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
-    from godwit.api import Card, LaunchResult, Mode
+    from godwit.api import Argument, Card, Mode
+    from godwit.launches import Launch, LaunchResult
 
 PageSize = Literal["auto", "4K", "64K", "2M", "1G"]
 Access = Literal["r", "w", "rw"]
 """What kernels may do; the page-table format has no write-only memory, so that ``w`` allows reading too."""
+
+Ranges = Literal["preferred", "required", "never"]
+"""What shared memory gets of the range TLB."""
+
+MAX_BYTES = (1 << 63) - 1
+"""Bytes that any one buffer can have: more is not a size."""
+
+Shape = SupportsIndex | Sequence[SupportsIndex]
+
+
+class ArrowArray(Protocol):
+    """An Arrow array of any library."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+
+class ArrowStream(Protocol):
+    """Arrow data in pieces, of any library."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 
 DTYPE_CODES = {"int32": 0, "int64": 1, "float": 2, "double": 3}
 """Element types as the kernels' `dtype` argument has them, by Arrow's name."""
@@ -41,7 +71,7 @@ class Context:
 
     def empty(
         self,
-        shape: int | tuple[int, ...],
+        shape: Shape,
         dtype: DTypeLike = np.uint8,
         *,
         page_size: PageSize = "auto",
@@ -54,12 +84,32 @@ class Context:
         True insists on one physical range, which `mode="bare"` needs; None prefers it. Raises OutOfMemory.
         """
         element = np.dtype(dtype)
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        if any(extent < 0 for extent in shape):
-            raise ArgumentError(f"shape {shape} has a negative extent")
-        nbytes = int(np.prod(shape, dtype=np.int64)) * element.itemsize
+        extents = _extents(shape)
+        nbytes = math.prod(extents) * element.itemsize
+        if nbytes > MAX_BYTES:
+            raise OutOfMemory(f"shape {extents} of {element} is {nbytes:,} bytes, more than any memory has")
         native = self.native.alloc(max(nbytes, 1), page_size, access, contiguous)
-        return Buffer(native, shape, element)
+        return Buffer(native, extents, element)
+
+    @overload
+    def put(
+        self,
+        data: ArrowArray | ArrowStream,
+        *,
+        page_size: PageSize = "auto",
+        access: Access = "rw",
+        contiguous: bool | None = None,
+    ) -> ArrayBuffer: ...
+
+    @overload
+    def put(
+        self,
+        data: ArrayLike,
+        *,
+        page_size: PageSize = "auto",
+        access: Access = "rw",
+        contiguous: bool | None = None,
+    ) -> Buffer: ...
 
     def put(
         self,
@@ -90,16 +140,74 @@ class Context:
             buffer.native.upload(array.reshape(-1).view(np.uint8))
         return buffer
 
+    def share(
+        self,
+        array: np.ndarray,
+        *,
+        page_size: PageSize = "auto",
+        access: Access = "rw",
+        ranges: Ranges = "preferred",
+    ) -> Buffer:
+        """Gives an array of `godwit.cmt.empty` to kernels where it is: the same memory at the same address, no copy.
+
+        The pool must lie in the card's memory: ``cmt.init(card.cmt_config("64MiB"))``. It is mapped with pages up to
+        `page_size`, and ranges says what it gets of the range TLB besides: ``preferred`` an entry a piece as long as there are
+        any, ``required`` the same or ArgumentError with how many are missing, ``never`` none. The block lives until both the
+        array and the buffer are gone. Raises ArgumentError for any other array.
+        """
+        from godwit.cmt import block_of
+
+        block = block_of(array)
+        if array.ctypes.data != block.address or not array.flags.c_contiguous:
+            raise ArgumentError(
+                "the array is a part of a block of contiguous memory: share the whole array, and give kernels the part's "
+                "address (array.ctypes.data)"
+            )
+        return Buffer(self.native.share(block, page_size, access, ranges), array.shape, array.dtype)
+
     def launch(
         self,
         kernel: str,
+        /,
         *,
         mode: Mode = "translate",
         timeout_cycles: int | None = None,
-        **args: Buffer | int | None,
+        check_status: bool = True,
+        arguments: Mapping[str, Argument] | None = None,
+        **args: Argument,
     ) -> LaunchResult:
         """Runs a kernel in this context; see `Card.launch`."""
-        return self.card.launch(kernel, context=self, mode=mode, timeout_cycles=timeout_cycles, **args)
+        return self.card.launch(
+            kernel,
+            context=self,
+            mode=mode,
+            timeout_cycles=timeout_cycles,
+            check_status=check_status,
+            arguments=arguments,
+            **args,
+        )
+
+    def start(
+        self,
+        kernel: str,
+        /,
+        *,
+        mode: Mode = "translate",
+        timeout_cycles: int | None = None,
+        check_status: bool = True,
+        arguments: Mapping[str, Argument] | None = None,
+        **args: Argument,
+    ) -> Launch:
+        """Starts a kernel in this context; see `Card.start`."""
+        return self.card.start(
+            kernel,
+            context=self,
+            mode=mode,
+            timeout_cycles=timeout_cycles,
+            check_status=check_status,
+            arguments=arguments,
+            **args,
+        )
 
     def table_bytes(self) -> int:
         """Bytes of device memory that this context's page tables take."""
@@ -113,17 +221,17 @@ class Context:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        end(self.close, value)
 
 
-class Buffer:
+class Buffer(ViewOfSelf):
     """Device memory of some shape and dtype, mapped into a context and into this process at the same address.
 
-    numpy takes it as it is (``np.asarray(buffer)`` is a view), and so does Arrow (`to_arrow`). Host reads and
-    writes through views take no simulated time; `upload` and `download` go over the modelled host link. As a
-    context manager it frees itself.
+    numpy takes it as it is (``np.asarray(buffer)`` is a view), and so do `memoryview`, Arrow (`to_arrow`) and
+    everything that speaks DLPack. Host reads and writes through views take no simulated time; `upload` and `download`
+    go over the modelled host link. As a context manager it frees itself.
     """
 
     def __init__(self, native: _native.Buffer, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -139,20 +247,23 @@ class Buffer:
     @property
     def nbytes(self) -> int:
         """Bytes of the shape; the memory behind it is rounded up to whole pages."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def physical(self) -> list[tuple[int, int]]:
         """The device-physical ranges behind it, as the native module gives them."""
         return self.native.physical()
 
-    def add_range_entry(self) -> bool:
-        """Gives it an entry of the range TLB, so that kernels reach all of it without page-table walks.
+    def want_range_entries(self) -> int:
+        """Wants entries of the range TLB, one a physical piece, so that kernels reach all of it without page-table walks.
 
-        False when the card had no entry free. An invalidation of any of its pages, or of everything, ends the entry, so
-        it is best done when other buffers are freed and contexts made. Raises ArgumentError unless its memory is contiguous
-        (`contiguous=True`).
+        Returns how many it has now. The rest waits for entries that become free and is served by pages until then; an entry
+        that an invalidation ended is there again at the next launch.
         """
-        return self.native.add_range_entry()
+        return self.native.want_range_entries()
+
+    def range_entries(self) -> int:
+        """How many entries of the range TLB it has."""
+        return self.native.range_entries()
 
     def to_numpy(self) -> np.ndarray:
         """A writable view of the memory itself, of this buffer's shape and dtype."""
@@ -183,14 +294,33 @@ class Buffer:
         return pa.Array.from_buffers(data_type, rows, buffers, offset=offset)
 
     def upload(self, data: ArrayLike, offset: int = 0) -> None:
-        """Copies `data` over the host link to byte `offset`; the modelled time is added to the card's."""
-        array = np.ascontiguousarray(data)
+        """Copies `data` over the host link to byte `offset`; the modelled time is added to the card's.
+
+        An array must have this buffer's dtype; numbers and lists of them are made to, if it holds them exactly enough
+        (numpy's ``same_kind``). Bytes, and a buffer of bytes (uint8, void), take what they are given. Raises ArgumentError.
+        """
+        array = self._elements(data)
         if offset < 0 or offset + array.nbytes > self.nbytes:
             raise ArgumentError(
                 f"{array.nbytes} bytes at {offset} do not fit into a buffer of {self.nbytes} bytes"
             )
         if array.nbytes:
             self.native.upload(array.reshape(-1).view(np.uint8), offset)
+
+    def _elements(self, data: ArrayLike) -> np.ndarray:
+        """`data` as contiguous elements that may stand in this buffer."""
+        if isinstance(data, bytes | bytearray | memoryview):
+            return np.frombuffer(data, np.uint8)
+        array = np.asarray(data, order="C")
+        raw = self.dtype == np.uint8 or self.dtype.kind == "V" or array.dtype == np.uint8
+        if array.dtype == self.dtype or raw:
+            return array
+        if hasattr(data, "dtype") or not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            raise ArgumentError(
+                f"{array.dtype} elements for a buffer of {self.dtype}: give array.astype('{self.dtype}'), "
+                "or .view('u1') for the bytes as they are"
+            )
+        return array.astype(self.dtype)
 
     def download(self, offset: int = 0, nbytes: int | None = None) -> bytes:
         """Copies `nbytes` (to the end when None) from byte `offset` over the host link."""
@@ -214,8 +344,11 @@ class Buffer:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         return self.to_arrow().__arrow_c_array__(requested_schema)
 
-    def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.to_numpy())
+    def __dlpack__(self, **how: Any) -> object:
+        return self.to_numpy().__dlpack__(**how)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.to_numpy().__dlpack_device__()  # the CPU's: the memory is this process's too
 
     def __len__(self) -> int:
         if not self.shape:
@@ -228,7 +361,7 @@ class Buffer:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.free()
+        end(self.free, value)
 
     def __repr__(self) -> str:
         return f"<godwit.Buffer {self.shape} {self.dtype} at {self.address:#x}>"
@@ -239,7 +372,7 @@ class ArrayBuffer:
     offset.
 
     Kernels take its parts: ``values=a.values, validity=a.validity, rows=len(a), offset=a.offset,
-    dtype=a.dtype_code``, or all five with ``**a.column()``.
+    dtype=a.dtype_code``, or all five with ``**a.column()`` (`split`) or ``**a.column("count")`` (`array_sum`).
     """
 
     def __init__(
@@ -267,12 +400,12 @@ class ArrayBuffer:
         """Bytes of values and bitmap."""
         return self.values.nbytes + (self.validity.nbytes if self.validity else 0)
 
-    def column(self) -> dict[str, Buffer | int | None]:
-        """The five arguments by which a kernel reads an Arrow column."""
+    def column(self, rows: str = "rows") -> dict[str, Buffer | int | None]:
+        """The five arguments by which a kernel reads an Arrow column; `rows` is what it calls their number."""
         return {
             "values": self.values,
             "validity": self.validity,
-            "rows": self.length,
+            rows: self.length,
             "offset": self.offset,
             "dtype": self.dtype_code,
         }
@@ -299,10 +432,32 @@ class ArrayBuffer:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.free()
+        end(self.free, value)
 
     def __repr__(self) -> str:
         return f"<godwit.ArrayBuffer {self.length} {self.type} at {self.values.address:#x}>"
+
+
+def end(close: Callable[[], None], error: BaseException | None) -> None:
+    """Ends a ``with`` block: `close()`, whose own error must not stand in the place of `error`, the block's."""
+    try:
+        close()
+    except GodwitError as second:
+        if error is None:
+            raise
+        error.add_note(f"and then: {second}")
+
+
+def _extents(shape: Shape) -> tuple[int, ...]:
+    """A shape as plain numbers. Raises ArgumentError."""
+    several = shape if isinstance(shape, Sequence | np.ndarray) else (shape,)
+    try:
+        extents = tuple(operator.index(extent) for extent in several)
+    except TypeError:
+        raise ArgumentError(f"shape {shape!r} is not a whole number or several of them") from None
+    if any(extent < 0 for extent in extents):
+        raise ArgumentError(f"shape {extents} has a negative extent")
+    return extents
 
 
 def _put_arrow(space: Context, data: Any, options: dict[str, Any]) -> ArrayBuffer:

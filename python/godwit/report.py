@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +27,24 @@ clock that the tool makes of the RTL, the same on every machine with the pinned 
 
 Progress = Callable[[str, int, int], None]
 """``progress(what, done, total)``: called as work proceeds; `total` 0 when it is not known."""
+
+_SHOWN: ContextVar[Progress] = ContextVar("progress", default=lambda what, done, total: None)
+
+
+def shown_progress() -> Progress:
+    """Where work reports that was given nowhere to: what a command shows, so that a suite's builds can be seen."""
+    return _SHOWN.get()
+
+
+@contextmanager
+def showing(progress: Progress) -> Iterator[None]:
+    """Makes it what `shown_progress` returns."""
+    token = _SHOWN.set(progress)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
 
 _GOALS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -71,7 +91,8 @@ def parse_goal(goal: str) -> tuple[Callable[[float, float], bool], float]:
 @dataclass(frozen=True)
 class Figure:
     """One measured number of a run. `physical` is the same number of the run with physical addresses, if it
-    has one.
+    has one, `contiguous` that of the run on contiguous memory. `at_least`: what counted it was at its end, so that the
+    number may be larger.
     """
 
     name: str
@@ -81,10 +102,13 @@ class Figure:
     value: float
     physical: float | None = None
     show: Callable[[float], str] | None = None
+    at_least: bool = False
+    contiguous: float | None = None
 
     def text(self, value: float) -> str:
         """`value` as the table shows it."""
-        return self.show(value) if self.show else number_text(value)
+        text = self.show(value) if self.show else number_text(value)
+        return f"≥ {text}" if self.at_least else text
 
 
 def number_text(value: float | str | None) -> str:
@@ -102,32 +126,48 @@ def number_text(value: float | str | None) -> str:
 
 
 def figures_json(figures: Sequence[Figure]) -> dict[str, dict[str, Any]]:
-    """``{name: {"value", "unit", "kind"[, "physical"]}}``."""
+    """``{name: {"value", "unit", "kind"[, "physical"][, "contiguous"][, "at_least": true]}}``."""
     result: dict[str, dict[str, Any]] = {}
     for figure in figures:
         result[figure.name] = {"value": figure.value, "unit": figure.unit, "kind": figure.kind}
         if figure.physical is not None:
             result[figure.name]["physical"] = figure.physical
+        if figure.contiguous is not None:
+            result[figure.name]["contiguous"] = figure.contiguous
+        if figure.at_least:
+            result[figure.name]["at_least"] = True
     return result
 
 
 def figures_table(title: str, figures: Sequence[Figure], *, boxed: bool) -> Table:
-    """The report of a run: translated beside physical addresses, with the ratio of the two."""
+    """The report of a run: translated beside physical addresses, with the ratio of the two; and on contiguous memory, if it ran
+    there.
+    """
     table = empty_table(title, boxed=boxed)
     table.add_column("")
-    for heading in ("translated", "physical", "ratio"):
+    beside = any(figure.contiguous is not None for figure in figures)
+    for heading in ("translated", "physical", "ratio", *(("contiguous", "ratio") if beside else ())):
         table.add_column(heading, justify="right")
     table.add_column("", style="dim")
     for figure in figures:
-        both = figure.physical is not None
+        contiguous = (_shown(figure, figure.contiguous), _ratio(figure.contiguous, figure.physical))
         table.add_row(
             figure.label,
             figure.text(figure.value),
-            figure.text(figure.physical) if figure.physical is not None else "",
-            f"{figure.value / figure.physical:.4f}" if both and figure.physical else "",
+            _shown(figure, figure.physical),
+            _ratio(figure.value, figure.physical),
+            *(contiguous if beside else ()),
             figure.kind,
         )
     return table
+
+
+def _shown(figure: Figure, value: float | None) -> str:
+    return "" if value is None else figure.text(value)
+
+
+def _ratio(value: float | None, physical: float | None) -> str:
+    return f"{value / physical:.4f}" if value is not None and physical else ""
 
 
 def rows_json(rows: Sequence[Row]) -> str:

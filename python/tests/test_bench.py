@@ -14,7 +14,9 @@ import pytest
 
 import godwit
 from godwit import toolchain
-from godwit.report import rows_json
+from godwit.card import plan
+from godwit.report import Row, rows_json
+from godwit.spec import config
 
 CONFIG = "default"
 TRAFFIC = ('card.kernels=["traffic"]',)
@@ -51,6 +53,16 @@ def silent(what, done, total):
     assert 0 <= done <= total
 
 
+def test_prefetch_in_miniature(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites import prefetch
+
+    rows = prefetch.run(silent, quick=True)
+    assert {row.kind for row in rows} == {"native", "modelled"}
+    assert all(row.reached for row in rows)
+    check(prefetch, rows, tmp_path / "prefetch.png")
+
+
 def test_paper_w_in_miniature(loads, tmp_path, monkeypatch):
     from bench.suites import papers_w
 
@@ -85,6 +97,34 @@ def test_paper_s_in_miniature(loads, tmp_path, monkeypatch, seed):
     check(papers_s, rows, tmp_path / "s.png")
 
 
+def test_contention_in_miniature(monkeypatch, tmp_path):
+    """Two generators on the smallest card: hits cost each other nothing, misses share one walker, in equal parts."""
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites import contention
+
+    kernels = ("traffic_1", "traffic_2")
+    overrides = [f"card.kernels={json.dumps(kernels)}", "card.external_ports=0", "card.assertions=false"]
+    overrides += ["translator.l1_entries=16", "translator.outstanding=64", "axi.id_width=4"]
+
+    def open_card(memory):
+        return godwit.open("sim:tiny", overrides=overrides, memory=memory, host_link=contention.FAST_LINK)
+
+    # Same model, least time in the compiler.
+    monkeypatch.setattr(plan, "LEVELS", {"fast": "-O0", "slow": "-O0", "runtime": "-O0"})
+    monkeypatch.setattr(contention, "KERNELS", kernels)
+    monkeypatch.setattr(contention, "MEMORIES", {"tiny": contention.IDEAL})
+    monkeypatch.setattr(contention, "open_card", open_card)
+    rows = contention.run(silent, amount=contention.Amount(counts=(2,), pages=64, cycles=800, rounds=2))
+    check(contention, rows, tmp_path / "contention.png")
+    values = {row.row.removeprefix("2 kernels, "): row.value for row in rows}
+    assert values["hits: slow-down, mean"] == pytest.approx(1, abs=0.02)
+    assert values["mixed, those of hits: slow-down, mean"] == pytest.approx(1, abs=0.02)
+    assert values["misses: slow-down, mean"] > 1.5
+    assert values["misses: fairness between ports of one kind (Jain)"] > 0.99
+    assert contention.fairness([2, 2, 2]) == 1
+    assert contention.fairness([1, 0, 0, 0]) == 0.25
+
+
 def test_a_step_is_made_once_for_a_card_and_a_question(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(toolchain.root())
     monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
@@ -107,5 +147,52 @@ def test_a_step_is_made_once_for_a_card_and_a_question(monkeypatch, tmp_path):
         assert kept.step("card", "other", lambda: make(2)) == 2
         assert kept.step("other", "question", lambda: make(3)) == 3
     assert made == [[1, {"misses": 2.5}], 2, 3]
-    monkeypatch.setattr(kept, "DRIVEN_BY", (*kept.DRIVEN_BY, "README.md"))
+    drivers = [*kept._drivers(), toolchain.root() / "README.md"]
+    monkeypatch.setattr(kept, "_drivers", lambda: drivers)
     assert kept.step("card", "question", lambda: make(4)) == 4
+
+
+def test_cycles_are_told_in_nanoseconds_at_each_design_s_own_clock(monkeypatch):
+    """By hand: 2 cycles at 80 MHz are 25 ns, one more than PULP's 23.9; a walk of 9 cycles and 3 reads of 100 ns."""
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench import clocks
+
+    monkeypatch.setattr(clocks, "clock", lambda blocks: (80.0, "at 80 MHz"))
+    near, alone = clocks.IN_A_ROW, "default without L2 and range TLB"
+    measured = [
+        Row("translate", "L1 hit", near, 2, "cycles"),
+        Row("translate", "L1 hits in a row", near, 1, "cycles/request"),
+        Row("translate", "512 random pages again, L = 8", near, 1.25, "cycles/request"),
+        Row("translate", "walk from cold, 3 levels, L = 0", alone, 9, "cycles"),
+    ]
+    rows = {row.row: row for row in clocks.rows(measured)}
+    assert (rows["L1 hit"].value, rows["L1 hit"].unit, rows["L1 hit"].reached) == (25.0, "ns", False)
+    assert "4 % behind" in rows["L1 hit"].config and "PULP" in rows["L1 hit"].theirs
+    assert (rows["L1 hits, one port"].value, rows["L1 hits, one port"].reached) == (80.0, False)
+    assert rows["512 random pages again, memory of 100 ns"].value == 64.0
+    assert rows["walk from cold, 3 levels, memory of 100 ns"].value == (9 + 3 * 8) * 12.5
+    # riscv-iommu at 154.1 MHz: 16 cycles a read.
+    assert f"{(9 + 3 * 16) * 1000 / 154.1:.1f}" in rows["walk from cold, 3 levels, memory of 100 ns"].theirs
+
+
+def test_a_block_without_a_recorded_clock_gives_no_time(monkeypatch):
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench import clocks
+
+    assert clocks.clock(("no such block",)) is None
+    assert clocks.clock(("gw_xlate_mux, 8 channels",))[0] > 0
+
+
+def test_calibrated_clocks_of_configurations_are_what_the_method_supports(monkeypatch):
+    """The slowest block here, on the slower of the two devices, is not below what the configuration says."""
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench import clocks
+
+    mhz, _ = clocks.clock(clocks.ALL)
+    for name in config.names():
+        card = config.load(name).card
+        if card.clock_from == "calibrated":
+            assert card.clock_mhz <= mhz * min(clocks.CALIBRATION.values()), name
+    assert config.load("default").card.clock_from == "calibrated"
+    assert config.load("default", ["card.clock_mhz=300"]).card.clock_from == "configured"
+    assert config.load("default", ["translator.l1_entries=4"]).card.clock_from == "calibrated"

@@ -4,28 +4,33 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import hls_text
 import numpy as np
 import pytest
 
 import godwit
-from godwit import toolchain
-from godwit.card import build, kernels, plan
-from godwit.card.kernels import KernelError
+from godwit import cards, toolchain
+from godwit.card import build, kernel, plan, slots, wiring
+from godwit.card.interface import KernelError
 from godwit.card.manifest import ManifestError
 from godwit.card.process import BuildError
-from godwit.errors import SetupError
+from godwit.errors import InputError, SetupError
+from godwit.report import showing
 
 # Same model, least time in the compiler; ports and kernels are what is tested here.
-FAST = ("OPT_FAST=-O0", "OPT_SLOW=-O0")
+FAST = {"fast": "-O0", "slow": "-O0", "runtime": "-O0"}
 
 BROKEN = """
 module broken (
@@ -41,13 +46,13 @@ MANIFEST = 'name = "{name}"\nsources = ["{name}.sv"]\n'
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("GODWIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(plan, "MAKE_OPTIONS", FAST)
+    monkeypatch.setattr(plan, "LEVELS", FAST)
     return tmp_path / "cache" / "cards"
 
 
 def _build_and_report(directory: str, results) -> None:
     os.environ["GODWIT_CACHE"] = directory
-    plan.MAKE_OPTIONS = FAST
+    plan.LEVELS = FAST
     steps = []
     card = build.build(plan.plan("tiny"), progress=lambda *step: steps.append(step))
     results.put((card.cached, str(card.library), steps))
@@ -56,7 +61,7 @@ def _build_and_report(directory: str, results) -> None:
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
     """What two processes say that build one tiny card at the same time, the builder's first; and their cache."""
-    directory = tmp_path_factory.mktemp("cache")
+    directory = tmp_path_factory.mktemp("a cache")
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     workers = [context.Process(target=_build_and_report, args=(str(directory), results)) for _ in range(2)]
@@ -73,7 +78,7 @@ def built(reports, monkeypatch):
     """That card, what was reported while it was built, and the directory of its cache, which is in use."""
     answers, directory = reports
     monkeypatch.setenv("GODWIT_CACHE", str(directory))
-    monkeypatch.setattr(plan, "MAKE_OPTIONS", FAST)
+    monkeypatch.setattr(plan, "LEVELS", FAST)
     return build.build(plan.plan("tiny")), answers[0][2], directory
 
 
@@ -109,18 +114,159 @@ def test_the_second_build_takes_what_is_there(built):
     before = card.library.stat()
     steps = []
     again = build.build(plan.plan("tiny"), progress=lambda *step: steps.append(step))
-    assert (again.cached, again.library, steps) == (True, card.library, [])
+    assert (again.cached, again.library, steps, again.named) == (True, card.library, [], True)
     assert card.library.stat().st_mtime_ns == before.st_mtime_ns
     pointer = json.loads((directory / "cards" / "tiny.json").read_text())
-    assert pointer == {"name": "tiny", "hash": card.hash, "library": str(card.library)}
+    assert pointer == {
+        "name": "tiny",
+        "hash": card.hash,
+        "library": f"tiny-{card.hash}/{plan.LIBRARY}",
+        "config": str(toolchain.root() / "spec" / "configs" / "tiny.toml"),
+    }
     assert visible(directory / "cards") == [f"tiny-{card.hash}", "tiny.json"]
+
+
+def test_a_cache_can_be_moved(built, tmp_path, monkeypatch):
+    card, _, directory = built
+    shutil.copytree(directory, tmp_path / "moved")
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path / "moved"))
+    from godwit import _native
+
+    opened = _native.Card.open("sim:tiny", None)  # by the pointer, as Rust and C do
+    assert json.loads(opened.describe())["hash"] == card.hash
+
+
+def test_a_name_stays_with_its_file(built, tmp_path, monkeypatch):
+    """A copy of a configuration is the same card; a changed copy that keeps the name is another, and gets no name."""
+    _, _, directory = built
+    cards_dir = directory / "cards"
+    before = (cards_dir / "tiny.json").read_text()
+    copy = tmp_path / "mine.toml"
+    copy.write_text((toolchain.root() / "spec" / "configs" / "tiny.toml").read_text())
+    same = build.build(plan.plan(copy))
+    assert (same.hash, same.named, same.cached) == (plan.plan("tiny").hash, False, True)
+    assert (cards_dir / "tiny.json").read_text() == before
+    said = cards.note(same, copy)
+    assert "sim:tiny is the card of" in said
+    assert "configs/tiny.toml" in said
+
+    # Two files of the user's with one name: the first keeps it while it is there.
+    def compile_nothing(work, todo, jobs, report):
+        (work / "model").mkdir()
+        (work / "model" / plan.LIBRARY).write_bytes(b"")
+        return work / "model" / plan.LIBRARY
+
+    monkeypatch.setattr(build, "compile_card", compile_nothing)
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    text = copy.read_text().replace('"tiny"', '"ours"')
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text(text)
+    second.write_text(text.replace("clock_mhz = 100", "clock_mhz = 101"))
+    assert build.build(plan.plan(first)).named
+    assert not build.build(plan.plan(second)).named
+    assert [(card.newest, card.config) for card in cards.listing()] == [(True, str(first)), (False, "")]
+    first.unlink()
+    assert build.build(plan.plan(second)).named
+
+
+def test_memory_and_link_settings_build_no_card():
+    base = plan.plan("tiny")
+    asked = ["memory.latency_cycles=50", "host_link.latency_ns=7", "memory.model=banked"]
+    todo = plan.plan("tiny", asked)
+    assert (todo.hash, todo.as_named) == (base.hash, True)
+    assert todo.settings == {
+        "memory": {"model": "banked", "latency_cycles": 50},
+        "host_link": {"latency_ns": 7.0},
+    }
+    controller = plan.plan("tiny", ["memory.model=litedram-ddr4", "memory.controller_mhz=250"])
+    assert (controller.hash != base.hash, controller.settings) == (True, {})
+    with pytest.raises(InputError, match="latency_cycles"):
+        plan.plan("tiny", ["memory.latency_cycles=-1"])
+
+
+def test_a_card_is_opened_with_what_was_asked(built):
+    card, _, _ = built
+    with godwit.open("sim:tiny", overrides=["memory.latency_cycles=50"], build=False) as opened:
+        assert opened.description["hash"] == card.hash
+        assert opened.config["memory"]["latency_cycles"] == 50
+        assert opened.config["memory"]["page_table_latency_cycles"] == 4
+
+
+@pytest.mark.parametrize("kind", ["a file", "a folder that cannot be made", "full"])
+def test_a_cache_that_cannot_be_used_is_one_clear_sentence(tmp_path, monkeypatch, kind):
+    place = tmp_path / "cache"
+    if kind == "a file":
+        place.write_text("")
+    elif kind == "full":
+
+        def compile_card(work, todo, jobs, report):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "model"))
+
+        monkeypatch.setattr(build, "compile_card", compile_card)
+    else:
+        place = Path("/proc/self/cache")
+    monkeypatch.setenv("GODWIT_CACHE", str(place))
+    with pytest.raises(SetupError) as refused:
+        build.build(plan.plan("tiny"))
+    assert f"the card cache {place} cannot keep a card" in str(refused.value)
+    assert "GODWIT_CACHE" in refused.value.hint
+    assert str(place) in refused.value.found
+    assert cards.listing() == []
+
+
+def test_a_card_in_a_cache_that_cannot_be_written_is_used(built, monkeypatch):
+    card, _, _ = built
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(build, "write_if_changed", refuse)
+    assert build.build(plan.plan("tiny")).library == card.library
+
+
+def test_odd_things_in_a_cache_are_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    for name in ("tiny-12345678", "nothing", "tiny.json"):
+        (tmp_path / "cards" / name).mkdir(parents=True)
+    (tmp_path / "cards" / "list.json").write_text("[1]")
+    card = tmp_path / "cards" / "list-0123456789abcdef"
+    card.mkdir()
+    for name in (plan.LIBRARY, "card.json"):
+        (card / name).write_text("no JSON")
+    (found,) = cards.listing()
+    assert (found.name, found.newest) == ("list", False)
+    with pytest.raises(SetupError, match="cannot be described"):
+        found.description()
+
+
+def test_a_command_shows_the_builds_that_a_suite_needs(monkeypatch):
+    seen = []
+
+    def pretend(todo, *, progress, **_):
+        progress("verilate", 0, 1)
+
+    monkeypatch.setattr(build, "build", pretend)
+    with showing(lambda *step: seen.append(step)):
+        cards.ensure("tiny")
+    cards.ensure("tiny")
+    assert seen == [("building card tiny: verilate", 0, 1)]
+
+
+def test_the_number_of_compilers_can_be_said(monkeypatch):
+    monkeypatch.setenv("GODWIT_JOBS", "3")
+    assert toolchain.jobs() == 3
+    monkeypatch.setenv("GODWIT_JOBS", "none")
+    with pytest.raises(SetupError, match="GODWIT_JOBS"):
+        toolchain.jobs()
+    monkeypatch.delenv("GODWIT_JOBS")
+    assert 1 <= toolchain.jobs() <= 4
 
 
 def test_only_the_configuration_as_its_file_has_it_gets_the_name(tmp_path):
     assert plan.plan("tiny").as_named
     assert not plan.plan("tiny", ["translator.l1_entries=2"]).as_named
     assert not plan.plan("tiny", waves=True).as_named
-    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+    source = kernel_files(tmp_path, "mine", hls_text.module("mine"))
     assert not plan.plan("tiny", kernels=[source]).as_named
 
 
@@ -129,22 +275,22 @@ def test_what_goes_into_the_hash(tmp_path, monkeypatch):
     assert plan.plan("tiny").hash == base.hash
     assert plan.plan("tiny", waves=True).hash != base.hash
     assert plan.plan("tiny", ["translator.l1_entries=2"]).hash != base.hash
-    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+    source = kernel_files(tmp_path, "mine", hls_text.module("mine"))
     mine = plan.plan("tiny", kernels=[source])
     before = mine.hash
     assert before != base.hash
     assert mine.config.card.kernels == ["mine"]
-    source.write_text("module mine; /* changed */ endmodule\n")
+    source.write_text(hls_text.module("mine", body="// changed"))
     assert plan.plan("tiny", kernels=[source]).hash != before
     monkeypatch.setattr(toolchain, "cxx_version", lambda: "another compiler")
     assert plan.plan("tiny").hash != base.hash
 
 
 def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, monkeypatch):
-    source = kernel_files(tmp_path, "mine", "module mine; endmodule\n")
+    source = kernel_files(tmp_path, "mine", hls_text.module("mine"))
 
     def compile_and_edit(work, todo, jobs, report):
-        source.write_text("module mine; /* changed */ endmodule\n")
+        source.write_text(hls_text.module("mine", body="// changed"))
         library = work / plan.LIBRARY
         library.write_bytes(b"")
         return library
@@ -158,25 +304,25 @@ def test_a_source_that_changes_during_the_build_is_an_error(cache, tmp_path, mon
 def test_a_kernel_that_does_not_compile_leaves_nothing(cache, tmp_path):
     source = kernel_files(tmp_path, "broken", BROKEN)
     with pytest.raises(KernelError) as caught:
-        build.build(plan.plan("tiny", kernels=[source]))
+        plan.plan("tiny", kernels=[source])
     assert "kernel broken does not compile" in str(caught.value)
     assert f"{source}:5:" in caught.value.found
     assert "Exiting due to" not in caught.value.found
-    assert visible(cache) == []
+    assert not cache.exists()
 
 
 @pytest.mark.parametrize(
     ("port", "message"),
     [
         ("input logic ap_clk", "has no port ap_rst_n"),
-        ("input logic ap_clk, input logic [1:0] ap_rst_n", "port ap_rst_n must be 1 bits wide"),
+        ("input logic ap_clk, input logic [1:0] ap_rst_n", "port ap_rst_n must be 1 bit wide"),
     ],
 )
 def test_a_kernel_with_other_ports_is_refused(cache, tmp_path, port, message):
     source = kernel_files(tmp_path, "odd", f"module odd ({port});\nendmodule\n")
     with pytest.raises(KernelError, match=message):
-        build.build(plan.plan("tiny", kernels=[source]))
-    assert visible(cache) == []
+        plan.plan("tiny", kernels=[source])
+    assert not cache.exists()
 
 
 def test_kernels_and_manifests_that_are_not_there(tmp_path):
@@ -229,15 +375,20 @@ def test_a_profile_needs_a_kernel_to_run():
 
 
 def test_builds_of_one_card_at_the_same_time_make_it_once(reports):
-    (built, library, steps), (cached, same, none) = reports[0]
-    assert (built, cached, same, none) == (False, True, library, [])
-    assert steps != []
+    (built, library, steps), (cached, same, waited) = reports[0]
+    assert (built, cached, same) == (False, True, library)
+    assert len(steps) > 5
+    # The other one says for whom it waits.
+    ((what, _, _),) = waited
+    assert re.fullmatch(r"waiting for process \d+ on \S+, which builds it", what)
     assert Path(library).is_file()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_cancelled_build_leaves_nothing(tmp_path, number):
-    """Cancelled while the compiler runs: the command ends, so does the compiler, and the cache is as before."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_build_that_ends_early_leaves_nothing(tmp_path, number):
+    """While the compiler runs: the command ends, so does the compiler, and the cache is as before. What a killed builder
+    leaves in the cache is hidden, and goes with the next build.
+    """
     env = {
         **os.environ,
         "GODWIT_CACHE": str(tmp_path),
@@ -258,8 +409,12 @@ def test_a_cancelled_build_leaves_nothing(tmp_path, number):
             break
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "cancelled\n")
-    assert visible(tmp_path / "cards") == []
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+        assert all(name.endswith(".build") for name in visible(tmp_path / "cards"))
+    else:
+        assert (process.returncode, said) == (130, "cancelled\n")
+        assert visible(tmp_path / "cards") == []
     deadline = time.monotonic() + 30
     while _running_in(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -278,12 +433,13 @@ def _running_in(directory: Path) -> list[str]:
     return found
 
 
-def test_kernel_wiring_has_every_port(tmp_path):
+def test_kernel_wiring_has_every_port():
     """The generated slots of Godwit's own kernels: one instance each, every pin connected once."""
     todo = plan.plan("default")
-    probed = [kernels.probe(kernel, todo.config.axi.id_width, tmp_path) for kernel in todo.kernels]
-    text = kernels.wiring(probed, todo.config)
-    for kernel in probed:
-        for port in kernel.ports:
-            assert text.count(f".{port}(") == len(probed), port
-    assert text.count("irq_o[") == len(probed)
+    probed = [kernel.probed(own, todo.config.axi.id_width) for own in todo.kernels]
+    made = wiring.modules(slots.slots(probed, todo.config.card.external_ports), [], todo.config)
+    for own in probed:
+        for port in own.ports:
+            assert made[f"gw_slot_{own.manifest.name}"].count(f".{port}(") == 1, port
+        assert made["gw_kernels"].count(f"gw_slot_{own.manifest.name} #(") == 1
+    assert made["gw_kernels"].count(".irq_o(irq_o[") == len(probed)

@@ -268,6 +268,7 @@ def suites(tmp_path, monkeypatch):
     tree = tmp_path / "tree"
     (tree / "spec").mkdir(parents=True)
     (tree / "spec" / "layout.toml").write_text("")
+    (tree / "Cargo.toml").write_text("")  # a checkout, not a package
     (tree / "bench" / "suites").mkdir(parents=True)
     (tree / "bench" / "suites" / "demo.py").write_text(
         '"""Two rows of made-up numbers.\n\nMore."""\n'

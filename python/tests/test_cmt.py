@@ -79,7 +79,7 @@ def test_simulate_joins_areas_keeps_out_of_holes_and_draws_memory(godwit, tmp_pa
         {"id": 4, "alloc": "8MiB"},
     ]
     done = simulated(godwit, tmp_path, [HOLE, *AREAS], trace, "--picture", "map.png")
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "3 served, 1 failed; 20 MiB free of 40 MiB, largest piece 12 MiB, peak 32 MiB" in done.stdout
     assert "hole of 480 MiB" in done.stdout
     assert "event 2: 9 MiB: fewer bytes are free" in done.stdout
@@ -98,6 +98,61 @@ def test_simulate_has_every_piece_as_json(godwit, tmp_path):
     ]
 
 
+def test_simulate_says_where_every_block_was_placed(godwit, tmp_path):
+    trace = [
+        {"id": 7, "alloc": "1MiB", "min": "0x8080_0000"},
+        {"free": 7},
+        {"id": 7, "alloc": 100, "node": 1},
+        {"id": 8, "alloc": "1MiB", "max": 0, "align": 0},
+        {"id": 9, "alloc": "9MiB", "node": 1},
+        {"id": 10, "alloc": "9MiB", "node": 1, "strict": True},
+        {"id": 11, "alloc": "1MiB", "max": "0x8010_0000"},
+    ]
+    done = simulated(godwit, tmp_path, [*AREAS, HOLE], trace, "--json")
+    assert done.returncode == 3, done.stderr
+    found = json.loads(done.stdout)
+    assert [
+        (block["event"], block["id"], block["address"], block["nbytes"]) for block in found["blocks"]
+    ] == [
+        (0, 7, 0x8080_0000, 1 << 20),
+        (2, 7, 0xA000_0000, 100),
+        (3, 8, 0x8000_0000, 1 << 20),
+        (4, 9, 0x8010_0000, 9 << 20),
+    ]
+    assert [(failure["event"], failure["nbytes"]) for failure in found["failures"]] == [
+        (5, 9 << 20),
+        (6, 1 << 20),
+    ]
+
+
+def test_a_picture_of_many_areas_stays_a_picture(godwit, tmp_path):
+    from matplotlib.image import imread
+
+    areas = [{"base": number << 24, "bytes": "8MiB"} for number in range(1000)]
+    trace = [{"id": number, "alloc": "8MiB"} for number in range(500)]
+    done = simulated(godwit, tmp_path, areas, trace, "--picture", "map.png")
+    assert done.returncode == 0, done.stderr
+    image = imread(tmp_path / "map.png")[:, :, :3]
+    assert image.shape[0] <= 1600
+    assert image.shape[1] <= 1600
+    used, free = (
+        np.isclose(image, np.array(colour) / 255, atol=0.02).all(axis=2).sum()
+        for colour in ((0xD1, 0x49, 0x5B), (0xCF, 0xE3, 0xD6))
+    )
+    assert 0.9 < used / free < 1.1
+
+
+def test_a_picture_shows_a_granule_in_an_area_of_gigabytes(godwit, tmp_path):
+    from matplotlib.image import imread
+
+    areas, trace = [{"base": 0, "bytes": "64GiB"}], [{"id": 1, "alloc": 1, "min": "32GiB"}]
+    done = simulated(godwit, tmp_path, areas, trace, "--picture", "map.png")
+    assert done.returncode == 0, done.stderr
+    image = imread(tmp_path / "map.png")[:, :, :3] * 255
+    mixed = np.array([0xCF, 0xE3, 0xD6]) * 0.75 + np.array([0xD1, 0x49, 0x5B]) * 0.25
+    assert np.isclose(image, mixed, atol=3).all(axis=2).any()
+
+
 @pytest.mark.parametrize(
     ("areas", "trace", "words"),
     [
@@ -108,6 +163,14 @@ def test_simulate_has_every_piece_as_json(godwit, tmp_path):
         ({}, [], "array"),
         ([{"base": 0, "bytes": "1MiB"}, {"base": 4096, "bytes": "1MiB"}], [], "overlap by 1044480 bytes"),
         ([{"base": "0xffff_ffff_ffff_f000", "bytes": "1MiB"}], [], "behind the last address"),
+        ([{"base": 0, "bytes": 1 << 63}], [], "smaller areas are needed"),
+        ([{"base": 0, "bytes": 1 << 50}], [], "a granule of 1048576 bytes is enough"),
+        (
+            AREAS,
+            [{"id": 1, "alloc": 1, "strict": True}],
+            "event 0, strict: expected true or false, and a node",
+        ),
+        (AREAS, [{"id": 1, "alloc": 1, "node": -1}], "event 0, node: expected a whole number"),
         (AREAS, [{"op": "grow", "id": 1}], "event 0: 'alloc' is missing"),
         (AREAS, [{"free": 1, "alloc": 3}], "'alloc' is not known"),
         (AREAS, [{"id": 1, "alloc": "4 parsecs"}], "event 0, alloc: expected a whole number"),
@@ -176,7 +239,7 @@ def test_a_wrong_configuration_is_said_and_the_program_runs_all_the_same(preload
     assert "'size=lots': expected a number of bytes" in done.stderr
 
 
-def test_the_benchmark_of_the_paper_runs_and_its_exact_goals_are_reached(godwit, tmp_path):
+def test_the_benchmark_of_the_paper_runs_and_its_exact_goals_are_reached(godwit, traffic, tmp_path):
     done = godwit("bench", "papers", "--paper", "C", "--quick", "--json", "--plot", tmp_path / "c.png")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
@@ -186,5 +249,8 @@ def test_the_benchmark_of_the_paper_runs_and_its_exact_goals_are_reached(godwit,
     assert len(exact) == 14 + 16 + 1
     assert [row["row"] for row in exact if not row["reached"]] == []
     assert all(row["value"] for row in rows if row["row"].startswith("stress"))
+    launches = [row for row in rows if row["row"].startswith("launch")]
+    assert len(launches) == 4
+    assert all(row["reached"] for row in launches)
     assert {row["row"].split(":")[0] for row in rows} >= {"Fig. 6", "Fig. 7", "Fig. 8", "growing"}
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")

@@ -76,7 +76,15 @@ def test_a_corrupt_file_is_said_to_be_corrupt(tmp_path, damage):
     assert error.value.found
 
 
-def test_an_empty_column_is_refused(tmp_path):
+def test_an_empty_column_is_an_empty_array(tmp_path):
     pq.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / "none.parquet")
-    with pytest.raises(InputError, match="empty"):
-        read_column(tmp_path / "none.parquet", "x")
+    assert read_column(tmp_path / "none.parquet", "x").equals(pa.array([], pa.int64()))
+
+
+def test_a_name_that_several_columns_have_is_refused(tmp_path):
+    columns = [pa.array([1]), pa.array([2]), pa.array([3])]
+    pq.write_table(pa.table(columns, names=["x", "y", "x"]), tmp_path / "twice.parquet")
+    with pytest.raises(InputError, match=r"'x' of .* is there 2 times") as error:
+        read_column(tmp_path / "twice.parquet", "x")
+    assert error.value.found == "columns: x, y, x"
+    assert read_column(tmp_path / "twice.parquet", "y").to_pylist() == [2]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples in examples/python run and say what they found."""
 
+import doctest
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -22,3 +24,10 @@ def test_the_example_runs(path, library):
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("module", ["godwit", "godwit.api"])
+def test_examples_in_the_help_give_what_they_show(library, module):
+    done = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert done.attempted > 0
+    assert done.failed == 0

@@ -105,6 +105,26 @@ def test_figures_show_both_runs_and_their_ratio():
     assert "physical" not in figures_json(figures)["walks"]
 
 
+def test_a_run_on_contiguous_memory_has_its_own_column_and_ratio():
+    figures = [
+        Figure("cycles", "cycles", "cycles", "simulated", 1100, 1000, contiguous=1050),
+        Figure("walks", "walks", "walks", "simulated", 7, contiguous=0),
+        Figure("link", "link", "s", "modelled", 3),
+    ]
+    lines = plain(figures_table("", figures, boxed=False)).splitlines()
+    assert lines[0].split() == ["translated", "physical", "ratio", "contiguous", "ratio"]
+    assert lines[1].split() == ["cycles", "1,100", "1,000", "1.1000", "1,050", "1.0500", "simulated"]
+    assert lines[2].split() == ["walks", "7", "0", "simulated"]
+    assert figures_json(figures)["walks"]["contiguous"] == 0
+    assert "contiguous" not in figures_json(figures)["link"]
+
+
+def test_a_count_that_reached_its_end_is_marked():
+    figures = [Figure("longest", "longest", "cycles", "simulated", 65_535, at_least=True)]
+    assert "≥ 65,535" in plain(figures_table("", figures, boxed=False))
+    assert figures_json(figures)["longest"]["at_least"] is True
+
+
 def test_numbers_are_readable_at_every_size():
     expected = {
         336776: "336,776",

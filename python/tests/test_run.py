@@ -91,6 +91,18 @@ def test_an_empty_side_is_an_empty_table_with_the_same_schema(call, tmp_path, wh
     assert pq.read_table(tmp_path / "rest.parquet").schema == table.schema
 
 
+def test_an_empty_table_gives_two_empty_tables(call, tmp_path):
+    path = tmp_path / "none.parquet"
+    pq.write_table(pa.table({"x": pa.array([], pa.int64()), "s": pa.array([], pa.string())}), path)
+    done = call(
+        "run", "split", "--input", path, "--column", "x", "--where", "> 1", "--output-dir", tmp_path / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    for name in ("matches", "rest"):
+        assert pq.read_table(tmp_path / "out" / f"{name}.parquet").equals(pq.read_table(path))
+    assert call("run", "array-sum", "--input", path, "--column", "x").returncode == 0
+
+
 def test_one_row_is_enough(call, tmp_path):
     pq.write_table(pa.table({"x": pa.array([7], pa.int32())}), tmp_path / "in.parquet")
     assert split(call, tmp_path / "in.parquet", "x", "== 7", tmp_path)["matches"] == 1
@@ -164,7 +176,7 @@ def test_array_sum_of_a_seed_repeats(call, dtype):
     assert reports[0]["rows"] == 20_000 // (4 if dtype == "int32" else 8)
 
 
-def test_array_sum_of_a_column_counts_nulls_as_zero(call, tmp_path):
+def test_array_sum_of_a_column_leaves_nulls_out(call, tmp_path):
     pq.write_table(
         pa.table({"x": pa.array([-5, None, 2**62, 2**62, 1], pa.int64())}), tmp_path / "in.parquet"
     )

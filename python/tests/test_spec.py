@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from godwit import toolchain
-from godwit.spec import config, config_docs, layout, registers, schema
+from godwit.spec import config, config_docs, events, layout, pages, registers, schema
 from godwit.spec.__main__ import main
 from godwit.spec.config import ConfigError
 from godwit.spec.generate import generate, write_if_changed
@@ -133,7 +133,7 @@ def test_rust_registers_are_those_of_the_map(generated):
     assert rust["CONTEXTS_FSC"] == 0x4000
     assert rust["CONTEXTS_FSC_STRIDE"] == 8
     assert rust["PORT_COUNTERS_PORT_STRIDE"] == 0x100
-    assert rust["PORT_COUNTERS_PORT_AW_REQUESTS"] - rust["PORT_COUNTERS_PORT_AR_REQUESTS"] == 0x40
+    assert rust["PORT_COUNTERS_PORT_AW_REQUESTS"] - rust["PORT_COUNTERS_PORT_AR_REQUESTS"] == 0x80
 
 
 @pytest.mark.parametrize(("contexts", "ports"), [(16, 1), (256, 32), (17, 3)])
@@ -152,16 +152,20 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
         ("regs/gw_mmu.rdl", "addrmap gw_mmu", "// the MMU\naddrmap gw_mmu", True),
         ("layout.toml", "v = { value = 0,", "v = { value = 8,", False),
         ("regs/gw_mmu.rdl", "spec_hash @ 0x4", "spec_hash @ 0x6", False),
+        ("events.toml", 'doc = "Requests answered."', 'doc = "Walks."', True),
+        ("events.toml", "latency_max = {", "latency_top = {", False),
+        ("events.toml", "stall = { doc", "stalled = { doc", True),
     ],
 )
 def test_the_hash_covers_what_registers_and_layout_mean(tmp_path, monkeypatch, name, old, new, same):
     before = layout.spec_hash()
     (tmp_path / "spec" / "regs").mkdir(parents=True)
-    for path in ("layout.toml", "regs/gw_mmu.rdl"):
+    for path in ("layout.toml", "events.toml", "regs/gw_mmu.rdl"):
         text = (toolchain.root() / "spec" / path).read_text()
         assert path != name or old in text
         (tmp_path / "spec" / path).write_text(text.replace(old, new) if path == name else text)
     monkeypatch.setattr(layout, "root", lambda: tmp_path)
+    monkeypatch.setattr(events, "root", lambda: tmp_path)
     assert (layout.spec_hash() == before) == same
 
 
@@ -221,10 +225,15 @@ def test_named_configurations_are_what_their_names_say():
         ("memory.model=ddr5", ["memory.model", "ddr5", "fixed or banked"]),
         ("card.memory_bytes=3 XB", ["card.memory_bytes", "3 XB", "2^20"]),
         ("card.memory_bytes=4097000", ["card.memory_bytes", "multiple of 4096"]),
-        ("axi.data_width=256", ["axi.data_width", "256", "512"]),
+        ("axi.data_width=96", ["axi.data_width", "96", "64 or 128 or 256 or 512 or 1024"]),
         ("contexts.count=257", ["contexts.count", "257", "16 to 256"]),
         ("card.external_ports=0", ["0 ports", "1 to 30"]),
-        ('card.kernels=["a", "a"]', ["'a' is there twice"]),
+        ("translator.buffered_ports=[0, 9]", ["translator.buffered_ports", "at most once", "9"]),
+        ('card.kernels=["a", "a"]', ["'a' is there twice", "'a_2'"]),
+        (
+            "memory.t_refi_ns=418.6",
+            ["memory.t_refi_ns leaves no time", "0 (none) or 418.64", "to 1000000", "found 418.6"],
+        ),
         ("memory.row_bytes=192", ["row_bytes", "interleave_bytes"]),
         ("l1_entries=4", ["not an override", "section.field=value"]),
     ],
@@ -279,11 +288,17 @@ def test_every_field_is_described():
                 assert config_docs.legal(field), name
 
 
-def test_the_configuration_page_is_current():
-    path = config_docs.docs_path()
-    assert config_docs.page(path.read_text()) == path.read_text(), (
-        "run `python -m godwit.spec configuration-docs`"
-    )
+@pytest.mark.parametrize("name", pages.BLOCKS)
+def test_generated_parts_are_current(name):
+    text = (toolchain.root() / name).read_text()
+    assert pages.page(name, text) == text, "run `python -m godwit.spec pages`"
+
+
+def test_a_file_without_its_mark_is_named():
+    with pytest.raises(
+        ValueError, match=r"docs/counters\.md must have one part marked 'begin: generated counters"
+    ):
+        pages.page("docs/counters.md", "# Counters")
 
 
 def test_the_command_line(tmp_path, capsys):

@@ -4,6 +4,7 @@
 import math
 import struct
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -70,6 +71,8 @@ def test_64_bit_integers_are_exact():
         ("> 1e40", pa.float32()),
         ("> 1e999", pa.float64()),
         ("> inf", pa.int32()),
+        ("> 3.4028236e38", pa.float32()),
+        ("> 9223372036854775808.0", pa.int64()),
     ],
 )
 def test_a_constant_that_the_column_cannot_hold_is_refused(text, data_type):
@@ -81,6 +84,36 @@ def test_a_constant_that_the_column_cannot_hold_is_refused(text, data_type):
 def test_whole_numbers_may_be_written_as_decimals():
     assert parse("> 15.0").value(pa.int32()) == 15
     assert parse("> 1e3").value(pa.int64()) == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1_000", 1000),
+        ("0x10", 16),
+        ("+.5", 0.5),
+        ("5.", 5),
+        ("1E-3", 0.001),
+        ("-infinity", -math.inf),
+        ("0x1.8p3", 12),
+    ],
+)
+def test_constants_are_written_as_in_python(text, value):
+    assert parse(f"> {text}").value(pa.float64()) == value
+
+
+def test_a_whole_decimal_is_exact_in_an_integer_column():
+    assert parse("> 9007199254740993.0").value(pa.int64()) == 9007199254740993
+
+
+@given(st.floats(allow_nan=False, width=32))
+def test_single_precision_constants_may_be_written_as_numpy_prints_them(value):
+    for text in (str(np.float32(value)), repr(float(np.float32(value)))):
+        assert parse(f"> {text}").value(pa.float32()) == value
+
+
+def test_the_largest_single_precision_number_is_a_constant():
+    assert parse("<= 3.4028235e+38").value(pa.float32()) == np.finfo(np.float32).max
 
 
 def test_a_fraction_is_rounded_to_single_precision():

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import json
+import os
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from godwit import toolchain
 from godwit.card.compile import Progress, compile_card
-from godwit.card.plan import LIBRARY, Plan, describe
+from godwit.card.plan import LIBRARY, WARNINGS, Plan, describe
 from godwit.card.process import BuildError
 from godwit.errors import SetupError
+from godwit.spec import config as configs
 from godwit.spec.generate import write_if_changed
 
 
@@ -32,6 +37,16 @@ class Card:
     directory: Path
     cached: bool
     """It was in the cache already."""
+    named: bool
+    """``sim:NAME`` means this card."""
+    settings: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    """What it is to be opened with: memory and link settings that were asked for."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal in the user's kernels and may still be a mistake."""
+        file = self.directory / WARNINGS
+        return file.read_text().splitlines() if file.is_file() else []
 
     @property
     def library(self) -> Path:
@@ -44,13 +59,17 @@ def cards_dir() -> Path:
     return toolchain.cache_dir() / "cards"
 
 
-def build(todo: Plan, *, force: bool = False, jobs: int = 2, progress: Progress | None = None) -> Card:
+def build(
+    todo: Plan, *, force: bool = False, jobs: int | None = None, progress: Progress | None = None
+) -> Card:
     """The card of a plan, from the cache when it is there.
 
-    ``cards/NAME.json`` points at it afterwards, unless the plan changes what the named configuration says: a
-    program that opens ``sim:NAME`` must not get somebody's experiment.
+    ``cards/NAME.json`` points at it afterwards, unless the plan changes what the named configuration says, or the name is
+    that of another file: a program that opens ``sim:NAME`` must not get somebody's experiment.
 
-    Raises `BuildError` or `KernelError` with the compiler's messages, `ToolMissing` when something is not installed.
+    jobs: compilers at a time; ``$GODWIT_JOBS``, else one a processor and four at most.
+    Raises `BuildError` or `KernelError` with the compiler's messages, `ToolMissing` when something is not installed,
+    `SetupError` when the cache cannot be used.
     """
     report = progress or (lambda what, done, total: None)
     digest = todo.hash
@@ -59,22 +78,87 @@ def build(todo: Plan, *, force: bool = False, jobs: int = 2, progress: Progress 
     if force or not (home / LIBRARY).is_file():
         if todo.waves and not toolchain.has_lz4():
             raise SetupError("waves need lz4.h, which is not installed", hint="apt install liblz4-dev")
-        with _lock(home):
+        with cache_errors("cannot keep a card"), _lock(home, report):
             if force or not (home / LIBRARY).is_file():
                 cached = False
-                _build_into(home, todo, jobs, report)
-    if todo.as_named:
-        pointer = {"name": todo.config.name, "hash": digest, "library": str(home / LIBRARY)}
-        write_if_changed(cards_dir() / f"{todo.config.name}.json", json.dumps(pointer) + "\n")
-    return Card(todo.config.name, digest, home, cached)
+                _build_into(home, todo, jobs or toolchain.jobs(), report)
+    named = todo.as_named and _point(todo, home, needed=not cached)
+    return Card(todo.config.name, digest, home, cached, named, todo.settings)
 
 
 @contextlib.contextmanager
-def _lock(home: Path) -> Iterator[None]:
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with (home.parent / f".{home.name}.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+def cache_errors(what: str) -> Iterator[None]:
+    """Turns what the file system says about the cache into one sentence."""
+    try:
         yield
+    except OSError as error:
+        place = toolchain.cache_dir()
+        hint = "GODWIT_CACHE names another folder"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = f"godwit card prune makes room, or {hint}"
+        raise SetupError(
+            f"the card cache {place} {what}",
+            found=f"{error.filename or place}: {error.strerror or error}",
+            hint=hint,
+        ) from error
+
+
+def pointer(name: str) -> dict[str, Any]:
+    """What ``cards/NAME.json`` says, or nothing when it cannot be read."""
+    try:
+        said = json.loads((cards_dir() / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def owner(name: str, source: Path) -> str:
+    """The file that the name belongs to when that is another than `source`: Godwit's own of that name, else the one that was
+    built first and is still there. Empty when the name is free.
+    """
+    own = configs.config_dir() / f"{name}.toml"
+    if own.is_file():
+        # Another checkout's is the same one, in another version.
+        return "" if source.parent.parts[-2:] == own.parent.parts[-2:] else str(own)
+    before = pointer(name).get("config")
+    if isinstance(before, str) and before != str(source) and Path(before).is_file():
+        return before
+    return ""
+
+
+def _point(todo: Plan, home: Path, *, needed: bool) -> bool:
+    """Lets the name mean this card, unless it is another file's. A cache that cannot be written keeps what it says."""
+    name = todo.config.name
+    if owner(name, todo.source):
+        return False
+    # From the pointer on: a cache can be moved.
+    said = {"name": name, "hash": todo.hash, "library": f"{home.name}/{LIBRARY}", "config": str(todo.source)}
+    try:
+        write_if_changed(cards_dir() / f"{name}.json", json.dumps(said) + "\n")
+    except OSError:
+        if needed:
+            with cache_errors(f"cannot say which card sim:{name} is"):
+                raise
+    return pointer(name).get("hash") == todo.hash
+
+
+@contextlib.contextmanager
+def _lock(home: Path, report: Progress) -> Iterator[None]:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with (home.parent / f".{home.name}.lock").open("a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            report(f"waiting for {handle.read().strip() or 'another process'}, which builds it", 0, 0)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            handle.truncate(0)
+            handle.write(f"process {os.getpid()} on {socket.gethostname()}")
+            handle.flush()
+            yield
+        finally:
+            handle.truncate(0)
 
 
 def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
@@ -84,7 +168,13 @@ def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
     try:
         result = work / "card"
         result.mkdir(parents=True)
-        shutil.copy(compile_card(work, todo, jobs, report), result / LIBRARY)
+        library = compile_card(work, todo, jobs, report)
+        shutil.copy(library, result / LIBRARY)
+        for beside in (library.parent / WARNINGS, library.parent / "data"):
+            if beside.is_dir():
+                shutil.copytree(beside, result / beside.name)
+            elif beside.is_file():
+                shutil.copy(beside, result)
         if todo.hash_now() != todo.hash:
             raise BuildError(
                 f"card {todo.config.name}: a source changed while it was built", hint="build it again"

@@ -3,47 +3,84 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from godwit import toolchain
 from godwit.card import litedram
 from godwit.card import plan as plans
-from godwit.card.kernels import library_dirs, probe, shared_packages, wiring
+from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
+from godwit.card.messages import warnings_of
 from godwit.card.plan import Plan, cpp_header, memory_ports, rtl_dirs, simulation_sources
-from godwit.card.process import run, stream
-from godwit.card.unity import unite, unite_model
+from godwit.card.process import Compilers
+from godwit.card.slots import slots
+from godwit.card.streams import links
+from godwit.card.unity import unite
+from godwit.card.verilated import VERILATE, Linkage, Model, Unit
+from godwit.card.wiring import modules
 from godwit.spec.generate import generate_rtl
 
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(what, done, total)``; steps with the same `what` belong to one bar."""
 
-# C++ files made of the simulation's sources, and of the fast part of a model: a build runs two jobs unless told otherwise.
+# C++ files made of the simulation's sources, and of the fast part of a model: as many as jobs, within these.
 FILES = 2
+MOST_FILES = 8
 
 
 def _prepare(work: Path, todo: Plan) -> list[str]:
     """Generates all sources of a card below `work`; returns Verilator's arguments that name what it reads."""
     kernels_dir = work / "kernels"
     kernels_dir.mkdir(parents=True)
-    kernels = [probe(kernel, todo.config.axi.id_width, kernels_dir) for kernel in todo.kernels]
+    kernels = [probed(kernel, todo.config.axi.id_width) for kernel in todo.kernels]
+    for kernel in kernels:
+        (kernels_dir / f"{kernel.package}.sv").write_text(kernel.manifest.args_package(kernel.package))
     generate_rtl(work / "generated", todo.config)
     rtl = work / "generated" / "sv"
+    kernels = _isolate(kernels, rtl, kernels_dir)
     if kernels:
-        (rtl / "gw_kernels.sv").write_text(wiring(kernels, todo.config))
+        placed = slots(kernels, todo.config.card.external_ports)
+        for name, text in modules(placed, links(kernels, todo.config), todo.config).items():
+            (rtl / f"{name}.sv").write_text(text)
     (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
 
     root = toolchain.root()
     files = [root / "hw" / "rtl" / "lint.vlt", *shared_packages()]
     files += [rtl / f"{name}.sv" for name in ("gw_spec_pkg", "gw_config_pkg", "gw_csr_regs_pkg")]
-    files += [kernels_dir / f"{kernel.manifest.name}_args_pkg.sv" for kernel in kernels]
-    files += [source for kernel in kernels for source in kernel.manifest.sources]
+    files += [kernels_dir / f"{kernel.package}.sv" for kernel in kernels]
+    for kernel in kernels:
+        files += kernel.manifest.sources if kernel.own else [kernels_dir / f"{kernel.manifest.name}.sv"]
     files.append(root / "card" / "sim" / "gw_card_top.sv")
     searched = [
         argument for path in (*rtl_dirs(), rtl, *library_dirs(kernels)) for argument in ("-y", str(path))
     ]
-    return [*searched, "--top-module", "gw_card_top", *map(str, files)]
+    # Copies of a kernel have the same sources.
+    return [*searched, "--top-module", "gw_card_top", *map(str, dict.fromkeys(files))]
+
+
+def _isolate(kernels: list[Kernel], generated: Path, into: Path) -> list[Kernel]:
+    """Writes the user's kernels as one file each, and says what their top modules are called there."""
+    users = {kernel.manifest.name: kernel for kernel in kernels if not kernel.own}
+    if not users:
+        return kernels
+    from godwit.card.isolation import isolate
+
+    folders = (*rtl_dirs(), *library_dirs(kernels), generated)
+    taken = {path.stem for folder in folders for path in folder.glob("*.sv")}
+    taken |= {kernel.package for kernel in kernels} | {
+        "gw_kernels",
+        *(f"gw_slot_{kernel.manifest.name}" for kernel in kernels),
+    }
+    units = isolate({name: (kernel.top, sources(kernel)) for name, kernel in users.items()}, taken)
+    for unit in units:
+        (into / f"{unit.name}.sv").write_text(unit.text)
+    tops = {unit.name: unit.top for unit in units}
+    return [
+        kernel if kernel.own else replace(kernel, module=tops[kernel.manifest.name]) for kernel in kernels
+    ]
 
 
 def lint_command(todo: Plan, work: Path) -> list[str]:
@@ -59,138 +96,87 @@ def lint_command(todo: Plan, work: Path) -> list[str]:
 
 
 def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
-    root = toolchain.root()
-    model = work / "model"
-    report("verilate", 0, 1)
-    sources = _prepare(work, todo)
-    includes = [work / "generated" / "c", root / "card" / "sim", toolchain.json_include()]
-    archives: list[Path] = []
-    if todo.config.memory.model == "litedram-ddr4":
-        archives.append(_compile_litedram(work / "litedram", todo, jobs))
-        includes.append(archives[0].parent)
-    cflags = " ".join((*plans.CXX_OPTIONS, *(f"-I{path}" for path in includes)))
-    command = [
-        str(toolchain.verilator()),
-        *plans.VERILATOR_OPTIONS,
-        "-Mdir",
-        str(model),
-        "-CFLAGS",
-        cflags,
-        "-LDFLAGS",
-        " ".join(["-shared", *map(str, archives), *(["-lgcov"] if todo.config.card.profile_guided else [])]),
-    ]
+    """The card's library, with what its kernels read when the model starts in ``data`` beside it, and warnings about them in
+    `plans.WARNINGS`.
+    """
+    with Compilers() as compilers:
+        report("verilate", 0, 1)
+        inputs = _prepare(work, todo)
+        generated = work / "generated" / "c"
+        includes = [generated, toolchain.root() / "card" / "sim", toolchain.json_include()]
+        models = [_verilate(compilers, work / "model", todo, inputs)]
+        if todo.config.memory.model == "litedram-ddr4":
+            models.append(_verilate_litedram(compilers, work / "litedram", todo))
+        model = models[0].directory
+        for place, path in plans.data_files(todo).values():
+            (model / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, model / place)
+        report("verilate", 1, 1)
+
+        files = max(FILES, min(jobs, MOST_FILES))
+        simulation = unite(simulation_sources(), generated, "gw_simulation", files)
+        # Both models' headers.
+        options = tuple(option for each in models for option in each.options)
+        units = [Unit(path, "fast", options) for path in simulation]
+        units += [unit for each in models for unit in each.units(files if each is models[0] else 1)]
+        units += models[0].runtime_units()
+        linkage = Linkage(
+            model,
+            plans.LEVELS,
+            # In card/sim.
+            (*plans.CXX_OPTIONS, "-include", "verilator_print.h", *(f"-I{path}" for path in includes)),
+            ("-shared", "-pthread", *models[0].libraries),
+            jobs,
+        )
+        if todo.config.card.profile_guided:
+            _make_profile(compilers, linkage, units, report)
+            linkage = replace(linkage, options=(*linkage.options, *plans.PROFILE_USE))
+        return linkage.make(
+            compilers, units, plans.LIBRARY, lambda done, total: report("compile", done, total)
+        )
+
+
+def _verilate(compilers: Compilers, directory: Path, todo: Plan, inputs: list[str]) -> Model:
+    command = [str(toolchain.verilator()), *VERILATE, *plans.VERILATOR_OPTIONS, "-Mdir", str(directory)]
     command.append("--assert" if todo.config.card.assertions else "--no-assert")
     if todo.waves:
         command += ["--trace-fst", "--trace-structs"]
-    simulation = unite(simulation_sources(), includes[0], "gw_simulation", FILES)
-    run([*command, *sources, *map(str, simulation)], "the RTL does not compile")
-    options = unite_model(model, "Vgw_card_top", FILES)
-    report("verilate", 1, 1)
-
-    profile = ""
-    if todo.config.card.profile_guided:
-        _make_profile(model, jobs, options, report)
-        profile = plans.PROFILE_USE
-    _make(model, jobs, options, report, "compile", profile)
-    return model / plans.LIBRARY
+    said = compilers.run([*command, *inputs], "the RTL does not compile")
+    users = [kernel for kernel in todo.kernels if not kernel.own]
+    remarks = [f"kernel {kernel.manifest.name}: {remark}" for kernel in users for remark in kernel.remarks]
+    remarks += warnings_of(said, {path for kernel in users for path in user_files(kernel)})
+    (directory / plans.WARNINGS).write_text("".join(f"{remark}\n" for remark in remarks))
+    return Model.read(directory, plans.PREFIX)
 
 
-def _make_profile(model: Path, jobs: int, options: list[str], report: Progress) -> None:
-    """Compiles, runs and removes a library that leaves a profile beside where its objects were."""
-    # Objects say where the profile goes: none may come from another build.
-    _make(model, jobs, options, report, "compile for a profile", plans.PROFILE_GENERATE, CCACHE_DISABLE="1")
-    report("profile", 0, 1)
-    train = [sys.executable, "-m", "godwit.card.train", str(model / plans.LIBRARY)]
-    run(train, "the run for a profile failed")
-    report("profile", 1, 1)
-    for built in (*model.glob("*.o"), *model.glob("*.a"), model / plans.LIBRARY):
-        built.unlink()
-
-
-def _make(
-    model: Path,
-    jobs: int,
-    options: list[str],
-    report: Progress,
-    what: str,
-    profile: str = "",
-    **variables: str,
-) -> None:
-    """Compiles and links what Verilator wrote."""
-    command = [
-        str(toolchain.program("make")),
-        "-C",
-        str(model),
-        "-f",
-        "Vgw_card_top.mk",
-        f"-j{jobs}",
-        plans.LIBRARY,
-        *plans.MAKE_OPTIONS,
-        # In card/sim.
-        f"OPT={profile} -include verilator_print.h",
-        *options,
-    ]
-    total = _objects(model)
-    done = 0
-    # Paths below `work` are no part of what ccache compares: the same model compiles once, wherever it is built.
-    for line in stream(command, "the model does not compile", CCACHE_BASEDIR=str(model.parent), **variables):
-        if " -c " in line:
-            done += 1
-            report(what, min(done, total), total)
-    report(what, total, total)
-
-
-def _compile_litedram(work: Path, todo: Plan, jobs: int) -> Path:
-    """The memory controller as an archive, with its header beside it."""
-    work.mkdir()
-    source = work / f"{litedram.TOP}.v"
+def _verilate_litedram(compilers: Compilers, directory: Path, todo: Plan) -> Model:
+    """The memory controller, its header in `directory`."""
+    directory.mkdir()
+    source = directory / f"{litedram.TOP}.v"
     litedram.generate(source, memory_ports(todo.config), todo.config.memory.controller_mhz)
     prefix = f"V{litedram.TOP}"
-    options = [
-        "--cc",
-        "--prefix",
-        prefix,
-        "-Mdir",
-        str(work),
-        "-O3",
-        "--no-timing",
-        "--x-assign",
-        "fast",
-        "--x-initial",
-        "fast",
-    ]
-    command = [
-        str(toolchain.verilator()),
-        *options,
-        "-Wno-fatal",
-        "-Wno-lint",
-        "--quiet",
-        "-CFLAGS",
-        " ".join(plans.CXX_OPTIONS),
-    ]
-    run([*command, str(source)], "LiteDRAM's RTL does not compile")
-    archive = f"lib{prefix}.a"
-    make = [
-        str(toolchain.program("make")),
-        "-C",
-        str(work),
-        "-f",
-        f"{prefix}.mk",
-        f"-j{jobs}",
-        archive,
-        *plans.MAKE_OPTIONS,
-    ]
-    run(make, "LiteDRAM's model does not compile")
-    return work / archive
+    options = ["--prefix", prefix, "-Mdir", str(directory), "-O3", "--no-timing", "--x-assign", "fast"]
+    options += ["--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet"]
+    compilers.run(
+        [str(toolchain.verilator()), *VERILATE, *options, str(source)], "LiteDRAM's RTL does not compile"
+    )
+    return Model.read(directory, prefix)
 
 
-def _objects(model: Path) -> int:
-    """Object files make will build: the model's classes, Verilator's runtime, the simulation."""
-    text = (model / "Vgw_card_top_classes.mk").read_text()
-    names = [
-        word
-        for line in text.splitlines()
-        for word in line.split()
-        if word.startswith(("Vgw_card_top", "verilated"))
-    ]
-    return len(names) + FILES
+def _make_profile(compilers: Compilers, linkage: Linkage, units: list[Unit], report: Progress) -> None:
+    """Compiles, runs and removes a library that leaves a profile beside where its objects were."""
+    what = "compile for a profile"
+    # Objects say where the profile goes: none may come from another build.
+    counting = replace(
+        linkage,
+        options=(*linkage.options, *plans.PROFILE_GENERATE),
+        link_options=(*linkage.link_options, "-lgcov"),
+        variables={"CCACHE_DISABLE": "1"},
+    )
+    library = counting.make(compilers, units, plans.LIBRARY, lambda done, total: report(what, done, total))
+    report("profile", 0, 1)
+    train = [sys.executable, "-m", "godwit.card.train", str(library)]
+    compilers.run(train, "the run for a profile failed")
+    report("profile", 1, 1)
+    for built in (*linkage.directory.glob("*.o"), library):
+        built.unlink()

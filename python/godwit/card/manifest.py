@@ -26,11 +26,16 @@ from pydantic import (
     model_validator,
 )
 
+from godwit.card.interface import Protocol
+
 FIRST_OFFSET = 0x10
 """Offset of the first argument: the words below are the control registers of HLS."""
 
 REGISTER_SPACE = 0x1_0000
 """Bytes of card register space that one kernel has."""
+
+SUFFIXES = (".sv", ".v")
+"""What a source is called."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
 
@@ -76,10 +81,29 @@ class Arg(BaseModel):
     kind: ArgKind
     access: Access | None = None
     offset: Annotated[int, Field(ge=FIRST_OFFSET, lt=REGISTER_SPACE, multiple_of=4)] = FIRST_OFFSET
+    bundle: Name | None = None
+    """Memory bundle that a buffer is reached through: for those who read the manifest, hardware needs no telling."""
+    status: bool = False
+    """This result is not 0 when a run went wrong."""
+    default: Annotated[int, Field(ge=0)] | None = None
+    """What a launch gives when it is not told; 0 is the null pointer. None: a launch must be told."""
     description: str = ""
 
     @model_validator(mode="after")
-    def _access_belongs_to_buffers(self) -> Self:
+    def _fields_fit_the_kind(self) -> Self:
+        if self.bundle is not None and self.kind is not ArgKind.BUFFER:
+            raise ValueError(f"argument {self.name}: `bundle` is for a buffer, and only for one")
+        if self.status and not self.kind.is_result:
+            raise ValueError(
+                f"argument {self.name}: `status` is for a result (out_u32, out_u64), and only for one"
+            )
+        if self.default is not None:
+            most = 0 if self.kind is ArgKind.BUFFER else (1 << 32 * self.kind.words) - 1
+            if self.kind.is_result or self.default > most:
+                raise ValueError(
+                    f"argument {self.name}: `default` is 0 for a buffer (the null pointer), a number of its width for u32 and "
+                    "u64, and nothing for a result"
+                )
         if (self.kind is ArgKind.BUFFER) != (self.access is not None):
             raise ValueError(
                 f'argument {self.name}: `access` ("r", "w" or "rw") is for a buffer, and only for one'
@@ -106,6 +130,10 @@ class Manifest(BaseModel):
     top: Name
     description: str = ""
     sources: Annotated[list[Path], Field(min_length=1)]
+    include_dirs: list[Path] = []
+    defines: dict[Name, str | int] = {}
+    control: Protocol | None = None
+    """How a launch talks to the control block; None: as the RTL shows, else ap_ctrl_hs."""
     args: list[Arg] = []
 
     @field_validator("args")
@@ -127,6 +155,8 @@ class Manifest(BaseModel):
 
     @model_validator(mode="after")
     def _names_and_offsets_are_unique(self) -> Self:
+        if len(marked := [arg.name for arg in self.args if arg.status]) > 1:
+            raise ValueError(f"`status` marks one result; here {' and '.join(marked)}")
         constants = [arg.constant for arg in self.args]
         for arg in self.args:
             if constants.count(arg.constant) > 1:
@@ -146,8 +176,8 @@ class Manifest(BaseModel):
         names = ", ".join(arg.name for arg in self.args)
         raise KeyError(f"kernel {self.name} has no argument {name}; it has {names}")
 
-    def args_package(self) -> str:
-        """SystemVerilog of ``NAME_args_pkg``: offsets in bytes, and the word masks of gw_hls_control."""
+    def args_package(self, package: str = "") -> str:
+        """SystemVerilog of ``NAME_args_pkg``, or called `package`: offsets in bytes, and the word masks of gw_hls_control."""
         words = max([(arg.end - FIRST_OFFSET) // 4 for arg in self.args], default=1)
         masks = {False: 0, True: 0}
         for arg in self.args:
@@ -155,7 +185,7 @@ class Manifest(BaseModel):
             masks[arg.kind.is_result] |= ((1 << arg.kind.words) - 1) << first
         lines = [
             f"// Generated from the manifest of kernel {self.name}; edit that.",
-            f"package {self.name}_args_pkg;",
+            f"package {package or f'{self.name}_args_pkg'};",
             *(f"  localparam int unsigned {arg.constant} = 'h{arg.offset:02x};" for arg in self.args),
             "",
             f"  // 32-bit words from 'h{FIRST_OFFSET:x} on: all, the host's, the kernel's.",
@@ -173,7 +203,7 @@ def load(path: Path | str) -> Manifest:
     Raises ManifestError when the file or one of the sources is missing, or when the content is wrong.
     """
     path = Path(path)
-    if path.suffix in (".sv", ".v"):
+    if path.suffix in SUFFIXES:
         if not path.is_file():
             raise ManifestError(f"kernel source {path} does not exist")
         path = path.with_suffix(".toml")
@@ -185,7 +215,7 @@ def load(path: Path | str) -> Manifest:
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ManifestError(f"{path} cannot be read as TOML: {error}") from error
-    data.setdefault("sources", [path.with_suffix(".sv").name])
+    data.setdefault("sources", [_beside(path).name])
     data.setdefault("top", data.get("name", ""))
     try:
         manifest = Manifest.model_validate(data)
@@ -194,8 +224,37 @@ def load(path: Path | str) -> Manifest:
         where = ".".join(str(part) for part in first["loc"]) or "manifest"
         message = re.sub(r"^Value error, ", "", first["msg"])
         raise ManifestError(f"{path}: {where}: {message}") from error
-    sources = [(path.parent / source).resolve() for source in manifest.sources]
-    for source in sources:
-        if not source.is_file():
-            raise ManifestError(f"{path}: source {source} does not exist; paths are relative to the manifest")
-    return manifest.model_copy(update={"sources": sources})
+    sources = [file for source in manifest.sources for file in _files(path, source)]
+    folders = [(path.parent / folder).resolve() for folder in manifest.include_dirs]
+    for folder in folders:
+        if not folder.is_dir():
+            raise ManifestError(
+                f"{path}: include folder {folder} does not exist; paths are relative to the manifest"
+            )
+    return manifest.model_copy(update={"sources": list(dict.fromkeys(sources)), "include_dirs": folders})
+
+
+def _beside(path: Path) -> Path:
+    """The source that a manifest without `sources` describes: of its own name, .sv before .v."""
+    choices = [path.with_suffix(suffix) for suffix in SUFFIXES]
+    return next((choice for choice in choices if choice.is_file()), choices[0])
+
+
+def _files(path: Path, source: Path) -> list[Path]:
+    """A source of a manifest: a file, every source in a folder, or what a pattern finds; sorted."""
+    found = path.parent / source
+    if found.is_dir():
+        files = sorted(item for item in found.iterdir() if item.suffix in SUFFIXES)
+        if not files:
+            raise ManifestError(f"{path}: folder {found.resolve()} has no source ({' or '.join(SUFFIXES)})")
+    elif any(letter in str(source) for letter in "*?["):
+        files = sorted(item for item in path.parent.glob(str(source)) if item.is_file())
+        if not files:
+            raise ManifestError(f"{path}: no source is called {source}; paths are relative to the manifest")
+    elif found.is_file():
+        files = [found]
+    else:
+        raise ManifestError(
+            f"{path}: source {found.resolve()} does not exist; paths are relative to the manifest"
+        )
+    return [file.resolve() for file in files]

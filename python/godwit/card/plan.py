@@ -9,27 +9,32 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from godwit import toolchain
-from godwit.card import litedram
-from godwit.card import manifest as manifests
-from godwit.card.kernels import Kernel, library_dirs
+from godwit.card import litedram, wiring
+from godwit.card.kernel import Kernel, library_dirs, own_kernel, user_kernel
 from godwit.card.process import BuildError
-from godwit.errors import nearest
+from godwit.card.slots import extra_ports, slots
+from godwit.card.streams import links
 from godwit.spec import config as configs
 from godwit.spec import layout
-from godwit.spec.schema import Config
+from godwit.spec.schema import MAX_PORTS, Config
 
-ABI = 1
+ABI = 2
 """GW_CARD_ABI of card/sim/gw_card.h."""
 
 LIBRARY = "libgw_card.so"
 
+WARNINGS = "warnings.txt"
+"""Beside the library: what the user's kernels were warned about, a line each."""
+
 LINT_OPTIONS = ("--no-timing", "-Wno-fatal", "-Werror-USERFATAL")
 """No warning stops a build, but a parameter outside its legal range does."""
 
+PREFIX = "Vgw_card_top"
 VERILATOR_OPTIONS = (
-    *("--cc", "--exe", "--prefix", "Vgw_card_top", "-o", LIBRARY),
+    *("--prefix", PREFIX),
     *("-O3", "--x-assign", "fast", "--x-initial", "fast"),
     # The speed of a model this wide is the size of its code: what is executed once a cycle does not fit the instruction
     # cache. Loops and 512-bit operations kept as loops halve it, and the compile time with it.
@@ -38,11 +43,11 @@ VERILATOR_OPTIONS = (
     "--quiet",
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
-# What runs every cycle, what runs once, and the simulation around it.
-MAKE_OPTIONS = ("OPT_FAST=-O3", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
-PROFILE_GENERATE = "-fprofile-generate -fprofile-update=single"
+# What runs every cycle and the simulation around it, what runs once, Verilator's own part.
+LEVELS = {"fast": "-O3", "slow": "-O1", "runtime": "-O2"}
+PROFILE_GENERATE = ("-fprofile-generate", "-fprofile-update=single")
 # What the training did not reach is compiled as without a profile.
-PROFILE_USE = "-fprofile-use -fprofile-partial-training -Wno-missing-profile"
+PROFILE_USE = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile")
 TRAINING_KERNELS = ("memcopy", "array_sum", "traffic")
 """What a profile is made with; one of them is enough."""
 
@@ -56,6 +61,10 @@ class Plan:
     waves: bool
     as_named: bool = True
     """It is the configuration as its file has it, so that ``sim:NAME`` may mean this card."""
+    source: Path = Path()
+    """The configuration's file."""
+    settings: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    """What was asked for that the card is opened with and not built for: fields of sections."""
 
     @functools.cached_property
     def hash(self) -> str:
@@ -67,8 +76,13 @@ class Plan:
         digest = hashlib.sha256()
         for text in (self.config.resolved(), str(self.waves), *_tools(self)):
             digest.update(text.encode() + b"\0")
-        for path in sorted(_inputs(self)):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        for kernel in self.kernels:
+            # Sources are inputs below, wherever they are; all else that a manifest says counts as well.
+            said = kernel.manifest.model_dump(mode="json", exclude={"sources", "include_dirs"})
+            digest.update(f"{json.dumps(said, sort_keys=True)}{kernel.protocol}".encode() + b"\0")
+        # Content, not places: a checkout and a package of the same sources make the same card.
+        for name, content in sorted((path.name, path.read_bytes()) for path in _inputs(self)):
+            digest.update(name.encode() + b"\0" + content + b"\0")
         return digest.hexdigest()[:16]
 
 
@@ -83,35 +97,38 @@ def plan(
 
     Raises `ConfigError`, `ManifestError` or `BuildError`.
     """
-    resolved = configs.load(config, list(overrides))
-    slots = [Kernel(_own_manifest(name), own=True) for name in resolved.card.kernels]
-    slots += [Kernel(manifests.load(path), own=False) for path in kernels]
-    names = [slot.manifest.name for slot in slots]
-    fields = resolved.model_dump()
-    fields["card"]["kernels"] = names
-    checked = configs.validate(fields, f"{config} with kernels {', '.join(names)}")
+    users = [user_kernel(path) for path in kernels]
+    added = [kernel.manifest.name for kernel in users]
+    fixed, settings = configs.split(config, overrides, added)
+    checked = configs.load(config, fixed, added)
+    for kernel in users:
+        wiring.check(kernel)
+    names = checked.card.kernels
+    placed = [*map(own_kernel, names[: len(names) - len(users)]), *users]
     if checked.card.profile_guided and not set(names) & set(TRAINING_KERNELS):
         raise BuildError(
             "card.profile_guided: no kernel to make a profile with",
             found=f"kernels {', '.join(names) or 'none'}",
             hint=f"one of {', '.join(TRAINING_KERNELS)} is needed",
         )
-    return Plan(checked, tuple(slots), waves, as_named=not (overrides or kernels or waves))
-
-
-def _own_manifest(name: str) -> manifests.Manifest:
-    directory = toolchain.root() / "kernels"
-    path = directory / name / f"{name}.toml"
-    if not path.is_file():
-        known = sorted(
-            item.parent.name for item in directory.glob("*/*.toml") if item.stem == item.parent.name
-        )
+    extra = extra_ports(placed)
+    if checked.ports - checked.card.extra_ports + extra > MAX_PORTS:
         raise BuildError(
-            f"card.kernels: there is no kernel '{name}'",
-            found=f"known are {', '.join(known)}",
-            hint=nearest(name, known),
+            f"a card has at most {MAX_PORTS} memory ports",
+            found=f"{len(names)} kernels with {len(names) + extra} bundles, {checked.card.external_ports} external ports",
+            hint="give several arguments of a kernel one bundle (#pragma HLS INTERFACE m_axi bundle=gmem)",
         )
-    return manifests.load(path)
+    card = checked.card.model_copy(update={"extra_ports": extra})
+    checked = checked.model_copy(update={"card": card})
+    links(placed, checked)
+    return Plan(
+        checked,
+        tuple(placed),
+        waves,
+        as_named=not (fixed or kernels or waves),
+        source=configs.path(config),
+        settings=settings,
+    )
 
 
 def rtl_dirs() -> list[Path]:
@@ -133,6 +150,7 @@ def _inputs(todo: Plan) -> set[Path]:
     files = {
         root / "hw" / "rtl" / "lint.vlt",
         root / "spec" / "layout.toml",
+        root / "spec" / "events.toml",
         root / "spec" / "regs" / "gw_mmu.rdl",
     }
     for directory in (*rtl_dirs(), *library_dirs(list(todo.kernels))):
@@ -142,14 +160,16 @@ def _inputs(todo: Plan) -> set[Path]:
             if path.suffix in (".sv", ".svh", ".vlt", ".cpp", ".h", ".hpp")
         }
     for package in ("spec", "card"):
-        files |= set((root / "python" / "godwit" / package).glob("*.py"))
+        files |= set((toolchain.PACKAGE / package).glob("*.py"))
     for kernel in todo.kernels:
-        files |= set(kernel.manifest.sources)
+        files |= {*kernel.manifest.sources, *kernel.files, *(data.path for data in kernel.data)}
     return files
 
 
 def _tools(todo: Plan) -> list[str]:
-    versions = [toolchain.version(name) for name in ("verilator", "peakrdl-regblock", "nlohmann-json")]
+    versions = [
+        toolchain.version(name) for name in ("verilator", "pyslang", "peakrdl-regblock", "nlohmann-json")
+    ]
     if todo.config.memory.model == "litedram-ddr4":
         versions += litedram.versions()
     return [
@@ -157,22 +177,27 @@ def _tools(todo: Plan) -> list[str]:
         toolchain.cxx_version(),
         *VERILATOR_OPTIONS,
         *CXX_OPTIONS,
-        *MAKE_OPTIONS,
-        PROFILE_GENERATE,
-        PROFILE_USE,
+        *(f"{level} {option}" for level, option in LEVELS.items()),
+        *PROFILE_GENERATE,
+        *PROFILE_USE,
     ]
 
 
 def describe(todo: Plan) -> dict:
     """What gw_card_describe() and ``card.json`` say."""
     kernels = []
-    for port, kernel in enumerate(todo.kernels):
+    for slot in slots(todo.kernels, todo.config.card.external_ports):
+        kernel = slot.kernel
         args = [arg.model_dump(mode="json") for arg in kernel.manifest.args]
         kernels.append(
             {
                 "name": kernel.manifest.name,
-                "port": port,
+                "port": slot.number,
+                "ports": slot.ports,
+                "bundles": [dataclasses.asdict(bundle) for bundle in slot.bundles],
                 "description": kernel.manifest.description,
+                "control": kernel.protocol,
+                "interrupt": kernel.interface is None or kernel.interface.interrupt is not None,
                 "args": args,
             }
         )
@@ -184,6 +209,18 @@ def describe(todo: Plan) -> dict:
         "kernels": kernels,
         "spec_hash": layout.spec_hash(),
         "waves": todo.waves,
+    }
+
+
+def data_files(todo: Plan) -> dict[tuple[str, str], tuple[Path, Path]]:
+    """(kernel, name in its source): where the file is in the card's folder, and where it is now."""
+    return {
+        (kernel.manifest.name, data.name): (
+            Path("data") / kernel.manifest.name / f"{index}_{data.path.name}",
+            data.path,
+        )
+        for kernel in todo.kernels
+        for index, data in enumerate(kernel.data)
     }
 
 
@@ -200,7 +237,17 @@ def cpp_header(todo: Plan) -> str:
     # Adjacent literals: compilers limit the length of one.
     pieces = "\n    ".join(f'R"json({text[at : at + 8000]})json"' for at in range(0, len(text), 8000))
     constants = {"kNumKernels": len(card.kernels), "kNumExt": card.external_ports}
-    constants |= {"kNumMem": memory_ports(todo.config), "kIdWidth": todo.config.axi.id_width}
+    constants |= {"kNumExtra": card.extra_ports, "kNumMem": memory_ports(todo.config)}
+    constants |= {"kIdWidth": todo.config.axi.id_width, "kDataWidth": todo.config.axi.data_width}
+    extra = "".join(
+        f"    {{{slot.number}, {json.dumps(f'{slot.kernel.manifest.name}.{bundle.name}')}}},\n"
+        for slot in slots(todo.kernels, card.external_ports)
+        for bundle in slot.bundles[1:]
+    )
+    data = "".join(
+        f"    {{{json.dumps(kernel)}, {json.dumps(name)}, {json.dumps(str(path))}}},\n"
+        for (kernel, name), (path, _) in data_files(todo).items()
+    )
     lines = [f"inline constexpr unsigned {name} = {value};" for name, value in constants.items()]
     return "\n".join([
         "// SPDX-License-Identifier: Apache-2.0",
@@ -210,6 +257,17 @@ def cpp_header(todo: Plan) -> str:
         "namespace gw_card_config {",
         *lines,
         f"inline constexpr const char* kKernelNames[] = {{{names}}};",
+        "struct ExtraPort {",
+        "    unsigned kernel;",
+        "    const char* name;",
+        "};",
+        "/// Further bundles of kernels, on the last ports.",
+        f"inline constexpr ExtraPort kExtraPorts[] = {{\n{extra}    {{0, \"\"}},\n}};",
+        "struct DataFile {",
+        "    const char *kernel, *name, *path;",
+        "};",
+        "/// What kernels read when the model starts; paths from the library's folder.",
+        f"inline constexpr DataFile kDataFiles[] = {{\n{data}    {{\"\", \"\", \"\"}},\n}};",
         f"inline constexpr const char* kDescribe =\n    {pieces};",
         "}  // namespace gw_card_config",
         "",

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers as child processes: their output line by line, their messages as an error, nothing left running."""
+"""Compilers as child processes: their messages as an error, and nothing left running, whatever ends the builder."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
 
 from godwit import toolchain
-from godwit.card.kernels import error_lines
 from godwit.errors import InputError
 
 
@@ -18,36 +17,83 @@ class BuildError(InputError):
     """A card cannot be built; `found` has the compiler's messages."""
 
 
-def run(command: list[str], failure: str) -> None:
-    for _ in stream(command, failure):
-        pass
+class Compilers:
+    """Runs commands in a process group of their own, which ends with this object.
 
+    A guard leads the group: a shell that waits for the end of a pipe which only this process holds, then kills the group
+    and so itself. The pipe ends on `close`, and also when this process is killed in a way that it cannot see.
+    """
 
-def stream(command: list[str], failure: str, **variables: str) -> Iterator[str]:
-    """Output lines of a command, run with some more environment variables. Its whole process group ends with this generator, whatever ends that."""
-    process = subprocess.Popen(
-        command,
-        env={**toolchain.env(), **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    lines = []
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line)
-            yield line
-        process.wait()
-    finally:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    def __init__(self) -> None:
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", "read _; kill -KILL 0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends whatever still runs."""
+        self._closed = True
+        assert self._guard.stdin is not None
+        with contextlib.suppress(OSError):
+            self._guard.stdin.close()
+        self._guard.wait()
+
+    def run(self, command: list[str], failure: str, *, cwd: Path | None = None, **variables: str) -> str:
+        """What a command prints, run with some more environment variables. BuildError(`failure`) when it fails."""
+        if self._closed:
+            raise BuildError(failure, found="the build was ended")
+        process = subprocess.Popen(
+            command,
+            env={**toolchain.env(), **variables},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            process_group=self._guard.pid,
+        )
+        try:
+            text, _ = process.communicate()
+        except BaseException:
+            self.close()
             process.wait()
-    if process.returncode != 0:
-        text = "".join(lines)
-        raise BuildError(failure, found=error_lines(text) if "%Error" in text else _compiler_errors(text))
+            raise
+        if process.returncode != 0:
+            raise _failed(failure, text, process.returncode)
+        return text
+
+
+def _failed(failure: str, text: str, code: int) -> BuildError:
+    found = error_lines(text) if "%Error" in text else _compiler_errors(text)
+    hint = ""
+    if "No space left on device" in text:
+        hint = f"a build needs about 100 MiB in {toolchain.cache_dir()} (GODWIT_CACHE names another folder) and some in /tmp"
+    elif code == -signal.SIGKILL or "Killed signal" in text:
+        found = f"{found}\nit was killed; the system does that when memory runs out".lstrip()
+        hint = "build with one job: -j 1"
+    return BuildError(failure, found=found, hint=hint)
+
+
+def error_lines(text: str) -> str:
+    """Verilator's errors without its advice and banners."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("%Error") and "Exiting due to" not in line and "See the manual" not in line:
+            lines.append(line.removeprefix("%Error: ").removeprefix("%"))
+        elif lines and not line.startswith(("%", "-", "make")) and "..." not in line:
+            lines.append(line)
+    return "\n".join(lines) or text.strip()
 
 
 def _compiler_errors(text: str) -> str:

@@ -24,24 +24,3 @@ def unite(sources: Sequence[Path], directory: Path, name: str, groups: int) -> l
         names = [source.name if source.parent == directory else source for source in sorted(part)]
         file.write_text("".join(f'#include "{name}"\n' for name in names))
     return files
-
-
-def unite_model(model: Path, prefix: str, groups: int) -> list[str]:
-    """Unites the files of a verilated model, what runs in every cycle and what runs once apart; returns variables that
-    its makefile has to be given.
-    """
-    makefile = model / f"{prefix}_classes.mk"
-    before = makefile.read_text().replace("\\\n", " ").splitlines()
-    lists = {line.split()[0]: line.split()[2:] for line in before if "+=" in line}
-    for speed, count in (("FAST", groups), ("SLOW", 1)):
-        names = [*lists[f"VM_CLASSES_{speed}"], *lists[f"VM_SUPPORT_{speed}"]]
-        files = unite([model / f"{name}.cpp" for name in names], model, f"{prefix}__{speed.lower()}", count)
-        lists[f"VM_CLASSES_{speed}"] = [file.stem for file in files]
-        lists[f"VM_SUPPORT_{speed}"] = []
-    after = [line for line in before if "+=" not in line]
-    after += [f"{variable} += {' '.join(names)}" for variable, names in lists.items()]
-    makefile.write_text("\n".join(after) + "\n")
-    # The makefile's rules ask for precompiled headers: files that are there and that nobody reads.
-    for speed in ("fast", "slow"):
-        (model / f"none.{speed}.gch").touch()
-    return ["VK_PCH_H=none", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]

@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 import godwit
-from godwit.cli import bench, card, cmt, data, doctor
+from godwit.cli import bench, card, cmt, compare, data, doctor, kernel
 from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
 from godwit.errors import GodwitError
@@ -32,7 +33,9 @@ app = typer.Typer(
 )
 app.add_typer(run_commands.app, name="run")
 app.command("bench")(bench.bench)
+app.command("compare")(compare.compare)
 app.add_typer(card.app, name="card")
+app.add_typer(kernel.app, name="kernel")
 app.add_typer(cmt.app, name="cmt")
 app.add_typer(data.app, name="data")
 app.command("doctor")(doctor.doctor)
@@ -54,15 +57,23 @@ def _options(
     pass
 
 
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+"""Asked to end, and the terminal was closed."""
+
+
 def _end_like_ctrl_c(*_: object) -> None:
     # The clean-up is not interrupted by the next one.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in ENDS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def run(args: list[str]) -> int:
     """Runs the command line `args`; returns the exit code."""
-    signal.signal(signal.SIGTERM, _end_like_ctrl_c)
+    for number in ENDS:
+        # nohup's wish is respected.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end_like_ctrl_c)
     try:
         result = typer.main.get_command(app).main(args, prog_name="godwit", standalone_mode=False)
         code = result if isinstance(result, int) else 0
@@ -93,5 +104,6 @@ def _wrong_use(error: typer.TyperException) -> int:
 
 
 def _cancelled() -> int:
-    print("cancelled", file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone
+        print("cancelled", file=sys.stderr)
     return CANCELLED

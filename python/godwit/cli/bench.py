@@ -59,7 +59,7 @@ def bench(
         rows = list(module.run(progress, **options))
         progress("plotting", 0, 0)
         name = f"{suite}-{paper.upper()}" if paper else suite
-        target = plot or toolchain.root() / "build" / "bench" / f"{name}.png"
+        target = plot or toolchain.build_dir() / "bench" / f"{name}.png"
         try:
             if hasattr(module, "plot"):
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from godwit.cli.console import progress_bar, stdout
+from godwit.cli.console import progress_bar, stderr, stdout
 
 app = typer.Typer(
     help="Build simulated cards, and look at those that are built.",
@@ -52,6 +52,17 @@ def build(
         bool, typer.Option(help="Build so that waves can be written: slower, and needs lz4.h.")
     ] = False,
     force: Annotated[bool, typer.Option(help="Build even when the card is in the cache.")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=1,
+            help="Compilers at a time.",
+            show_default="$GODWIT_JOBS, or one a processor, four at most",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Build a card: the RTL of a configuration with its kernels, as a shared library in the cache.
@@ -70,19 +81,31 @@ def build(
             kernels or (),
             waves=waves,
             force=force,
+            jobs=jobs,
             progress=progress,
         )
     seconds = time.perf_counter() - start
+    for warning in built.warnings:
+        stderr().print("warning:", warning, markup=False, soft_wrap=True)
     if as_json:
         print(
             json.dumps(
-                {"name": built.name, "hash": built.hash, "library": str(built.library), "seconds": seconds}
+                {
+                    "name": built.name,
+                    "hash": built.hash,
+                    "library": str(built.library),
+                    "device": f"sim:{built.name}" if built.named else f"sim:{built.library}",
+                    "seconds": seconds,
+                    "warnings": built.warnings,
+                }
             )
         )
     else:
         console = stdout()
         console.print(f"[bold]{built.name}[/bold]  {built.hash}  ({seconds:.1f} s)", soft_wrap=True)
         console.print(str(built.library), markup=False, soft_wrap=True)
+    if note := cards.note(built, config or named or "default"):
+        stderr().print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 @app.command("list")
@@ -106,6 +129,7 @@ def list_cards(as_json: Json = False) -> None:
                     "size_bytes": card.size_bytes,
                     "built": card.built,
                     "newest": card.newest,
+                    "configuration": card.config or None,
                     "current": (card.name, card.hash) in current,
                 }
                 for card in built
@@ -114,21 +138,23 @@ def list_cards(as_json: Json = False) -> None:
         print(json.dumps(document, indent=1))
         return
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     console = stdout()
     table = Table(box=box.ROUNDED if console.is_terminal else None, pad_edge=console.is_terminal)
-    for heading in ("device", "configuration", "card", "size", "built"):
+    for heading in ("device", "configuration", "file", "card", "size", "built"):
         table.add_column(heading, justify="right" if heading == "size" else "left")
     for name in sorted({*named, *(card.name for card in built)}):
         builds = [card for card in built if card.name == name]
         if not builds:
-            table.add_row(f"sim:{name}", named.get(name, ""), "[dim]not built[/dim]", "", "")
+            table.add_row(f"sim:{name}", named.get(name, ""), "", "[dim]not built[/dim]", "", "")
         for card in builds:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(card.built))
             digest = card.hash if (name, card.hash) in current else f"[dim]{card.hash} (other)[/dim]"
             device, about = (f"sim:{name}", named.get(name, "yours")) if card is builds[0] else ("", "")
-            table.add_row(device, about, digest, bytes_text(card.size_bytes), when)
+            of = escape(card.config) if card.newest else ""
+            table.add_row(device, about, of, digest, bytes_text(card.size_bytes), when)
     console.print(table)
 
 
@@ -157,7 +183,11 @@ def info(
         else:
             console.print(f"{section}: {fields}", markup=False, soft_wrap=True)
     for port, kernel in enumerate(description["kernels"]):
-        args = ", ".join(f"{arg['name']}: {arg['kind']}" for arg in kernel["args"])
+        args = ", ".join(
+            f"{arg['name']}: {arg['kind']}"
+            + (f" = {arg['default']}" if arg.get("default") is not None else "")
+            for arg in kernel["args"]
+        )
         console.print(f"[bold]kernel {port}[/bold]  {kernel['name']}({escape(args)})", soft_wrap=True)
 
 

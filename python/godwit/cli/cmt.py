@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Contiguous memory from scattered areas.", no_args_is_help=True)
 
+UNSERVED = 3
+"""Exit code of a trace with requests that failed; what cannot be replayed at all is 1, as every error."""
+
+NODE_MAX = (1 << 32) - 2
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -72,7 +77,7 @@ def simulate(
         Path,
         typer.Option(
             metavar="FILE.json",
-            help='Array of {"id", "alloc"[, "align", "max"]} and {"free": ID}.',
+            help='Array of {"id", "alloc"[, "align", "min", "max", "node", "strict"]} and {"free": ID}.',
             exists=True,
         ),
     ],
@@ -84,8 +89,8 @@ def simulate(
 ) -> None:
     """Replay an allocation trace on areas: what is served, what is not and why, and the map of memory.
 
-    Sizes and addresses are numbers, or text such as "16MiB" or "0x8000_0000". Nothing is allocated. Exit code 1 when
-    a request failed. Example: godwit cmt simulate --areas areas.json --trace trace.json --picture map.png
+    Sizes and addresses are numbers, or text such as "16MiB" or "0x8000_0000". Nothing is allocated. Exit code 3 when
+    a request failed, 1 when the input cannot be used. Example: godwit cmt simulate --areas areas.json --trace trace.json --picture map.png
     """
     from godwit import cmt
 
@@ -105,7 +110,7 @@ def simulate(
     else:
         _report(found, area_list, picture)
     if found.failures:
-        raise typer.Exit(1)
+        raise typer.Exit(UNSERVED)
 
 
 def _report(found: Simulation, areas: list[Area], picture: Path | None) -> None:
@@ -118,8 +123,9 @@ def _report(found: Simulation, areas: list[Area], picture: Path | None) -> None:
     )
     for line in text_map(areas, found.pieces):
         console.print(line, markup=False, soft_wrap=True)
-    for number, nbytes, reason in found.failures:
-        console.print(f"event {number}: {bytes_text(nbytes)}: {reason}", markup=False, soft_wrap=True)
+    for failure in found.failures:
+        words = f"event {failure.event}: {bytes_text(failure.nbytes)}: {failure.reason}"
+        console.print(words, markup=False, soft_wrap=True)
     if picture is not None:
         console.print(f"picture: {picture}", markup=False, soft_wrap=True)
 
@@ -177,20 +183,29 @@ def _area(item: dict[str, Any], where: str) -> Area:
     return Area(
         _number(item["base"], f"{where}, base"),
         _number(item["bytes"], f"{where}, bytes"),
-        _number(item.get("node", 0), f"{where}, node", (1 << 32) - 2),
+        _number(item.get("node", 0), f"{where}, node", NODE_MAX),
     )
 
 
 def _event(item: dict[str, Any], where: str) -> Event:
-    from godwit.cmt import HIGHEST, Event
+    from godwit.cmt import Event
 
     if "free" in item:
         _keys(item, where, {"free"}, set())
         return Event(_number(item["free"], f"{where}, free"), None)
-    _keys(item, where, {"id", "alloc"}, {"align", "max"})
+    _keys(item, where, {"id", "alloc"}, {"align", "min", "max", "node", "strict"})
+    node = item.get("node")
+    strict = item.get("strict", False)
+    if not isinstance(strict, bool) or (strict and node is None):
+        raise InputError(
+            f"{where}, strict: expected true or false, and a node with true", found=json.dumps(item)
+        )
     return Event(
         _number(item["id"], f"{where}, id"),
         _number(item["alloc"], f"{where}, alloc"),
-        _number(item.get("align", 1), f"{where}, align"),
-        _number(item.get("max", HIGHEST), f"{where}, max"),
+        _number(item.get("align", 0), f"{where}, align"),
+        _number(item.get("min", 0), f"{where}, min"),
+        _number(item.get("max", 0), f"{where}, max"),
+        None if node is None else _number(node, f"{where}, node", NODE_MAX),
+        strict,
     )

@@ -56,9 +56,12 @@ def progress_bar() -> Iterator[Progress]:
     """A progress callback that shows a bar on a terminal, one line a step elsewhere, and nothing for quick
     work.
     """
+    from godwit.report import showing
+
     display = _Bar() if sys.stderr.isatty() else _Line()
     try:
-        yield display.update
+        with showing(display.update):
+            yield display.update
     finally:
         display.stop()
 

@@ -59,6 +59,14 @@ PageSize = Annotated[
         rich_help_panel=_CARD,
     ),
 ]
+Memory = Annotated[
+    str,
+    typer.Option(
+        metavar="pages|cmt",
+        help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer.",
+        rich_help_panel=_CARD,
+    ),
+]
 _TRACE = "Watching the hardware"
 Waves = Annotated[
     Path | None,
@@ -87,6 +95,7 @@ def _shared(
     overrides: Overrides = None,
     kernel: Kernel = None,
     page_size: PageSize = "auto",
+    memory: Memory = "pages",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
     events: Events = None,

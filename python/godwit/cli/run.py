@@ -43,7 +43,7 @@ def _print(outcome: Outcome) -> None:
             counts.append(f"{name} {value:,}")
     console.print("  ".join(counts), soft_wrap=True)
     console.print(figures_table("", outcome.figures, boxed=console.is_terminal))
-    console.print("[green]checked[/green]: both results equal the reference computed on the host")
+    console.print("[green]checked[/green]: all results equal the reference computed on the host")
     for name, path in outcome.facts.get("outputs", {}).items():
         console.print(f"{name}: {path}", markup=False, soft_wrap=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``godwit run array-sum``: the wrapping sum of an integer array, by the kernel `array_sum`."""
+"""``godwit run array-sum``: the wrapping sum of an integer array, nulls left out, by the kernel `array_sum`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from godwit.errors import CheckError, InputError, nearest
 from godwit.memory import DTYPE_CODES
 from godwit.run.column import INTEGERS, read_column, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_both
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
 
 if TYPE_CHECKING:
-    from godwit.api import LaunchResult
+    from godwit.launches import LaunchResult
 
 
 def run(
@@ -29,7 +29,8 @@ def run(
     """Sums `size_bytes` of random numbers of `dtype` (int32 or int64), or an integer column of a Parquet
     file.
 
-    Nulls count as 0. The sum is modulo 2**64, with int32 sign-extended; it is checked against numpy's.
+    A column goes to the card with its validity bitmap, and the kernel leaves nulls out. The sum is modulo 2**64,
+    with int32 sign-extended; it is checked against numpy's, with nulls as 0.
     """
     array = read_column(path, column, types=INTEGERS) if path is not None and column is not None else None
     if array is None:
@@ -43,7 +44,7 @@ def run(
             values, source = _random(count, dtype, seed), {"seed": seed, "type": dtype}
         else:
             require_memory(card, [array.get_total_buffer_size()], setup.page_size)
-            values = array.fill_null(0).to_numpy()
+            values = array.fill_null(0).to_numpy()  # what it is checked against
             source = {
                 "path": str(path),
                 "column": column,
@@ -52,8 +53,12 @@ def run(
             }
         wanted = int(values.sum(dtype=np.int64)) & (1 << 64) - 1
         link_before = card.stats()["link_ps"]
-        buffer = context.put(values, page_size=setup.page_size, access="r", contiguous=True)
-        args = {"values": buffer, "count": len(values), "dtype": DTYPE_CODES[values.dtype.name]}
+        options = {"page_size": setup.page_size, "access": "r", "contiguous": True}
+        if array is None:
+            buffer = context.put(values, **options)
+            args = {"values": buffer, "count": len(values), "dtype": DTYPE_CODES[values.dtype.name]}
+        else:
+            args = context.put(array, **options).column("count")
 
         def check(result: LaunchResult, which: str) -> None:
             if result.sum != wanted:
@@ -63,8 +68,8 @@ def run(
                     hint="--axi-trace FILE records every access",
                 )
 
-        translated, physical = run_both(card, context, kernel, args, (), check, setup.progress)
-        figures = cost_figures(card, context, translated, physical, card.stats()["link_ps"] - link_before)
+        runs = run_all(card, context, kernel, args, (), check, setup)
+        figures = cost_figures(card, context, runs, card.stats()["link_ps"] - link_before)
         facts = card_facts(card, setup.page_size)
     total = wanted - (1 << 64) if wanted >> 63 else wanted
     return Outcome(

@@ -43,7 +43,7 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
     """Column `name` of the Parquet file as one contiguous Arrow array; `types` are those that will do, by
     Arrow's names.
 
-    Raises InputError when the file cannot be read, has no such column, or holds another type.
+    Raises InputError when the file cannot be read, has no such column or several of that name, or holds another type.
     """
     import pyarrow as pa
 
@@ -61,6 +61,12 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
                 if fits
                 else "",
             )
+        if schema.names.count(name) > 1:
+            raise InputError(
+                f"column '{name}' of '{path}' is there {schema.names.count(name)} times",
+                found="columns: " + ", ".join(schema.names),
+                hint="give each column a name of its own, and write the file again",
+            )
         data_type = schema.field(name).type
         if str(data_type) not in types:
             raise InputError(
@@ -72,10 +78,6 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
             chunked = file.read(columns=[name], use_threads=True).column(name)
         except (pa.ArrowInvalid, OSError) as error:
             raise _corrupt(path, error) from None
-    if len(chunked) == 0:
-        raise InputError(
-            f"column '{name}' of '{path}' is empty", found="0 rows", hint="give a file with rows"
-        )
     return chunked.combine_chunks()
 
 

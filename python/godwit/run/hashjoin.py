@@ -13,12 +13,12 @@ from godwit.errors import CheckError, InputError
 from godwit.memory import DTYPE_CODES
 from godwit.outputs import OutputSet
 from godwit.run.column import INTEGERS, read_column, read_table, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_both
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from godwit.api import LaunchResult
+    from godwit.launches import LaunchResult
     from godwit.memory import Buffer
 
 MAX_ROWS = (1 << 32) - 2  # the table holds 1 + a row number in 32 bits
@@ -107,8 +107,8 @@ def run(
             phases.append(result)
 
         outputs = [buffers[name] for name in ("heads", "nodes", "pairs")]
-        translated, physical = run_both(card, context, kernel, args, outputs, check, setup.progress)
-        figures = cost_figures(card, context, translated, physical, card.stats()["link_ps"] - link_before)
+        runs = run_all(card, context, kernel, args, outputs, check, setup)
+        figures = cost_figures(card, context, runs, card.stats()["link_ps"] - link_before)
         figures[2:2] = [_phase(phases, name) for name in ("build", "probe")]
         facts = card_facts(card, setup.page_size)
         written = {}
@@ -175,7 +175,8 @@ def _phase(results: list[LaunchResult], name: str):
 
     label = {"build": "cycles of building the table", "probe": "cycles of probing it"}[name]
     values = [result.results[f"{name}_cycles"] for result in results]
-    return Figure(f"{name}_cycles", label, "cycles", "simulated", *values)
+    contiguous = values[2] if len(values) > 2 else None
+    return Figure(f"{name}_cycles", label, "cycles", "simulated", *values[:2], contiguous=contiguous)
 
 
 def _joined(

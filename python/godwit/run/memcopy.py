@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from godwit.errors import CheckError, InputError
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_both
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
 from godwit.units import bytes_text
 
 if TYPE_CHECKING:
-    from godwit.api import LaunchResult
+    from godwit.launches import LaunchResult
 
 
 def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: int = 1) -> Outcome:
@@ -41,8 +41,8 @@ def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: i
                     hint="--axi-trace FILE records every access",
                 )
 
-        translated, physical = run_both(card, context, kernel, args, (target,), check, setup.progress)
-        figures = cost_figures(card, context, translated, physical, card.stats()["link_ps"] - link_before)
+        runs = run_all(card, context, kernel, args, (target,), check, setup)
+        figures = cost_figures(card, context, runs, card.stats()["link_ps"] - link_before)
         facts = card_facts(card, setup.page_size)
     return Outcome(
         "memcopy",

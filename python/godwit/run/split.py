@@ -15,12 +15,12 @@ from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run.column import read_column, read_table, type_name
 from godwit.run.where import parse
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_both
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from godwit.api import LaunchResult
+    from godwit.launches import LaunchResult
     from godwit.run.where import Predicate
 
 INDEX_BYTES = 4  # the kernel writes uint32 row indices
@@ -79,8 +79,8 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
             for name, got, wanted in zip(("matches", "rest"), indices, expected, strict=True):
                 _compare(name, got, wanted, which)
 
-        translated, physical = run_both(card, context, kernel, args, (matches, rest), check, setup.progress)
-        figures = cost_figures(card, context, translated, physical, card.stats()["link_ps"] - link_before)
+        runs = run_all(card, context, kernel, args, (matches, rest), check, setup)
+        figures = cost_figures(card, context, runs, card.stats()["link_ps"] - link_before)
         facts = card_facts(card, setup.page_size)
         table = read_table(path)
         written = {

@@ -7,6 +7,7 @@ touch pages in order or at random and count cycles and misses.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.errors import CheckError, InputError, nearest
+from godwit.run.contiguous import open_pool, place
 from godwit.run.traffic import BEAT_BYTES, MAX_OUTSTANDING, Plan
 from godwit.run.workload import PAGE_SIZES, Setup, card_facts, measure, require_memory
 from godwit.units import bytes_text, parse_size
@@ -52,6 +54,10 @@ class Point:
     """None on a card without a second-level TLB."""
     walks: int
     page_table_reads: int
+    range_hits: int | None = None
+    """None on a card without a second-level TLB."""
+    memory: str = "pages"
+    """Or ``cmt``: the footprint is a block of contiguous memory, with an entry of the range TLB."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +128,21 @@ def run(
         kernel = setup.kernel_name(card, "traffic")
         held: list[Buffer] = []  # what keeps the frames between those of the buffer
         require_memory(card, [max(sizes)] * (2 if frames == "scattered" else 1), setup.page_size)
+        if setup.memory == "cmt":
+            open_pool(card, [max(sizes)], setup.page_size)
         if frames == "scattered":
             held = fragment(card, max(sizes), setup.page_size)
         with card.context() as context:
             buffer = stress_buffer(context, max(sizes), setup.page_size, frames, seed)
+            places = [("pages", buffer)]
+            if setup.memory == "cmt":
+                block = place(context, max(sizes), setup.page_size)
+                block.to_numpy()[...] = buffer.to_numpy()
+                places.append(("cmt", block))
             points: list[Point] = []
-            total = len(patterns) * len(sizes)
+            total = len(patterns) * len(sizes) * len(places)
             for pattern in patterns:
-                for size in sizes:
+                for size, (memory, there) in itertools.product(sizes, places):
                     setup.progress(f"tlb-stress {pattern}, {bytes_text(size)}", len(points), total)
                     plan = Plan(
                         size // STRIDE_BYTES,
@@ -140,7 +153,9 @@ def run(
                         outstanding=outstanding,
                         seed=seed,
                     )
-                    points.append(point(card, context, kernel, buffer, plan, physical=frames == "contiguous"))
+                    one_piece = frames == "contiguous" or memory == "cmt"
+                    found = point(card, context, kernel, there, plan, physical=one_piece)
+                    points.append(replace(found, memory=memory))
             setup.progress("tlb-stress", total, total)
         held.clear()
         facts = card_facts(card, setup.page_size)
@@ -186,6 +201,7 @@ def point(card: Card, context: Context, kernel: str, buffer: Buffer, plan: Plan,
         None if l2 is None else l2["misses"],
         counters["walker"]["walks"],
         counters["walker"]["pte_reads"],
+        None if l2 is None else l2["range_hits"],
     )
 
 
@@ -226,7 +242,9 @@ def points_table(sweep: Sweep, *, boxed: bool) -> Table:
 
     shown = empty_table("", boxed=boxed)
     shown.add_column("pattern")
+    beside = any(point.memory == "cmt" for point in sweep.points)
     for heading in (
+        *(("memory",) if beside else ()),
         "footprint",
         "cycles/access",
         "physical",
@@ -236,11 +254,13 @@ def points_table(sweep: Sweep, *, boxed: bool) -> Table:
         "L2 misses",
         "walks",
         "page-table reads",
+        *(("range hits",) if beside else ()),
     ):
         shown.add_column(heading, justify="right")
     for point in sweep.points:
         shown.add_row(
             point.pattern,
+            *((point.memory,) if beside else ()),
             bytes_text(point.footprint_bytes),
             *map(
                 number_text,
@@ -253,6 +273,7 @@ def points_table(sweep: Sweep, *, boxed: bool) -> Table:
                     point.l2_misses,
                     point.walks,
                     point.page_table_reads,
+                    *((point.range_hits,) if beside else ()),
                 ),
             ),
         )
@@ -273,8 +294,10 @@ def plot(sweep: Sweep, path: Path) -> None:
         ha="left",
         fontweight="bold",
     )
-    for number, pattern in enumerate(dict.fromkeys(point.pattern for point in sweep.points)):
-        line = [point for point in sweep.points if point.pattern == pattern]
+    curves = dict.fromkeys((point.pattern, point.memory) for point in sweep.points)
+    for number, (wanted, memory) in enumerate(curves):
+        line = [point for point in sweep.points if (point.pattern, point.memory) == (wanted, memory)]
+        pattern = wanted if memory == "pages" else f"{wanted}, contiguous"
         kib = [point.footprint_bytes / 1024 for point in line]
         colour = f"C{number}"
         cycles.plot(kib, [point.cycles_per_access for point in line], "o-", color=colour, label=pattern)

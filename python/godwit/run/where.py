@@ -7,6 +7,7 @@ import math
 import re
 import struct
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from godwit.errors import InputError
@@ -77,7 +78,7 @@ def parse(text: str) -> Predicate:
         )
     operator = _SPELLINGS.get(match[1], match[1])
     try:
-        number = float(match[2])
+        number = _number(match[2])
     except ValueError:
         raise InputError(
             f"--where '{text}' compares with something that is not a number",
@@ -93,18 +94,32 @@ def parse(text: str) -> Predicate:
     return Predicate(operator, match[2])
 
 
-def _integer(predicate: Predicate, name: str, *, bits: int) -> int:
+def _number(text: str) -> int | float:
+    """A number as Python writes them: ``1_000``, ``0x10``, ``.5``, ``1e-3``, ``-inf``, and ``0x1.8p3`` as `float.hex` does.
+
+    A decimal that is whole is an int, exactly, however large. Raises ValueError.
+    """
     try:
-        value = int(predicate.constant)
+        return int(text, 0)
     except ValueError:
-        number = float(predicate.constant)
-        if not number.is_integer():
-            raise InputError(
-                f"--where '{predicate}' needs a whole number",
-                found=f"the column holds {name}",
-                hint=f"'{predicate.operator} {math.floor(number) if math.isfinite(number) else 0}'",
-            ) from None
-        value = int(number)
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return float.fromhex(text)
+    # Python's exponents go further than anybody's memory.
+    whole = Decimal(text) if math.isfinite(value) else Decimal("NaN")
+    return int(whole) if whole.is_finite() and whole == whole.to_integral_value() else value
+
+
+def _integer(predicate: Predicate, name: str, *, bits: int) -> int:
+    value = _number(predicate.constant)
+    if isinstance(value, float):
+        raise InputError(
+            f"--where '{predicate}' needs a whole number",
+            found=f"the column holds {name}",
+            hint=f"'{predicate.operator} {math.floor(value) if math.isfinite(value) else 0}'",
+        )
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     if not low <= value <= high:
         raise InputError(
@@ -116,13 +131,20 @@ def _integer(predicate: Predicate, name: str, *, bits: int) -> int:
 
 
 def _floating(predicate: Predicate, name: str, *, single: bool) -> float:
-    value = float(predicate.constant)
-    largest = (2 - 2**-23) * 2.0**127
-    overflows = math.isinf(value) and "inf" not in predicate.constant.lower()
-    if overflows or (single and math.isfinite(value) and abs(value) > largest):
+    wanted = _number(predicate.constant)
+    try:
+        value = float(wanted)
+        if single and math.isfinite(value):
+            value = struct.unpack("<f", struct.pack("<f", value))[
+                0
+            ]  # OverflowError where rounding gives infinity
+        fits = math.isfinite(value) or "inf" in predicate.constant.lower()
+    except OverflowError:
+        fits = False
+    if not fits:
         raise InputError(
             f"--where '{predicate}' is out of the column's range",
             found=f"the column holds {name}",
             hint="choose a smaller constant, or compare with inf",
         )
-    return struct.unpack("<f", struct.pack("<f", value))[0] if single else value
+    return value

@@ -20,11 +20,19 @@ from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
 
 if TYPE_CHECKING:
-    from godwit.api import Card, LaunchResult
-    from godwit.memory import Buffer, Context
+    from godwit.api import Card
+    from godwit.launches import LaunchResult
+    from godwit.memory import Buffer, Context, PageSize
+    from godwit.run.contiguous import Shared
 
 PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
 """Page sizes by name; the number is what an allocation is rounded up to."""
+
+LATENCY_LIMIT_CYCLES = 65_535
+"""Where the walker's count of a walk's cycles ends (gw_walker, `walk_event_t`)."""
+
+MEMORIES = ("pages", "cmt")
+"""Where buffers are: in pages alone, or beside that in contiguous memory, with an entry of the range TLB each."""
 
 _STATUS = {
     1: "a read was answered with an error",
@@ -45,7 +53,9 @@ class Setup:
     overrides: tuple[str, ...] = ()
     kernel: Path | None = None
     """Source of a kernel that takes the place of Godwit's own; it must have the same arguments."""
-    page_size: str = "auto"
+    page_size: PageSize = "auto"
+    memory: str = "pages"
+    """One of `MEMORIES`. A process runs ``cmt`` once: it has one pool of contiguous memory."""
     waves: Path | None = None
     axi_trace: Path | None = None
     events: Path | None = None
@@ -57,6 +67,12 @@ class Setup:
                 f"no page size '{self.page_size}'",
                 found="page sizes: " + ", ".join(PAGE_SIZES),
                 hint=nearest(self.page_size.upper(), PAGE_SIZES),
+            )
+        if self.memory not in MEMORIES:
+            raise InputError(
+                f"no memory '{self.memory}'",
+                found="memory is one of " + ", ".join(MEMORIES),
+                hint=nearest(self.memory, MEMORIES),
             )
 
     def open(self) -> Card:
@@ -103,9 +119,11 @@ class Setup:
         from godwit.cards import brought_kernel
 
         brought = brought_kernel(self.kernel)
-        wanted = [arg["name"] for arg in card.kernels[own]["args"]] if own in card.kernels else None
+        of_own = card.kernels[own]["args"] if own in card.kernels else None
+        wanted = [arg["name"] for arg in of_own or () if arg.get("default") is None]
         has = [arg.name for arg in brought.args]
-        if wanted is not None and set(wanted) != set(has):
+        known = {arg["name"] for arg in of_own or ()}
+        if of_own is not None and not set(wanted) <= set(has) <= known:
             raise InputError(
                 f"kernel '{brought.name}' of '{self.kernel}' cannot take the place of '{own}'",
                 found=f"its arguments are {', '.join(has)}",
@@ -159,7 +177,7 @@ def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mod
     """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
     card.clear_counters()
     start = time.perf_counter()
-    result = card.launch(kernel, context=context, mode=mode, **args)
+    result = card.launch(kernel, context=context, mode=mode, check_status=False, **args)
     wall_s = time.perf_counter() - start
     status = result.results.get("status", 0)
     if status:
@@ -171,30 +189,47 @@ def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mod
     return Measurement(result, wall_s, card.counters())
 
 
-def run_both(
+@dataclass(frozen=True)
+class Runs:
+    """The launches of one workload, on the same data."""
+
+    translated: Measurement
+    physical: Measurement
+    shared: Shared | None = None
+    """With ``--memory cmt``."""
+
+
+def run_all(
     card: Card,
     context: Context,
     kernel: str,
     args: dict[str, Any],
     outputs: Sequence[Buffer],
     check: Callable[[LaunchResult, str], None],
-    progress: Progress,
-) -> tuple[Measurement, Measurement]:
-    """The translated launch and the physical one; `check(result, which)`, `which` being ``virtual`` or
-    ``physical``, looks at each before the next begins.
+    setup: Setup,
+) -> Runs:
+    """The translated launch and the physical one, and one on contiguous memory if the setup says so; `check(result, which)`,
+    `which` being ``virtual``, ``physical`` or ``contiguous``, looks at each before the next begins.
 
     Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the
     other.
     """
     measurements = []
+    total = 2 + (setup.memory == "cmt")
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
-        progress(f"running {kernel}", step, 2)
+        setup.progress(f"running {kernel}", step, total)
         for output in outputs:
             output.to_numpy().view("u1")[...] = 0xFF
         measurements.append(measure(card, context, kernel, args, mode))
         check(measurements[-1].result, which)
-    progress(f"running {kernel}", 2, 2)
-    return measurements[0], measurements[1]
+    shared = None
+    if setup.memory == "cmt":
+        from godwit.run.contiguous import run_shared
+
+        setup.progress(f"running {kernel}", 2, total)
+        shared = run_shared(card, kernel, args, outputs, check, setup.page_size)
+    setup.progress(f"running {kernel}", total, total)
+    return Runs(measurements[0], measurements[1], shared)
 
 
 def require_memory(card: Card, sizes: Sequence[int], page_size: str) -> None:
@@ -212,23 +247,54 @@ def require_memory(card: Card, sizes: Sequence[int], page_size: str) -> None:
         )
 
 
-def cost_figures(
-    card: Card, context: Context, translated: Measurement, physical: Measurement, link_ps: int
-) -> list[Figure]:
+def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list[Figure]:
     """The figures every report has. `link_ps`: modelled time of inputs and results on the host link."""
-
-    def whole(name: str, label: str, unit: str, value: float) -> Figure:
-        return Figure(name, label, unit, "simulated", value)
+    shared = runs.shared.run if runs.shared else None
 
     def both(
         name: str, label: str, unit: str, of: Callable[[Measurement], float], kind="simulated", show=None
     ) -> Figure:
-        return Figure(name, label, unit, kind, of(translated), of(physical), show)
+        """Of all runs."""
+        contiguous = of(shared) if shared else None
+        return Figure(
+            name, label, unit, kind, of(runs.translated), of(runs.physical), show, contiguous=contiguous
+        )
 
-    walker, l2 = translated.counters["walker"], translated.counters["l2"]
-    hits, misses = translated.channel("hits"), translated.channel("misses")
-    mean = walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
+    def whole(name: str, label: str, unit: str, of: Callable[[Measurement], float], limit=None) -> Figure:
+        """Of those with translation."""
+        contiguous = of(shared) if shared else None
+        full = limit is not None and any(run and limit(run) for run in (runs.translated, shared))
+        return Figure(
+            name, label, unit, "simulated", of(runs.translated), contiguous=contiguous, at_least=full
+        )
+
+    def mean(run: Measurement) -> float:
+        walker = run.counters["walker"]
+        return walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
+
+    def longest(run: Measurement) -> int:
+        return run.counters["walker"]["latency_max"]
+
+    def full(run: Measurement) -> bool:
+        return longest(run) >= LATENCY_LIMIT_CYCLES
+
+    def counted(block: str, event: str) -> Callable[[Measurement], float]:
+        return lambda run: run.counters[block][event]
+
     line_bytes = 64 * card.config["walker"]["line_beats"]
+    tables = Figure(
+        "page_table_bytes",
+        "page-table bytes",
+        "bytes",
+        "simulated",
+        context.table_bytes(),
+        contiguous=runs.shared.table_bytes if runs.shared else None,
+    )
+    entries = []
+    if runs.shared:
+        label = f"range entries, of {runs.shared.pieces} pieces"
+        given = runs.shared.entries
+        entries = [Figure("range_entries", label, "entries", "simulated", 0, contiguous=given)]
     return [
         both("moved_bytes", "bytes moved", "bytes", lambda run: run.moved_bytes),
         both("cycles", "cycles", "cycles", lambda run: run.result.cycles),
@@ -238,19 +304,25 @@ def cost_figures(
             "bytes/cycle",
             lambda run: run.moved_bytes / run.result.cycles,
         ),
-        whole("l1_hits", "L1 TLB hits", "accesses", hits),
-        whole("l1_misses", "L1 TLB misses", "accesses", misses),
-        whole("l2_hits", "L2 TLB hits", "accesses", l2["hits"]),
-        whole("range_hits", "range TLB hits", "accesses", l2["range_hits"]),
-        whole("l2_misses", "L2 and range TLB misses", "accesses", l2["misses"]),
-        whole("walks", "page-table walks", "walks", walker["walks"]),
-        whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean),
-        whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", walker["latency_max"]),
-        whole("page_table_reads", f"page-table reads ({line_bytes} bytes)", "reads", walker["pte_reads"]),
-        whole("page_table_bytes", "page-table bytes", "bytes", context.table_bytes()),
+        whole("l1_hits", "L1 TLB hits", "accesses", lambda run: run.channel("hits")),
+        whole("l1_misses", "L1 TLB misses", "accesses", lambda run: run.channel("misses")),
+        whole("l2_hits", "L2 TLB hits", "accesses", counted("l2", "hits")),
+        whole("range_hits", "range TLB hits", "accesses", counted("l2", "range_hits")),
+        whole("l2_misses", "L2 and range TLB misses", "accesses", counted("l2", "misses")),
+        *entries,
+        whole("walks", "page-table walks", "walks", counted("walker", "walks")),
+        whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean, full),
+        whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", longest, full),
+        whole(
+            "page_table_reads",
+            f"page-table reads ({line_bytes} bytes)",
+            "reads",
+            counted("walker", "pte_reads"),
+        ),
+        tables,
         both(
             "device_time",
-            f"simulated time at {card.clock_hz / 1e6:g} MHz",
+            f"simulated time at {card.clock_hz / 1e6:g} MHz, {card.config['card'].get('clock_from', 'configured')}",
             "s",
             lambda run: run.result.cycles / card.clock_hz,
             show=seconds_text,

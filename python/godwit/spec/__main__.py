@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from godwit.errors import GodwitError
-from godwit.spec import config, config_docs
-from godwit.spec.generate import generate, write_if_changed
+from godwit.spec import config, pages
+from godwit.spec.generate import generate
+from godwit.toolchain import root
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -31,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     show.add_argument(
         "--set", action="append", default=[], metavar="SECTION.FIELD=VALUE", help="override one field"
     )
-    commands.add_parser("configuration-docs", help="bring the tables of docs/configuration.md up to date")
+    commands.add_parser("pages", help="bring the generated parts of hand-written files up to date")
     args = parser.parse_args(argv)
     try:
         if args.command == "generate":
@@ -39,8 +40,8 @@ def main(argv: list[str] | None = None) -> int:
         elif args.command == "resolve":
             print(config.load(args.config, args.set).resolved())
         else:
-            path = config_docs.docs_path()
-            write_if_changed(path, config_docs.page(path.read_text()))
+            for path in pages.update():
+                print(path.relative_to(root()))
     except GodwitError as error:
         details = [part for part in (getattr(error, "found", ""), getattr(error, "hint", "")) if part]
         print("; ".join([f"error: {error}", *details]), file=sys.stderr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -33,21 +33,72 @@ def names() -> list[str]:
     return sorted(path.stem for path in config_dir().glob("*.toml"))
 
 
-def load(config: str | Path = "default", overrides: list[str] | tuple[str, ...] = ()) -> Config:
-    """Reads a configuration by name or file, with ``section.field=value`` overrides. Raises `ConfigError`."""
+def load(
+    config: str | Path = "default",
+    overrides: list[str] | tuple[str, ...] = (),
+    more_kernels: Iterable[str] = (),
+) -> Config:
+    """Reads a configuration by name or file, with ``section.field=value`` overrides. Raises `ConfigError`.
+
+    `more_kernels` are names that come after those of ``card.kernels``.
+    """
     data, where = _read(str(config))
+    clock = _clock(data)
     for override in overrides:
         _override(data, override)
+    if _clock(data) != clock and not any(each.strip().startswith("card.clock_from") for each in overrides):
+        # Whatever the file's clock was: another one is chosen.
+        data["card"]["clock_from"] = "configured"
     data.setdefault("name", where.stem)
-    return validate(data, str(config))
-
-
-def validate(data: dict[str, Any], config: str) -> Config:
-    """Checks a configuration's fields; `config` names it in errors. Raises `ConfigError`."""
+    if added := list(more_kernels):
+        card = data.setdefault("card", {})
+        card["kernels"] = [*card.get("kernels", []), *added]
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise _explain(error, config) from None
+        raise _explain(error, str(config)) from None
+
+
+def _clock(data: dict[str, Any]) -> Any:
+    """What a configuration says of its clock, legal or not."""
+    card = data.get("card")
+    return card.get("clock_mhz") if isinstance(card, dict) else None
+
+
+def path(config: str | Path) -> Path:
+    """The file of a configuration. Raises `ConfigError`."""
+    return _read(str(config))[1].resolve()
+
+
+RUN_TIME = ("memory", "host_link")
+"""Sections that a card is opened with, so that none is built for them."""
+
+
+def split(
+    config: str | Path, overrides: Iterable[str] = (), more_kernels: Iterable[str] = ()
+) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The overrides that a card has to be built for, and those it is opened with: fields by section.
+
+    LiteDRAM's controller is part of a card: choosing it, leaving it and its clock take a build. Raises `ConfigError`.
+    """
+    everything, kernels = list(overrides), list(more_kernels)
+    whole = load(config, everything, kernels)
+    fixed = [override for override in everything if override.strip().partition(".")[0] not in RUN_TIME]
+    built = load(config, fixed, kernels)
+    if "litedram-ddr4" in (whole.memory.model, built.memory.model):
+        kept = [override for override in everything if override.strip().startswith("memory.")]
+        if (whole.memory.model, whole.memory.controller_mhz) != (
+            built.memory.model,
+            built.memory.controller_mhz,
+        ):
+            fixed += kept
+            built = load(config, fixed, kernels)
+    settings = {}
+    for section in RUN_TIME:
+        before, after = (getattr(each, section).model_dump(mode="json") for each in (built, whole))
+        if changed := {name: value for name, value in after.items() if before[name] != value}:
+            settings[section] = changed
+    return fixed, settings
 
 
 def _read(config: str) -> tuple[dict[str, Any], Path]:
@@ -81,8 +132,12 @@ def _override(data: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
+    if section == "stream":
+        raise ConfigError(
+            "streams are written in a configuration file", hint='[[stream]] from = "a.out" to = "b.in"'
+        )
     if section not in Config.model_fields or section in ("name", "description"):
-        sections = [name for name in Config.model_fields if name not in ("name", "description")]
+        sections = [name for name in Config.model_fields if name not in ("name", "description", "stream")]
         raise ConfigError(f"there is no section '{section}'", found=override, hint=nearest(section, sections))
     data.setdefault(section, {})[field] = value
 
@@ -112,7 +167,9 @@ def _section(names: Iterable[int | str]) -> type[BaseModel]:
     """The model that holds the field at the end of `names`."""
     model: type[BaseModel] = Config
     for name in names:
-        model = model.model_fields[str(name)].annotation  # type: ignore[assignment]
+        if isinstance(name, str):
+            field = model.model_fields[name].annotation
+            model = get_args(field)[0] if get_origin(field) is list else field  # type: ignore[assignment]
     return model
 
 

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from godwit.spec import layout, registers
+from godwit.spec import events, events_rtl, events_software, layout, limits, registers
 from godwit.spec.schema import L2_POLICIES, Config
 
 
@@ -27,14 +27,19 @@ def write_if_changed(path: Path, text: str) -> None:
 def config_package(config: Config) -> str:
     """`gw_config_pkg`: the parameters of gw_card."""
     values = {
-        "NumKernels": (len(config.card.kernels), "kernels, on ports 0, 1, ..."),
+        "NumKernels": (len(config.card.kernels), "kernels, the first bundle of each on port 0, 1, ..."),
         "NumExternal": (config.card.external_ports, "external masters, on the ports after them"),
+        "NumExtra": (config.card.extra_ports, "further bundles of kernels, on the ports after those"),
         "NumPorts": (config.ports, "accelerator ports"),
         "IdWidth": (config.axi.id_width, "bits of an AXI ID"),
         "DataWidth": (config.axi.data_width, "bits of the AXI data bus"),
         "L1Entries": (config.translator.l1_entries, "translations kept by the L1 TLB of a port"),
         "MissEntries": (config.translator.miss_entries, "addresses waiting for a translation, a channel"),
         "Outstanding": (config.translator.outstanding, "bursts in flight, a channel"),
+        "PortBuffers": (
+            sum(1 << port for port in config.translator.buffered_ports),
+            "bit i: gw_port_buffer before port i",
+        ),
         "L2Sets": (config.l2.sets, "sets of the L2 TLB, 0 = none"),
         "L2Ways": (config.l2.ways, "entries of a set"),
         "L2Policy": (L2_POLICIES.index(config.l2.policy), f"gw_pkg::l2_policy_e: {config.l2.policy}"),
@@ -67,12 +72,27 @@ def shared_package(root: Path) -> Path:
     return path
 
 
+def simulation_headers() -> dict[str, str]:
+    """Headers that the C++ of every card includes, whatever its configuration."""
+    return {"godwit_events.h": events_software.cpp(events.load()), "godwit_limits.h": limits.cpp()}
+
+
+RTL_PACKAGES = ("gw_spec_pkg.sv", "gw_config_pkg.sv", "gw_csr_regs_pkg.sv")
+"""What `generate_rtl` writes and is read first, in this order."""
+RTL_MODULES = ("gw_csr_regs.sv", "gw_csr_events.sv")
+"""What it writes and is read behind every package."""
+
+
 def generate_rtl(out: Path, config: Config) -> None:
-    """The SystemVerilog of one configuration, and the C constants: what a card build needs."""
+    """The SystemVerilog of one configuration, and the C and C++ constants: what a card build needs."""
     groups = layout.load()
     write_if_changed(out / "sv" / "gw_spec_pkg.sv", layout.systemverilog(groups))
     write_if_changed(out / "sv" / "gw_config_pkg.sv", config_package(config))
     write_if_changed(out / "c" / "godwit_layout.h", layout.c_header(groups))
+    declared = events.load()
+    write_if_changed(out / "sv" / "gw_csr_events.sv", events_rtl.module(declared))
+    for name, text in simulation_headers().items():
+        write_if_changed(out / "c" / name, text)
     top = registers.elaborate(config.contexts.count, config.ports)
     with tempfile.TemporaryDirectory() as directory:
         registers.regblock(top, Path(directory))
@@ -84,6 +104,8 @@ def generate(out: Path, config: Config) -> None:
     """All files below `out` (docs/architecture.md has the list)."""
     generate_rtl(out, config)
     write_if_changed(out / "rust" / "layout.rs", layout.rust(layout.load()))
+    write_if_changed(out / "rust" / "counters.rs", events_software.rust(events.load()))
+    write_if_changed(out / "regs" / "counters.rdl", events_rtl.rdl(events.load()))
     top = registers.elaborate(config.contexts.count, config.ports)
     write_if_changed(out / "c" / "godwit_regs.h", registers.c_header(top))
     write_if_changed(out / "rust" / "regs.rs", registers.rust_constants(top))

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from godwit.spec import events, events_rtl, limits
 from godwit.toolchain import root
 
 BANNER = "Generated from spec/layout.toml by `python -m godwit.spec generate`; do not edit."
@@ -104,13 +105,20 @@ WORDS = re.compile(r'//[^\n]*|(?:\w+->)?\b(?:name|desc)\s*=\s*"[^"]*"\s*;')
 
 
 def spec_hash() -> int:
-    """32 bits that hardware and software compare: SHA-256 over the values of layout.toml and the registers.
+    """32 bits that hardware and software compare: SHA-256 over the values of layout.toml, the counters and the registers.
 
     Wording is left out: a card and a program that differ in it still understand each other.
     """
     layout = tomllib.loads((root() / "spec" / "layout.toml").read_text(encoding="utf-8"))
     registers = (root() / "spec" / "regs" / "gw_mmu.rdl").read_text(encoding="utf-8")
-    meaning = [json.dumps(_without_docs(layout), sort_keys=True), *WORDS.sub(" ", registers).split()]
+    # In their order, which is that of the registers.
+    counted = tomllib.loads(events.path().read_text(encoding="utf-8"))["counters"]
+    counters = json.dumps(_without_docs(counted))
+    meaning = [
+        json.dumps(_without_docs(layout), sort_keys=True),
+        counters,
+        *WORDS.sub(" ", registers).split(),
+    ]
     return int.from_bytes(hashlib.sha256("\n".join(meaning).encode()).digest()[:4], "big")
 
 
@@ -131,13 +139,18 @@ def load(path: Path | None = None) -> list[Group]:
         )
         groups.append(Group(name, body["doc"], constants))
     fingerprint = Constant(
-        "spec", "hash", "value", spec_hash(), 32, "SHA-256 over the values of layout.toml and the registers"
+        "spec",
+        "hash",
+        "value",
+        spec_hash(),
+        32,
+        "SHA-256 over the values of layout.toml, the counters and the registers",
     )
     return [*groups, Group("spec", "Which specification this was generated from", (fingerprint,))]
 
 
 def systemverilog(groups: list[Group]) -> str:
-    """`gw_spec_pkg`: bit positions, `...Lsb` and `...Width` of fields, sized values."""
+    """`gw_spec_pkg`: bit positions, `...Lsb` and `...Width` of fields, sized values, and the numbers of the counters."""
 
     def lines(constant: Constant) -> Iterator[str]:
         name, value = constant.camel, constant.value
@@ -155,6 +168,7 @@ def systemverilog(groups: list[Group]) -> str:
         for constant in group.constants:
             first, *rest = lines(constant)
             out += [f"  {first}  // {constant.doc}", *(f"  {line}" for line in rest)]
+    out += [*events_rtl.constants(events.load()), *limits.systemverilog()]
     return "\n".join([*out, "", "endpackage", ""])
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one schema of configurations: what a card is made of, read by RTL, simulation, model and command line alike.
 
-`docs/configuration.md` is made from the descriptions here (`python -m godwit.spec configuration-docs`); `config` reads files.
+`docs/configuration.md` is made from the descriptions here (`python -m godwit.spec pages`), limits in C++ and SystemVerilog
+by `limits`; `config` reads files.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ from godwit.units import parse_size
 MAX_PORTS = 30
 """Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
 
+
+STREAM_PORT = r"^[a-z][a-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*$"
+"""A kernel and one of its streams."""
+
+REFRESH_PERIOD = ("t_rfc_ns", "t_rcd_ns", "t_ras_ns", "t_rp_ns")
+"""What fits between two refreshes at least: one of them, and a row opened, used and closed. A cycle of the card comes on top,
+since memory decides once a cycle."""
+
+REFRESH_NS_MAX = 1_000_000
 
 LITEDRAM_BYTES = 8 << 30
 """One rank of 8 Gb devices on the 64-bit channel of `litedram-ddr4`."""
@@ -74,6 +84,11 @@ class Card(Section):
     clock_mhz: float = Field(
         ge=1, le=1000, strict=False, description="clock of the IP, the kernels and the AXI ports"
     )
+    clock_from: Literal["configured", "routed", "calibrated"] = Field(
+        default="configured",
+        description="what that clock is: `configured`: chosen; `routed`: of this design, placed and routed here; `calibrated`: from "
+        "a routed or estimated clock here to another device, ± 25 % ([clocks](clocks.md))",
+    )
     memory_bytes: Size = Field(
         ge=1 << 20,
         le=1 << 40,
@@ -81,10 +96,16 @@ class Card(Section):
         description="device memory; only pages that are touched take host memory",
     )
     kernels: list[str] = Field(
-        description="kernels on ports 0, 1, ...: names of Godwit's own; `--kernel` adds yours"
+        description="kernels on ports 0, 1, ...: names of Godwit's own, `NAME_2` a further copy of `NAME`; `--kernel` adds yours"
     )
     external_ports: int = Field(
         ge=0, le=16, description="AXI masters driven by the simulation itself, after the kernels' ports"
+    )
+    extra_ports: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_PORTS - 1,
+        description="memory ports of kernels with several bundles, all but each one's first; the card builder sets it",
     )
     assertions: bool = Field(
         default=False,
@@ -106,7 +127,9 @@ class Axi(Section):
     """AXI4 ports."""
 
     id_width: int = Field(ge=1, le=6, description="bits of a transaction ID")
-    data_width: Literal[512] = Field(description="bits of the data bus; other widths are not supported")
+    data_width: Literal[64, 128, 256, 512, 1024] = Field(
+        description="bits of the data bus; kernels' ports of other widths are adapted"
+    )
 
 
 class Translator(Section):
@@ -119,6 +142,11 @@ class Translator(Section):
         ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
     )
     outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
+    buffered_ports: list[int] = Field(
+        default=[],
+        description="ports with a gw_port_buffer before their translator: for an accelerator whose channels wait for each other, or "
+        "that may stop half way, when its accesses can be parked or others must not wait for it",
+    )
 
 
 L2_POLICIES = ("partition", "rehash", "hashed")
@@ -268,26 +296,28 @@ class Memory(Section):
     t_rfc_ns: float = Field(
         default=350.0, ge=0, le=10000, strict=False, description="banked: a refresh, all banks busy"
     )
-    t_refi_ns: float = Field(
+    t_refi_ns: Annotated[
+        float, Legal(f"0, or {' + '.join(REFRESH_PERIOD)} + a cycle of the card, to {REFRESH_NS_MAX}")
+    ] = Field(
         default=7800.0,
         ge=0,
-        le=1000000,
+        le=REFRESH_NS_MAX,
         strict=False,
         description="banked: from one refresh to the next; 0 = none",
     )
 
     @model_validator(mode="after")
     def _geometry(self) -> Memory:
-        """A row holds whole blocks, and a refresh ends before the next."""
+        """A row holds whole blocks."""
         if self.row_bytes % self.interleave_bytes:
             raise ValueError(
                 f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})"
             )
-        if self.t_refi_ns and self.t_rfc_ns >= self.t_refi_ns:
-            raise ValueError(
-                f"t_rfc_ns ({self.t_rfc_ns:g}) must be below t_refi_ns ({self.t_refi_ns:g}); t_refi_ns = 0 is no refresh"
-            )
         return self
+
+    def least_refresh_ns(self, clock_mhz: float) -> float:
+        """The least `t_refi_ns` that is a period: below it no access would end between two refreshes."""
+        return sum(getattr(self, name) for name in REFRESH_PERIOD) + 1000 / clock_mhz
 
 
 class HostLink(Section):
@@ -304,6 +334,20 @@ class HostLink(Section):
     )
 
 
+class Stream(Section):
+    """An AXI4-Stream between two kernels: `[[stream]]`, once for each."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    source: str = Field(
+        alias="from", pattern=STREAM_PORT, description="who produces, `kernel.port`: written `from`"
+    )
+    target: str = Field(
+        alias="to", pattern=STREAM_PORT, description="who consumes, `kernel.port`: written `to`"
+    )
+    depth: int = Field(default=2, ge=2, le=65536, description="transfers that the queue between them holds")
+
+
 class Config(Section):
     """A configuration."""
 
@@ -318,16 +362,40 @@ class Config(Section):
     contexts: Contexts
     memory: Memory
     host_link: HostLink
+    stream: list[Stream] = []
 
     @model_validator(mode="after")
     def _ports(self) -> Config:
         """The number of ports is what kernels and external ports need together."""
         duplicate = {kernel for kernel in self.card.kernels if self.card.kernels.count(kernel) > 1}
         if duplicate:
-            raise ValueError(f"card.kernels: '{min(duplicate)}' is there twice")
+            raise ValueError(
+                f"card.kernels: '{min(duplicate)}' is there twice; a further copy is '{min(duplicate)}_2'"
+            )
         if not 1 <= self.ports <= MAX_PORTS:
             raise ValueError(
-                f"card: {self.ports} ports (kernels and external_ports), legal is 1 to {MAX_PORTS}"
+                f"card: {self.ports} ports (memory bundles of kernels and external_ports), legal is 1 to {MAX_PORTS}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _buffers(self) -> Config:
+        """Buffered ports are there, and named once."""
+        found = self.translator.buffered_ports
+        if len(set(found)) < len(found) or not set(found) <= set(range(self.ports)):
+            raise ValueError(
+                f"translator.buffered_ports: legal is each of 0 to {self.ports - 1} at most once, found {found}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refresh(self) -> Config:
+        """Between two refreshes there is time for an access."""
+        least = self.memory.least_refresh_ns(self.card.clock_mhz)
+        if self.memory.t_refi_ns and self.memory.t_refi_ns < least:
+            raise ValueError(
+                f"memory.t_refi_ns leaves no time between refreshes: legal is 0 (none) or {least:g} "
+                f"({' + '.join(REFRESH_PERIOD)} + a cycle) to {REFRESH_NS_MAX}, found {self.memory.t_refi_ns:g}"
             )
         return self
 
@@ -343,8 +411,8 @@ class Config(Section):
 
     @property
     def ports(self) -> int:
-        """Accelerator ports: one a kernel, then the external ones."""
-        return len(self.card.kernels) + self.card.external_ports
+        """Accelerator ports: the first one of each kernel, the external ones, further ones of kernels."""
+        return len(self.card.kernels) + self.card.external_ports + self.card.extra_ports
 
     def resolved(self) -> str:
         """All fields with their values as canonical JSON: the same configuration is the same text."""

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel as a card takes it: its manifest, its sources, and its ports once they were read.
+
+A kernel of Godwit's is known by name and read when a card is built, for it takes the card's ID width as a parameter. A
+kernel of the user's is read as soon as it is named: everything that is wrong with it is said before anything is built.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from godwit import toolchain
+from godwit.card import manifest as manifests
+from godwit.card.agreement import agree
+from godwit.card.interface import Interface, KernelError, Protocol, interface
+from godwit.card.manifest import Manifest
+from godwit.card.process import BuildError
+from godwit.errors import nearest
+
+if TYPE_CHECKING:
+    from godwit.card.reading import DataFile, Sources
+
+ID_PARAMETER = "C_M_AXI_GMEM_ID_WIDTH"
+"""Parameter of Godwit's own kernels that takes the card's ID width."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """A file that a kernel reads when its model starts: its name in the source, and where it is."""
+
+    name: str
+    path: Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A kernel in a slot. `own`: one of Godwit's."""
+
+    manifest: Manifest
+    own: bool
+    interface: Interface | None = None
+    """Its ports, once they were read."""
+    files: tuple[Path, ...] = ()
+    """Sources and what they include, once they were read."""
+    data: tuple[Data, ...] = ()
+    """What it reads with ``$readmemh`` and ``$readmemb``."""
+    remarks: tuple[str, ...] = ()
+    """What is legal and may still be a mistake."""
+    module: str = ""
+    """What its top module is called in the card, when that is not what it is called in its source."""
+    copy_of: str = ""
+    """The kernel of Godwit's that it is a further copy of, with the same sources."""
+
+    @property
+    def top(self) -> str:
+        """Name of the top module."""
+        return self.module or self.manifest.top
+
+    @property
+    def package(self) -> str:
+        """Name of the package with its arguments' offsets."""
+        return f"{self.copy_of or self.manifest.name}_args_pkg"
+
+    @property
+    def protocol(self) -> Protocol:
+        """How it is started: as the manifest says, else as its control block shows, else ap_ctrl_hs."""
+        seen = self.interface.protocol if self.interface else None
+        return self.manifest.control or seen or "ap_ctrl_hs"
+
+    @property
+    def takes_id_width(self) -> bool:
+        """The card's ID width is given to it as `ID_PARAMETER`."""
+        return self.own and self.interface is not None and ID_PARAMETER in self.interface.parameters
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Width of every port of its buses, in bits."""
+        assert self.interface is not None, "a kernel is read before it is wired"
+        buses = (self.interface.control, *self.interface.bundles, *self.interface.streams)
+        return {port.name: port.width for bus in buses for port in bus.signals.values()}
+
+
+def own_kernel(name: str) -> Kernel:
+    """The kernel of Godwit's that is called so; ``NAME_2`` is a copy of ``NAME``. BuildError names those there are."""
+    directory = toolchain.root() / "kernels"
+    path = directory / name / f"{name}.toml"
+    if not path.is_file():
+        if copy := re.fullmatch(r"(\w+)_[1-9]\d*", name):
+            original = own_kernel(copy[1]).manifest
+            return Kernel(original.model_copy(update={"name": name}), own=True, copy_of=original.name)
+        known = sorted(
+            item.parent.name for item in directory.glob("*/*.toml") if item.stem == item.parent.name
+        )
+        raise BuildError(
+            f"card.kernels: there is no kernel '{name}'",
+            found=f"known are {', '.join(known)}",
+            hint=nearest(name, known),
+        )
+    return Kernel(manifests.load(path), own=True)
+
+
+def user_kernel(path: Path | str) -> Kernel:
+    """The user's kernel of a manifest or of the source beside it, with its ports.
+
+    Raises `ManifestError`, or `KernelError` when it does not compile or has ports that no card can connect.
+    """
+    return probed(Kernel(manifests.load(path), own=False), id_width=0)
+
+
+def probed(kernel: Kernel, id_width: int) -> Kernel:
+    """The kernel with its ports; `id_width` is the card's, for kernels that take it."""
+    if kernel.interface is not None:
+        return kernel
+    from godwit.card import reading  # slang is loaded when there is something to read
+
+    manifest = kernel.manifest
+    what = f"kernel {manifest.name}"
+    with tempfile.TemporaryDirectory() as directory:
+        package = Path(directory) / f"{kernel.package}.sv"
+        package.write_text(manifest.args_package(kernel.package))
+        read = reading.read(what, kernel.top, sources(kernel, id_width, (*shared_packages(), package)))
+    found = interface(
+        f"{what} ({read.modules[read.top].file})",
+        read.top,
+        read.ports,
+        parameters=read.parameters,
+        protocol=read.protocol,
+    )
+    remarks = () if kernel.own else agree(manifest, found, read.registers)
+    files = tuple(path for path in read.files if path.name != package.name)
+    data = tuple(dict.fromkeys(_find(manifest, item) for item in read.data_files))
+    return dataclasses.replace(kernel, interface=found, files=files, data=data, remarks=remarks)
+
+
+def sources(kernel: Kernel, id_width: int = 0, before: tuple[Path, ...] = ()) -> Sources:
+    """What is compiled for a kernel alone, after the files `before`."""
+    from godwit.card.reading import Sources
+
+    manifest = kernel.manifest
+    directories = library_dirs([kernel])
+    folders = dict.fromkeys(source.parent for source in manifest.sources)
+    return Sources(
+        files=(*before, *manifest.sources),
+        include_dirs=(*manifest.include_dirs, *folders, *directories),
+        library_dirs=directories,
+        defines={name: str(value) for name, value in manifest.defines.items()},
+        parameters={ID_PARAMETER: str(id_width)} if kernel.own else {},
+    )
+
+
+def _find(manifest: Manifest, item: DataFile) -> Data:
+    """A data file is beside the source that names it, beside another source or the manifest, or in an include folder."""
+    folders = dict.fromkeys([
+        item.place.file.parent, *(source.parent for source in manifest.sources), *manifest.include_dirs,
+    ])  # fmt: skip
+    for folder in folders:
+        if (folder / item.name).is_file():
+            return Data(item.name, (folder / item.name).resolve())
+    raise KernelError(
+        f"kernel {manifest.name}: {item.name} does not exist, which {item.place} reads",
+        found=f"no such file in {', '.join(map(str, folders))}",
+        hint="put it beside the source, or name its folder in include_dirs",
+    )
+
+
+def library_dirs(kernels: list[Kernel]) -> list[Path]:
+    """Where modules that a kernel uses without naming them in its manifest are found."""
+    hardware = toolchain.root() / "hw" / "rtl" / "common"
+    own = {kernel.manifest.sources[0].parent for kernel in kernels if kernel.own}
+    return [toolchain.root() / "kernels" / "common", hardware, *sorted(own)]
+
+
+@functools.cache
+def shared_packages() -> tuple[Path, ...]:
+    """Packages read before every kernel."""
+    root = toolchain.root()
+    hardware = [root / "hw" / "rtl" / "common" / name for name in ("gw_axi_pkg.sv", "gw_pkg.sv")]
+    return (*hardware, *sorted((root / "kernels" / "common").glob("*_pkg.sv")))
+
+
+def user_files(kernel: Kernel) -> list[Path]:
+    """Files of the kernel that are the user's: sources and what they include."""
+    folders = {path.parent for path in shared_packages()}
+    return [path for path in kernel.files if path.parent not in folders]

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+`define RULE(value) (value) * `FACTOR

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real programs on the preload library: shells, interpreters and their children, and the C library's small print."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from godwit import toolchain
+
+
+@pytest.fixture(scope="module")
+def preload() -> str:
+    """The library, built."""
+    root = toolchain.root()
+    command = ["cargo", "build", "-q", "--release", "--locked", "-p", "godwit-cmt-preload"]
+    subprocess.run(command, cwd=root, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
+    return str(target / "release" / "libgodwit_cmt_preload.so")
+
+
+def run(preload: str, config: str, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ, LD_PRELOAD=preload, GODWIT_CMT=config, PYTHONMALLOC="malloc")
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+MULTIPROCESSING = """
+import multiprocessing, multiprocessing.pool
+def square(n):
+    return n * n, bytes(n % 100_000)
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    with multiprocessing.pool.Pool(2) as pool:
+        print(sum(n for n, _ in pool.map(square, range(3000))))
+"""
+PROGRAMS = {
+    "bash": (["bash", "-c", "for i in 1 2 3 4 5 6; do x=$(echo $i | cat); done; (echo $x); echo $x"], "6\n6\n"),
+    "perl": (
+        ["perl", "-e", "my @a = map { $_ x 9 } 1..9999; for (1..4) { my $p = fork; if (!$p) { @a = (); "
+         "exit 0 } waitpid $p, 0; exit 1 if $? } print scalar(@a)"],
+        "9999",
+    ),
+    "multiprocessing": ([sys.executable, "-c", MULTIPROCESSING], "8995500500\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("config", ["size=256MiB", "size=64MiB backing=memfd", "size=64MiB backing=hugetlb"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_that_fork_run_and_shared_backing_is_refused(preload, program, config):
+    command, output = PROGRAMS[program]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    done = run(preload, config, *command)
+    assert (done.returncode, done.stdout) == (0, output), done.stderr
+    if "backing" in config:
+        assert "use backing=private" in done.stderr
+    else:
+        assert done.stderr == ""
+
+
+def compiled(tmp_path: Path, compiler: str, source: str, name: str, *options: str) -> str:
+    file = tmp_path / f"{name}.{'c' if compiler == 'cc' else 'cpp'}"
+    file.write_text(source, encoding="utf-8")
+    out = tmp_path / name
+    subprocess.run([compiler, "-O1", "-fno-builtin", "-w", str(file), *options, "-o", str(out)], check=True)
+    return str(out)
+
+
+STANDARD = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define CHECK(what) do { if (!(what)) { printf("%d: %s, errno %d\n", __LINE__, #what, errno); return 1; } } while (0)
+int main(int argc, char **argv)
+{
+    int strict = argc > 1;
+    void *block = malloc(100), *other = block;
+    CHECK(block && malloc_usable_size(block) >= 100 && malloc_usable_size(NULL) == 0);
+    errno = 0;
+    CHECK(!pvalloc(SIZE_MAX - 10) && errno == ENOMEM);
+    errno = 0;
+    CHECK(!reallocarray(block, SIZE_MAX / 2, 3) && errno == ENOMEM);
+    errno = 0;
+    CHECK(!calloc(SIZE_MAX / 2, 3) && errno == ENOMEM);
+    errno = 0;
+    CHECK(!malloc(PTRDIFF_MAX) && errno == ENOMEM);
+    CHECK(posix_memalign(&other, 24, 8) == EINVAL && other == block);
+    CHECK(!posix_memalign(&other, 4096, 8) && (uintptr_t)other % 4096 == 0);
+    memset(block, 7, 100);
+    for (size_t size = 100; size < 3000000; size = size * 3 / 2) {
+        block = realloc(block, size);
+        CHECK(block && ((char *)block)[99] == 7);
+    }
+    free(block);
+    free(other);
+    free(NULL);
+    if (strict) {
+        char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *alone = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        free(page);
+        mprotect(alone + 4096, 4096, PROT_READ | PROT_WRITE);
+        free(alone + 4096);
+        CHECK(errno == EINVAL && malloc_usable_size(alone + 4096) == 0);
+    }
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    for (int i = 0; i < 3000; i++)
+        free(memset(malloc(1500000), 1, 1500000));
+    CHECK(mallinfo2().uordblks + mallinfo2().hblkhd <= before + (1 << 20));
+    char *zeros = calloc(1, 3000000);
+    for (int i = 0; i < 3000000; i++)
+        CHECK(!zeros[i]);
+    puts("good");
+    return 0;
+}
+"""
+
+
+def test_the_standards_small_print(preload, tmp_path):
+    program = compiled(tmp_path, "cc", STANDARD, "standard")
+    done = run(preload, "size=256MiB", program, "strict")
+    assert (done.returncode, done.stdout) == (0, "good\n"), done.stdout
+    assert done.stderr.count("not of this pool") == 2
+
+
+def test_without_a_pool_a_program_runs_on_the_c_library(preload, tmp_path):
+    """Also its large blocks are freed."""
+    program = compiled(tmp_path, "cc", STANDARD, "standard")
+    done = run(preload, "size=lots", program)
+    assert (done.returncode, done.stdout) == (0, "good\n"), done.stdout
+    assert done.stderr.count("\n") == 1
+
+
+EXTENSION = """
+#include <new>
+static char *volatile kept;
+extern "C" int refused(unsigned long size)
+{
+    try { kept = new char[size]; return kept ? 0 : 2; }
+    catch (const std::bad_alloc &) { return 1; }
+}
+"""
+
+
+def test_operator_new_throws_in_an_extension_that_is_loaded_later(preload, tmp_path):
+    library = compiled(tmp_path, "c++", EXTENSION, "extension.so", "-shared", "-fPIC")
+    code = f"import ctypes; e = ctypes.CDLL({library!r}); print(e.refused(100), e.refused(ctypes.c_ulong(1 << 45)))"
+    done = run(preload, "size=128MiB", sys.executable, "-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 1\n", "")
+
+
+def test_an_unknown_constraint_flag_is_refused(preload, tmp_path):
+    source = """
+    #include <cmt.h>
+    #include <errno.h>
+    #include <string.h>
+    int main(void)
+    {
+        struct cmt_constraints limits = { .node = CMT_ANY_NODE, .flags = 6 };
+        return cmt_alloc_contiguous(4096, &limits) || errno != EINVAL || !strstr(cmt_reason(), "0x6");
+    }
+    """
+    root = toolchain.root()
+    subprocess.run(
+        ["cargo", "build", "-q", "--release", "--locked", "-p", "godwit-cmt"], cwd=root, check=True
+    )
+    libraries = str(Path(preload).parent)
+    program = compiled(
+        tmp_path, "cc", source, "flags", f"-I{root}/crates/godwit-cmt/include", f"-L{libraries}",
+        f"-Wl,-rpath,{libraries}", "-lgodwit_cmt",
+    )  # fmt: skip
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_the_allocators_benchmark_runs_every_program_on_every_allocator(godwit, tmp_path):
+    done = godwit("bench", "allocators", "--quick", "--json", "--plot", tmp_path / "allocators.png")
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in json.loads(done.stdout) if not row["row"].startswith("peer is not installed")]
+    assert len(rows) == 8 + 1 + 8 + 1
+    assert all(row["value"] > 0 for row in rows)
+    assert all("Godwit" in row["theirs"] and "mimalloc 3" in row["theirs"] for row in rows if row["theirs"])

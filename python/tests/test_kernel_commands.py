@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``godwit kernel check`` and ``godwit kernel import``, and what they know of HLS's files. Nothing is built."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+import zipfile
+from pathlib import Path
+
+import hls_text
+import pytest
+from hls_text import memory, stream
+
+from godwit.card import hls, importing
+from godwit.card.interface import KernelError
+from godwit.card.kernel import user_kernel
+from godwit.card.manifest import load
+from godwit.card.messages import warnings_of
+from godwit.cli.app import run
+
+ROOT = Path(__file__).parents[2]
+OUTSIDE = Path(__file__).parent / "outside"
+
+# (name, offset, bits, the kernel writes it), in the words of a header; `b` is 64 bits wide.
+ARGS = [("b", 0x10, 64, False), ("n", 0x1C, 32, False), ("flags", 0x24, 3, False), ("sum", 0x2C, 64, True)]
+
+
+def driver_header(name: str = "vadd", *, chain: bool = True, control: bool = True, args=ARGS) -> str:
+    """A driver's header in HLS's words."""
+    lines = ["// Vitis HLS", "// control"]
+    if control:
+        lines += ["// 0x00 : Control signals", "//        bit 0  - ap_start (Read/Write/COH)"]
+        lines += ["//        bit 4  - ap_continue (Read/Write/SC)"] if chain else []
+    for arg, offset, width, out in args:
+        access = "Read" if out else "Read/Write"
+        for word in range(-(-width // 32)):
+            low, high = 32 * word, min(width, 32 * word + 32) - 1
+            bits = f"{high - low}~0" if high > low else "0"
+            lines += [
+                f"// {offset + 4 * word:#04x} : Data signal of {arg}",
+                f"//        bit {bits} - {arg}[{high}:{low}] ({access})",
+            ]
+        if out:
+            after = offset + 4 * -(-width // 32)
+            lines += [
+                f"// {after:#04x} : Control signal of {arg}",
+                f"//        bit 0  - {arg}_ap_vld (Read/COR)",
+            ]
+    if control:
+        lines.append(f"#define X{name.upper()}_CONTROL_ADDR_AP_CTRL 0x00")
+    return "\n".join(lines) + "\n"
+
+
+def component(
+    name: str = "vadd", *, chain: bool = False, space: str = "spirit", files=("hdl/verilog/vadd.v",)
+) -> str:
+    """A component.xml with the registers of ARGS."""
+    registers = [
+        ("CTRL", 0, "Control signals", "read-write", ["AP_START", *(["AP_CONTINUE"] if chain else [])])
+    ]
+    for arg, offset, width, out in ARGS:
+        words = -(-width // 32)
+        for word in range(words):
+            label = f"{arg}_{word + 1}" if words > 1 else arg
+            access = "read-only" if out else "write-only"
+            registers.append((label, offset + 4 * word, f"Data signal of {arg}", access, [label]))
+        if out:
+            registers.append(
+                (f"{arg}_ctrl", offset + 8, f"Control signal of {arg}", "read-only", [f"{arg}_ap_vld"])
+            )
+    text = f'<{space}:component xmlns:{space}="urn:{space}"><{space}:name>{name}</{space}:name>'
+    text += f"<{space}:memoryMaps><{space}:memoryMap><{space}:name>s_axi_control</{space}:name><{space}:addressBlock>"
+    for label, offset, about, access, fields in registers:
+        text += f"<{space}:register><{space}:name>{label}</{space}:name><{space}:description>{about}</{space}:description>"
+        text += f"<{space}:addressOffset>{offset}</{space}:addressOffset><{space}:access>{access}</{space}:access>"
+        for field in fields:
+            text += f"<{space}:field><{space}:name>{field}</{space}:name><{space}:bitWidth>32</{space}:bitWidth></{space}:field>"
+        text += f"</{space}:register>"
+    text += (
+        f"</{space}:addressBlock></{space}:memoryMap></{space}:memoryMaps><{space}:fileSets><{space}:fileSet>"
+    )
+    text += f"<{space}:name>xilinx_verilogsynthesis_view_fileset</{space}:name>"
+    for file in files:
+        text += f"<{space}:file><{space}:name>{file}</{space}:name></{space}:file>"
+    return text + f"</{space}:fileSet></{space}:fileSets></{space}:component>"
+
+
+KERNEL_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<root versionMajor="1" versionMinor="6">
+  <kernel name="vadd" language="ip_c" hwControlProtocol="ap_ctrl_chain" interrupt="true">
+    <ports><port name="m_axi_gmem1" mode="master" dataWidth="512" portType="addressable"/></ports>
+    <args>
+      <arg name="b" addressQualifier="1" id="0" port="m_axi_gmem1" size="0x8" offset="0x10" type="int*"/>
+      <arg name="n" addressQualifier="0" id="1" port="s_axi_control" size="0x4" offset="0x1c" type="int"/>
+      <arg name="flags" addressQualifier="0" id="2" port="s_axi_control" size="0x4" offset="0x24" type="char"/>
+      <arg name="out" addressQualifier="4" id="3" port="out" size="0x4" offset="0x0" type="stream"/>
+    </args>
+  </kernel>
+</root>
+"""
+
+
+def control_block(name: str = "vadd", *, chain: bool = True, args=ARGS) -> str:
+    """A control block with HLS's constants and ports, and the instance that belongs into the top module."""
+    ports = ["output wire ap_start", *(["output wire ap_continue"] if chain else [])]
+    constants = []
+    for arg, offset, width, out in args:
+        ports.append(f"{'input' if out else 'output'} wire [{width - 1}:0] {arg}")
+        constants += [
+            f"ADDR_{arg.upper()}_DATA_{word} = 6'h{offset + 4 * word:02x}" for word in range(-(-width // 32))
+        ]
+    constants = ["ADDR_AP_CTRL = 6'h00", *constants]
+    return f"module {name}_control_s_axi ({', '.join(ports)});\n  localparam {', '.join(constants)};\nendmodule\n"
+
+
+@pytest.fixture
+def exported(tmp_path) -> Path:
+    """A kernel as HLS exports it: Verilog with two memory ports, its driver's header, component.xml and kernel.xml."""
+    (tmp_path / "hdl" / "verilog").mkdir(parents=True)
+    (tmp_path / "drivers" / "vadd_v1_0" / "src").mkdir(parents=True)
+    verilog = tmp_path / "hdl" / "verilog"
+    buses = {"m_axi_gmem0": memory(32), "m_axi_gmem1": memory(512)}
+    (verilog / "vadd.v").write_text(hls_text.module("vadd", buses, body="vadd_control_s_axi control ();"))
+    (verilog / "vadd_control_s_axi.v").write_text(control_block())
+    (tmp_path / "drivers" / "vadd_v1_0" / "src" / "xvadd_hw.h").write_text(driver_header())
+    (tmp_path / "component.xml").write_text(component(chain=True))
+    (tmp_path / "kernel.xml").write_text(KERNEL_XML)
+    return tmp_path
+
+
+def told(kernel: hls.HlsKernel) -> list[tuple[str, int, int, bool]]:
+    return [(arg.name, arg.offset, arg.width, arg.direction == "out") for arg in kernel.args]
+
+
+def test_the_drivers_header_has_offsets_widths_and_directions(exported):
+    kernel = hls.find(exported / "drivers" / "vadd_v1_0" / "src" / "xvadd_hw.h")
+    assert (kernel.name, kernel.protocol, told(kernel)) == ("vadd", "ap_ctrl_chain", ARGS)
+    assert all(arg.pointer is None for arg in kernel.args)
+
+
+@pytest.mark.parametrize("space", ["spirit", "ipxact"])
+def test_component_xml_of_every_ip_xact_is_read(tmp_path, space):
+    path = tmp_path / "component.xml"
+    path.write_text(component(space=space))
+    kernel = hls.find(path)
+    assert (kernel.name, kernel.protocol) == ("vadd", "ap_ctrl_hs")
+    assert [(arg.name, arg.offset, arg.direction) for arg in kernel.args] == [
+        (name, offset, "out" if out else "in") for name, offset, _, out in ARGS
+    ]
+    assert kernel.sources == (tmp_path / "hdl" / "verilog" / "vadd.v",)
+
+
+def test_component_xml_of_the_ip_packager_knows_pointers(tmp_path):
+    """RTL kernels: one register an argument, without a description; a pointer's says which port it goes through."""
+
+    def register(name, offset, size, bus=""):
+        parameter = f"<parameter><name>ASSOCIATED_BUSIF</name><value>{bus}</value></parameter>" if bus else ""
+        return (
+            f"<register><name>{name}</name><addressOffset>{offset:#05x}</addressOffset><size>{size}</size>"
+            f"<parameters>{parameter}</parameters></register>"
+        )
+
+    control = (
+        "<register><name>CTRL</name><description>Control signals</description>"
+        "<field><name>AP_START</name></field></register>"
+    )
+    registers = (
+        register("GIER", 4, 32) + register("out_r", 0x10, 64, "m_axi_gmem") + register("size", 0x1C, 32)
+    )
+    (tmp_path / "component.xml").write_text(
+        f"<component><name>k</name><memoryMaps><memoryMap><addressBlock>{control}{registers}</addressBlock>"
+        "</memoryMap></memoryMaps></component>"
+    )
+    kernel = hls.find(tmp_path / "component.xml")
+    assert [(arg.name, arg.offset, arg.width, arg.pointer, arg.bundle) for arg in kernel.args] == [
+        ("out_r", 0x10, 64, True, "gmem"),
+        ("size", 0x1C, 32, False, ""),
+    ]
+    assert kernel.protocol == "ap_ctrl_hs"
+
+
+def test_the_verilog_alone_has_offsets_widths_and_directions(exported, tmp_path):
+    kernel = hls.find(exported / "hdl" / "verilog" / "vadd.v")
+    assert (kernel.name, kernel.protocol, told(kernel)) == ("vadd", "ap_ctrl_chain", ARGS)
+    assert importing.sources(kernel) == [exported / "hdl" / "verilog"]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "k.v").write_text(hls_text.module("k"))
+    with pytest.raises(KernelError, match="not one of HLS's"):
+        hls.find(tmp_path / "own" / "k.v")
+
+
+def test_kernel_xml_knows_pointers_and_bundles(tmp_path):
+    (tmp_path / "kernel.xml").write_text(KERNEL_XML)
+    kernel = hls.find(tmp_path / "kernel.xml")
+    assert [(arg.name, arg.offset, arg.pointer, arg.bundle) for arg in kernel.args] == [
+        ("b", 0x10, True, "gmem1"),
+        ("n", 0x1C, False, ""),
+        ("flags", 0x24, False, ""),
+    ]
+    assert kernel.protocol == "ap_ctrl_chain"
+
+
+def test_a_folder_joins_what_its_files_know(exported):
+    """Pointers from kernel.xml, widths and results from the header, sources from component.xml."""
+    kernel = hls.find(exported)
+    assert told(kernel) == ARGS
+    assert next((arg.name, arg.pointer, arg.bundle) for arg in kernel.args) == ("b", True, "gmem1")
+    assert kernel.sources == (exported / "hdl" / "verilog" / "vadd.v",)
+
+
+def test_a_return_value_is_a_result(tmp_path):
+    (tmp_path / "xf_hw.h").write_text(
+        driver_header("f", args=[("ap_return", 0x10, 32, True), ("x", 0x18, 32, False)])
+    )
+    assert told(hls.find(tmp_path)) == [("ap_return", 0x10, 32, True), ("x", 0x18, 32, False)]
+
+
+@pytest.mark.parametrize("kind", ["component.xml", "verilog"])
+def test_two_control_ports_are_refused_with_the_pragma_that_makes_one(tmp_path, kind):
+    """As Vitis HLS makes them of pointers without a bundle: `control` and `control_r`."""
+    if kind == "verilog":
+        path = tmp_path / "k.v"
+        path.write_text(hls_text.module("k", {"s_axi_control_r": hls_text.CONTROL}))
+        find = user_kernel
+        (tmp_path / "k.toml").write_text('name = "k"\n')
+    else:
+        path, find = tmp_path / "component.xml", hls.find
+        block = "<addressBlock><register><name>z</name><description>Data signal of z</description></register></addressBlock>"
+        more = f"<spirit:memoryMap><spirit:name>s_axi_control_r</spirit:name>{block}</spirit:memoryMap></spirit:memoryMaps>"
+        path.write_text(component().replace("</spirit:memoryMaps>", more))
+    with pytest.raises(KernelError, match="2 control ports") as refused:
+        find(path)
+    assert "control_r" in refused.value.found
+    assert "bundle=control in every s_axilite pragma" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (driver_header() + "\n// control_r\n// 0x10 : Data signal of z\n", "arguments at 2 control ports"),
+        ("#define NOTHING\n", "not a header of an HLS driver"),
+    ],
+)
+def test_headers_that_cannot_be_used(tmp_path, text, message):
+    (tmp_path / "xvadd_hw.h").write_text(text)
+    with pytest.raises(KernelError, match=message):
+        hls.find(tmp_path / "xvadd_hw.h")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("kernel.xml", "<root>", "cannot be read as XML"),
+        ("kernel.xml", "<root/>", "neither a kernel.xml nor a component.xml"),
+        ("notes.txt", "", "is not a description that HLS writes"),
+    ],
+)
+def test_files_of_something_else(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(KernelError, match=message):
+        hls.find(tmp_path / name)
+    with pytest.raises(KernelError, match="does not exist"):
+        hls.find(tmp_path / "none.xml")
+
+
+def test_a_packed_kernel_is_to_be_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "vadd.xo", "w") as packed:
+        packed.writestr("vadd/kernel.xml", KERNEL_XML)
+    with pytest.raises(KernelError, match="is packed") as caught:
+        hls.find(tmp_path / "vadd.xo")
+    assert "unzip" in caught.value.hint
+
+
+def test_import_writes_a_manifest_that_loads(exported, tmp_path, monkeypatch, capsys):
+    """Control protocol, bundle and offsets; `b` is a buffer because kernel.xml says so."""
+    monkeypatch.setattr("godwit.card.wiring.check", lambda *_: None)
+    manifest = exported / "out" / "vadd.toml"
+    manifest.parent.mkdir()
+    assert run(["kernel", "import", str(exported), "-o", str(manifest), "--buffer", "b=r"]) == 0
+    loaded = load(manifest)
+    assert loaded.control == "ap_ctrl_chain"
+    assert [path.name for path in loaded.sources] == ["vadd.v", "vadd_control_s_axi.v"]
+    assert [(arg.name, str(arg.kind), arg.offset, arg.access, arg.bundle) for arg in loaded.args] == [
+        ("b", "buffer", 0x10, "r", "gmem1"),
+        ("n", "u32", 0x1C, None, None),
+        ("flags", "u32", 0x24, None, None),
+        ("sum", "out_u64", 0x2C, None, None),
+    ]
+    captured = capsys.readouterr()
+    assert "ap_ctrl_chain (read from its control block)" in captured.out
+    assert "vadd.toml written" in captured.err
+    assert run(["kernel", "import", str(exported), "-o", str(manifest)]) == 1
+    assert "--force overwrites it" in capsys.readouterr().err
+
+
+def test_a_guess_is_said_and_can_be_changed(exported, capsys, monkeypatch):
+    monkeypatch.setattr("godwit.card.wiring.check", lambda *_: None)
+    monkeypatch.chdir(exported)
+    described = "drivers/vadd_v1_0/src/xvadd_hw.h"
+    assert run(["kernel", "import", described]) == 0
+    assert (
+        "note: b: taken for a pointer because it has 64 bits; a number is --scalar b"
+        in capsys.readouterr().err
+    )
+    assert tomllib.loads((exported / "vadd.toml").read_text())["args"][0]["kind"] == "buffer"
+    assert run(["kernel", "import", described, "--scalar", "b", "--force"]) == 0
+    assert tomllib.loads((exported / "vadd.toml").read_text())["args"][0]["kind"] == "u64"
+    assert run(["kernel", "import", described, "--scalar", "c", "--force"]) == 1
+    assert "has no argument c" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("described", ["hdl/verilog/vadd.v", "component.xml"])
+def test_sources_without_the_top_module_come_on_top(exported, tmp_path, monkeypatch, described):
+    """A vendor's library, given in a file of its own."""
+    top = exported / "hdl" / "verilog" / "vadd.v"
+    text = top.read_text()
+    top.write_text(text.replace("endmodule", "  vendor_fifo u_fifo ();\nendmodule", 1))
+    library = tmp_path / "library.v"
+    library.write_text("module vendor_fifo; endmodule\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["kernel", "import", str(exported / described), "-o", "k.toml"]) == 1
+    assert run(["kernel", "import", str(exported / described), "-o", "k.toml", "--source", str(library)]) == 0
+    assert library in load(tmp_path / "k.toml").sources
+    assert top in load(tmp_path / "k.toml").sources
+
+
+def test_wide_arguments_are_words(exported):
+    kernel = hls.HlsKernel("vadd", exported / "component.xml", (hls.HlsArg("key", 0x10, 96, "in"),))
+    files = importing.sources(kernel)
+    made = importing.manifest(kernel, exported, given=files, ports=importing.read(kernel, files))
+    args = tomllib.loads(made.text)["args"]
+    assert [(arg["name"], arg["offset"]) for arg in args] == [
+        ("key_0", 0x10),
+        ("key_1", 0x14),
+        ("key_2", 0x18),
+    ]
+    assert "96 bits are passed as words" in made.notes[0]
+
+
+def test_a_kernel_without_start_and_end_is_not_imported(exported, capsys):
+    for file in ("component.xml", "kernel.xml"):
+        (exported / file).unlink()
+    (exported / "drivers" / "vadd_v1_0" / "src" / "xvadd_hw.h").write_text(driver_header(control=False))
+    assert run(["kernel", "import", str(exported), "-o", str(exported / "k.toml")]) == 1
+    error = capsys.readouterr().err
+    assert "ap_ctrl_none" in error
+    assert "s_axilite port=return" in error
+    assert not (exported / "k.toml").exists()
+
+
+def described(directory: Path, text: str) -> Path:
+    """A manifest of kernel vadd, whose control block has ARGS, with further lines."""
+    block = control_block(chain=False)
+    (directory / "vadd.v").write_text(hls_text.module("vadd", body="vadd_control_s_axi control ();") + block)
+    (directory / "vadd.toml").write_text(f'name = "vadd"\n{text}')
+    return directory / "vadd.toml"
+
+
+def arg(name: str, kind: str, offset: int, more: str = "") -> str:
+    return f'[[args]]\nname = "{name}"\nkind = "{kind}"\noffset = {offset}\n{more}'
+
+
+GOOD = (
+    arg("b", "buffer", 0x10, 'access = "r"\n')
+    + arg("n", "u32", 0x1C)
+    + arg("flags", "u32", 0x24)
+    + arg("sum", "out_u64", 0x2C)
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        (f"offset = {0x1C}", f"offset = {0x20}", "argument n is at 0x1c in the control block", "offset = 0x1c"),
+        ('"out_u64"', '"u64"', "argument sum is a result in the control block", "out_u64"),
+        ('"flags"\nkind = "u32"', '"flags"\nkind = "out_u32"', "argument flags is written by the host", "u32"),
+        ('access = "r"', 'access = "r"\nbundle = "gmem1"', "bundle gmem1, which is none of the kernel's", "gmem"),
+        (f'"n"\nkind = "u32"\noffset = {0x1C}', f'"m"\nkind = "u32"\noffset = {0x38}', "argument m at 0x38 is not in", "import"),
+        ('[[args]]\nname = "b"', 'control = "ap_ctrl_chain"\n[[args]]\nname = "b"', "control block is ap_ctrl_hs", "leave"),
+        (f"offset = {0x2C}", f"offset = {0x3C}", "ends at 0x44, past what s_axi_control addresses", ""),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_contradicts_its_rtl_is_refused(tmp_path, old, new, message, hint):
+    assert user_kernel(described(tmp_path, GOOD)).remarks == ()
+    with pytest.raises(KernelError, match=message) as caught:
+        user_kernel(described(tmp_path, GOOD.replace(old, new, 1)))
+    assert hint in caught.value.hint
+
+
+def test_registers_without_an_argument_are_remarked(tmp_path):
+    without = GOOD.replace(arg("flags", "u32", 0x24), "").replace('"out_u64"', '"out_u32"')
+    assert user_kernel(described(tmp_path, without)).remarks == (
+        "argument sum has 64 bits in the control block, 32 in the manifest",
+        "register flags at 0x24 is no argument of the manifest",
+    )
+
+
+def test_check_prints_what_would_be_built(capsys):
+    assert run(["kernel", "check", str(OUTSIDE / "alpha" / "alpha.toml")]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "control  s_axi_control, 6 address bits, ap_ctrl_hs",
+        "gmem",
+        "result",
+        "out_u32",
+        "0x18",
+        "rom.dat",
+    ):
+        assert words in out
+    assert "warning" not in out
+
+
+def test_check_as_json(capsys):
+    assert run(["kernel", "check", "--json", str(ROOT / "examples" / "kernel" / "scale_add.sv")]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["kernel"], said["control"]["protocol"]) == (True, "scale_add", "ap_ctrl_hs")
+    bundle = {
+        "name": "gmem",
+        "data_width": 512,
+        "addr_width": 64,
+        "id_width": 1,
+        "reads": True,
+        "writes": True,
+        "converters": [],
+    }
+    assert said["bundles"] == [bundle]
+    assert [arg["name"] for arg in said["args"]] == ["x", "y", "n", "scale", "status"]
+    assert said["warnings"] == []
+
+
+def test_check_of_what_is_wrong_ends_with_1(tmp_path, capsys):
+    (tmp_path / "k.v").write_text("module k (input ap_clk); missing_ip u (); endmodule\n")
+    assert run(["kernel", "check", str(tmp_path / "k.v")]) == 1
+    error = capsys.readouterr().err
+    assert "kernel k does not compile" in error
+    assert "k.v:1: unknown module 'missing_ip'" in error
+    assert "floating-point core" in error
+    assert run(["kernel", "check", "--json", str(tmp_path / "k.v")]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["error"]) == (False, "kernel k does not compile")
+
+
+@pytest.mark.parametrize("name", ["none/k.v", "k.v", "k.toml", "none"])
+def test_check_of_what_is_not_there_says_so(tmp_path, capsys, name):
+    assert run(["kernel", "check", str(tmp_path / name)]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_check_of_rtl_alone_finds_modules_beside_it(tmp_path, capsys):
+    shutil.copytree(OUTSIDE / "alpha", tmp_path / "alpha")
+    (tmp_path / "alpha" / "alpha.toml").unlink()
+    source = tmp_path / "alpha" / "rtl" / "alpha.v"
+    include = str(tmp_path / "alpha" / "include")
+    assert run(["kernel", "check", str(source), "-I", include, "-D", "FACTOR=2"]) == 0
+    assert "once it has a manifest" in capsys.readouterr().out
+    assert (
+        run(["kernel", "check", str(source.parent), "--top", "alpha", "-I", include, "-D", "FACTOR=2"]) == 0
+    )
+    assert run(["kernel", "check", str(source.parent)]) == 1
+
+
+def test_warnings_that_matter_are_shown_and_ours_are_not(tmp_path, capsys):
+    body = "reg latch; always @* if (ap_clk) latch = ap_rst_n; wire [1:0] narrow = 5'd17; wire [1:0] too = 5'd18;"
+    (tmp_path / "k.v").write_text(hls_text.module("k", body=body))
+    assert run(["kernel", "check", str(tmp_path / "k.v")]) == 0
+    out = capsys.readouterr().out
+    place = re.escape(str(tmp_path / "k.v"))
+    assert re.search(rf"warning {place}:\d+: .*[Ll]atch.* \[LATCH\]", out)
+    assert re.search(rf"warning {place}:\d+: .* \[WIDTHTRUNC\] \(and 1 more of this kind\)", out)
+    assert "gw_" not in out
+
+
+def test_warnings_of_others_and_of_taste_are_left_out():
+    text = """\
+%Warning-WIDTHTRUNC: /u/k.v:3:5: Operator ASSIGN expects 2 bits
+                   : ... note: In instance 'k'
+%Warning-WIDTHTRUNC: /u/k.v:3:9: Operator ASSIGN expects 2 bits
+%Warning-WIDTHTRUNC: /godwit/gw.sv:1:1: Ours
+%Warning-DECLFILENAME: /u/k.v:1:1: Name
+%Warning-MULTIDRIVEN: /u/k.v:7:1: Signal has multiple driving blocks
+"""
+    assert warnings_of(text, [Path("/u/k.v")]) == [
+        "/u/k.v:7: Signal has multiple driving blocks [MULTIDRIVEN]",
+        "/u/k.v:3: Operator ASSIGN expects 2 bits [WIDTHTRUNC]",
+    ]
+
+
+def test_converters_are_named_with_their_cost(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("godwit.card.wiring.check", lambda *_: None)
+    buses = {
+        f"m_axi_{name}": memory(width, ids=ids)
+        for name, width, ids in (("a", 32, 1), ("b", 1024, 6), ("c", 512, 3))
+    }
+    (tmp_path / "k.v").write_text(hls_text.module("k", buses))
+    assert run(["kernel", "check", "--json", str(tmp_path / "k.v"), "--set", "axi.id_width=4"]) == 0
+    bundles = json.loads(capsys.readouterr().out)["bundles"]
+    assert [[made["module"] for made in bundle["converters"]] for bundle in bundles] == [
+        ["gw_axi_upsize"],
+        ["gw_axi_id_remap", "gw_axi_downsize"],
+        [],
+    ]
+    assert run(["kernel", "check", str(tmp_path / "k.v")]) == 0
+    assert "gw_axi_upsize: 32 bits packed into 512 (reads +3 cycles, writes +1)" in capsys.readouterr().out
+
+
+def test_addresses_of_32_bits_are_remarked(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("godwit.card.wiring.check", lambda *_: None)
+    (tmp_path / "k.v").write_text(hls_text.module("k", {"m_axi_gmem": memory(512, 32)}))
+    assert run(["kernel", "check", str(tmp_path / "k.v")]) == 0
+    assert "memory port gmem has 32 address bits" in capsys.readouterr().out
+
+
+def test_streams_are_listed(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("godwit.card.wiring.check", lambda *_: None)
+    buses = {"m_axi_gmem": memory(), "in_r": stream("input", 64, tlast=1)}
+    (tmp_path / "k.v").write_text(hls_text.module("k", buses))
+    assert run(["kernel", "check", "--json", str(tmp_path / "k.v")]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["streams"] == [{"name": "in_r", "direction": "in", "data_width": 64, "TLAST": 1}]
