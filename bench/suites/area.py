@@ -36,7 +36,7 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     """Four rows a block, what the N bits add, clocks; `quick`: only blocks that take seconds."""
     synth = _synth()
     blocks = [block for block in synth.blocks() if block.quick or not quick]
-    placed = [block for block in blocks if block.fmax]
+    placed = [block for block in blocks if block.fmax] + ([] if quick else synth.peers())
     steps = len(blocks) + len(placed)
     rows: list[Row] = []
     areas = {}
@@ -47,13 +47,15 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     for overhead in synth.overheads():
         if overhead.block in areas and overhead.over in areas:
             rows += _overhead(overhead, areas[overhead.block], areas[overhead.over])
-    for number, block in enumerate(placed, len(blocks)):
-        progress(f"place and route of {block.name}", number, steps)
-        clock = synth.fmax(block)
+    progress(f"place and route of {len(placed)} blocks", len(blocks), steps)
+    for number, (block, clock) in enumerate(synth.fmax_all(placed), len(blocks) + 1):
+        progress(f"routed: {block.name}", number, steps)
         was = synth.recorded_fmax().get(block.name)
-        goal = None if was is None else f">= {was / synth.TOLERANCE:.1f}"
-        config = f"{synth.FMAX_KIND}: {clock.path}"
+        goal = None if was is None else f">= {was['mhz'] / synth.TOLERANCE:.1f}"
+        config = f"{synth.FMAX_KIND}, median of {len(clock.seeds)} seeds: {clock.path}"
         rows.append(Row("area", f"{block.name}, clock", config, clock.mhz, "MHz", None, goal, kind="nextpnr"))
+        rows.append(Row("area", f"{block.name}, period", config, 1000 / clock.mhz, "ns", kind="nextpnr"))
+        rows.append(Row("area", f"{block.name}, ECP5", config, clock.lut4, "LUT4", None, None, kind="yosys"))
     progress("synthesis", steps, steps)
     return rows
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.suites.papers_c import decisions, figures, native, speed, upkeep
+from bench.suites.papers_c import decisions, figures, launch, native, speed, upkeep
 from godwit.report import Progress, Row
 
 __all__ = ["plot", "run"]
@@ -23,6 +23,7 @@ def run(progress: Progress, quick: bool) -> list[Row]:
     timed, cells = speed.rows(tools, progress, quick)
     rows += timed
     rows += upkeep.rows(tools, progress, quick)
+    rows += launch.rows(progress, quick)
     tools.raw["cells"] = cells
     (tools.directory / "raw.json").write_text(json.dumps(tools.raw, indent=1), encoding="utf-8")
     return rows

@@ -32,7 +32,7 @@ LIBRARY_DIRS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr
 
 def directory() -> Path:
     """Where programs and raw figures are."""
-    return toolchain.root() / "build" / "bench" / "papers_c"
+    return toolchain.build_dir() / "bench" / "papers_c"
 
 
 Results = dict[str, list[dict[str, Any]]]
@@ -112,6 +112,12 @@ def median(results: Sequence[dict[str, Any]], key: str) -> float:
 def build(progress: Progress) -> Tools:
     """Builds libraries and programs, and looks for the peers."""
     root = toolchain.root()
+    if not toolchain.is_checkout():
+        raise SetupError(
+            "paper C builds native programs, which needs a checkout of Godwit and Rust",
+            found=f"the installed package, {root}",
+            hint="run it in a checkout, or set GODWIT_ROOT to one",
+        )
     target = directory()
     target.mkdir(parents=True, exist_ok=True)
     progress("building contiguous memory", 0, 0)

@@ -11,7 +11,7 @@ STYLES = ("-", "--", "-.", ":")
 """Curves that lie on each other stay visible."""
 
 
-def draw(rows: list[Row], path: Path, theirs: dict[int, float], few_pages: int) -> None:
+def draw(rows: list[Row], path: Path, theirs: tuple[float, float], few_pages: int) -> None:
     """One panel a figure."""
     import matplotlib
 
@@ -30,7 +30,7 @@ def draw(rows: list[Row], path: Path, theirs: dict[int, float], few_pages: int) 
     _curves(walks, by_walks, lambda row: ", ".join(row.config.split(", ")[2:4]))
     by_size = [row for row in everywhere if "64 walks" in row.config]
     _curves(second, by_size, lambda row: ", ".join(row.config.split(", ")[i] for i in (0, 1, 3)))
-    walks.plot(list(theirs), list(theirs.values()), "D", color="#333333", label="theirs, best")
+    walks.axhspan(*theirs, color="#333333", alpha=0.08, label="theirs, by request size")
     for goal in (99.7, 99.9):
         linear.axhline(goal, color="#333333", linestyle=":", linewidth=1)
         linear.annotate(f"goal {goal}", (1, goal), fontsize=8, va="bottom")
