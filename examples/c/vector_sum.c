@@ -9,10 +9,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "godwit.h"
 
-enum { COUNT = 100000, DTYPE_INT64 = 1, PORTS = 16 };
+enum { COUNT = 100000, DTYPE_INT64 = 1, COUNTERS = 1024 };
 
 static void check(int status, const char *what)
 {
@@ -55,14 +56,19 @@ int main(int argc, char **argv)
 	check(godwit_get_result(&done, "sum", &sum), "result");
 	check(godwit_get_result(&done, "status", &status), "result");
 
-	godwit_port_counters ports[PORTS];
+	/* Every counter has a name; those of a port are "port0.read.hits" and so on. */
 	uint64_t requests = 0, hits = 0;
+	uint64_t values_of[COUNTERS];
 	size_t count;
 
-	check(godwit_get_counters(card, ports, PORTS, &count, NULL), "counters");
-	for (size_t i = 0; i < count && i < PORTS; i++) {
-		requests += ports[i].read.requests;
-		hits += ports[i].read.hits;
+	check(godwit_get_counters(card, values_of, COUNTERS, &count), "counters");
+	for (size_t i = 0; i < count && i < COUNTERS; i++) {
+		const char *name = godwit_counter_name(card, i);
+
+		if (strstr(name, ".read.requests"))
+			requests += values_of[i];
+		else if (strstr(name, ".read.hits"))
+			hits += values_of[i];
 	}
 	printf("sum of %d values at %p: %" PRId64 " in %" PRIu64 " cycles, %" PRIu64 " of %" PRIu64
 	       " reads translated by the L1 TLB\n", COUNT, (void *)values, (int64_t)sum, done.cycles, hits, requests);
