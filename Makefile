@@ -7,7 +7,7 @@ GODWIT := $(VENV)/bin/godwit
 DATA   := build/data/flights.parquet
 PREFIX ?= /usr/local
 
-.PHONY: help demo test wheel install lint spec bench fmax mutate setup setup-test format clean
+.PHONY: help demo test wheel install lint spec bench fmax mutate hunt setup setup-test format clean
 
 help:
 	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
@@ -18,9 +18,13 @@ help:
 	@echo "make bench    every benchmark suite: tables, and plots in build/bench"
 	@echo "make fmax     clock of the main blocks (nextpnr, ECP5)"
 	@echo "make mutate   single faults put into the RTL, and who finds them (hours; MUTATE='--sample 5 l2' for less)"
+	@echo "make hunt     random benches with fresh seeds until stopped (HUNT='--seeds 20 hw/test/heap' for less)"
 	@echo "make spec     registers, layouts and configurations, generated into build/spec"
 	@echo "make format   rewrite Rust and Python files in their standard format"
 	@echo "make clean    remove build products (.venv and the card cache stay)"
+
+hunt: setup-test
+	@$(VENV)/bin/python tools/hunt.py $(HUNT)
 
 mutate: setup-test
 	@$(VENV)/bin/python hw/mutate/run.py $(MUTATE)

@@ -263,9 +263,11 @@ def run(
         *os.environ.get("GODWIT_BUILD_ARGS", "").split(),
         *(["--trace-fst", "--trace-structs"] if waves else []),
     ]
+    chosen = str(seed())
     test_env = {
         "PYTHONPATH": os.pathsep.join([str(bench), str(Path(__file__).parent), *sys.path]),
-        "GODWIT_SEED": str(seed()),
+        "GODWIT_SEED": chosen,
+        "COCOTB_RANDOM_SEED": chosen,  # what a bench or cocotbext-axi takes from the module `random`
         **(env or {}),
     }
     with (

@@ -20,6 +20,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -127,6 +128,7 @@ class Card:
         self.native = native
         """The native card, for what has no face here: external ports, registers, recorded events."""
         self._default: Context | None = None
+        self._default_lock = Lock()
         self._events = events
         self.device = device
         """The name it was opened with."""
@@ -152,10 +154,11 @@ class Card:
 
     @property
     def default_context(self) -> Context:
-        """The context that the card's own methods use; made on first use."""
-        if self._default is None:
-            self._default = self.context()
-        return self._default
+        """The context that the card's own methods use; made on first use, one for all threads."""
+        with self._default_lock:
+            if self._default is None:
+                self._default = self.context()
+            return self._default
 
     def context(self, mode: Literal["sv39", "sv48", "sv57"] | None = None) -> Context:
         """A new, empty address space. mode: the widest the card walks when None."""

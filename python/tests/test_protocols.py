@@ -8,6 +8,7 @@ import asyncio
 import concurrent.futures
 import itertools
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,22 @@ def test_what_was_started_in_one_thread_takes_the_same_cycles_in_every_run(libra
             return [(result.start_cycle, result.end_cycle) for result in results]
 
     assert once() == once()
+
+
+def test_threads_that_come_first_together_get_one_context(card, monkeypatch):
+    make, contexts = card.context, []
+
+    def slowly() -> godwit.Context:
+        time.sleep(0.01)
+        return make()
+
+    monkeypatch.setattr(card, "context", slowly)
+    threads = [threading.Thread(target=lambda: contexts.append(card.default_context)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(contexts) == 8 and all(one is contexts[0] for one in contexts)
 
 
 def test_threads_wait_for_each_other(card):

@@ -43,7 +43,7 @@ async def faults(b, write, addr, cause, length=0, lookups=1, **kwargs):
     assert (a.cause, a.resp, a.sent) == (cause, SLVERR, None)
     assert len(b.requests[write]) == before + lookups
     if not write:
-        assert a.beats == length + 1
+        assert a.taken == length + 1
     return a
 
 
