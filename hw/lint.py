@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verilator and Verible on all hand-written SystemVerilog. Exits with 1 when either has something to say.
 
-Verilator reads each named configuration as a whole card, with every warning on; hw/rtl/lint.vlt says which are waived and
+Verilator reads each named configuration as a whole card, and the one of a board as that, with every warning on; hw/rtl/lint.vlt says which are waived and
 why. Verible checks the style of every file of ours; what PeakRDL and the builder generate is not among them.
 """
 
@@ -30,10 +30,10 @@ FRAGMENTS = "kernels/common/gw_hls_*.svh"
 RULES = ("line-length=length:140",)
 
 
-def verilator(name: str) -> list[str]:
+def verilator(name: str, top: str = compiler.SIMULATED) -> list[str]:
     """Complaints of Verilator about one configuration."""
     with tempfile.TemporaryDirectory() as work:
-        command = compiler.lint_command(plan.plan(name), Path(work))
+        command = compiler.lint_command(plan.plan(name), Path(work), top)
         done = subprocess.run(command, env=toolchain.env(), capture_output=True, text=True, check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("- ")]
     return lines if done.returncode != 0 or any(line.startswith("%") for line in lines) else []
@@ -57,6 +57,7 @@ def main() -> int:
     """Runs both; prints what they say and one line a check."""
     failed = 0
     checks = {f"verilator {name}": lambda name=name: verilator(name) for name in config.names()}
+    checks["verilator gw_board"] = lambda: verilator("ecp5", "hw/board/gw_board.sv")
     checks["verible"] = verible
     for title, check in checks.items():
         complaints = check()

@@ -49,7 +49,7 @@ def parts(
             alone.write_text(_renumbered(alone.read_text(encoding="utf-8")), encoding="utf-8")
             netlists[module] = one(part, alone)
         hidden = " ".join(modules)
-        yosys([f"read_rtlil {whole}", f"setattr -mod -set blackbox 1 {hidden}", f"write_rtlil {rest}"])
+        yosys([f"read_rtlil {whole}", f"blackbox {hidden}", f"write_rtlil {rest}"])
         return one(top, rest), netlists
 
 

@@ -31,8 +31,10 @@ FILES = 2
 MOST_FILES = 8
 
 
-def _prepare(work: Path, todo: Plan) -> list[str]:
-    """Generates all sources of a card below `work`; returns Verilator's arguments that name what it reads."""
+def generate_sources(work: Path, todo: Plan) -> tuple[list[Path], list[Path]]:
+    """Generates all sources of a card below `work`; returns packages and kernels, in the order they are read in, and the
+    folders where every other module is a file of its name.
+    """
     kernels_dir = work / "kernels"
     kernels_dir.mkdir(parents=True)
     kernels = [probed(kernel, todo.config.axi.id_width) for kernel in todo.kernels]
@@ -47,18 +49,26 @@ def _prepare(work: Path, todo: Plan) -> list[str]:
             (rtl / f"{name}.sv").write_text(text)
     (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
 
-    root = toolchain.root()
-    files = [root / "hw" / "rtl" / "lint.vlt", *shared_packages()]
+    files = [*shared_packages()]
     files += [rtl / f"{name}.sv" for name in ("gw_spec_pkg", "gw_config_pkg", "gw_csr_regs_pkg")]
     files += [kernels_dir / f"{kernel.package}.sv" for kernel in kernels]
     for kernel in kernels:
         files += kernel.manifest.sources if kernel.own else [kernels_dir / f"{kernel.manifest.name}.sv"]
-    files.append(root / "card" / "sim" / "gw_card_top.sv")
-    searched = [
-        argument for path in (*rtl_dirs(), rtl, *library_dirs(kernels)) for argument in ("-y", str(path))
-    ]
     # Copies of a kernel have the same sources.
-    return [*searched, "--top-module", "gw_card_top", *map(str, dict.fromkeys(files))]
+    return list(dict.fromkeys(files)), [*rtl_dirs(), rtl, *library_dirs(kernels)]
+
+
+SIMULATED = "card/sim/gw_card_top.sv"
+"""The top module of a card as the simulation sees it."""
+
+
+def _prepare(work: Path, todo: Plan, top: str = SIMULATED) -> list[str]:
+    """Generates all sources of a card below `work`; returns Verilator's arguments that name what it reads."""
+    files, folders = generate_sources(work, todo)
+    root = toolchain.root()
+    files = [root / "hw" / "rtl" / "lint.vlt", *files, root / top]
+    searched = [argument for path in folders for argument in ("-y", str(path))]
+    return [*searched, "--top-module", Path(top).stem, *map(str, files)]
 
 
 def _isolate(kernels: list[Kernel], generated: Path, into: Path) -> list[Kernel]:
@@ -83,15 +93,17 @@ def _isolate(kernels: list[Kernel], generated: Path, into: Path) -> list[Kernel]
     ]
 
 
-def lint_command(todo: Plan, work: Path) -> list[str]:
-    """Verilator's command that checks a card with every warning on, its sources generated below `work`."""
+def lint_command(todo: Plan, work: Path, top: str = SIMULATED) -> list[str]:
+    """Verilator's command that checks a card with every warning on, its sources generated below `work`; `top` is the file
+    of the top module.
+    """
     return [
         str(toolchain.verilator()),
         "--lint-only",
         "-Wall",
         "--no-timing",
         "--quiet",
-        *_prepare(work, todo),
+        *_prepare(work, todo, top),
     ]
 
 
