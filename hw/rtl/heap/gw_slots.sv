@@ -183,8 +183,9 @@ module gw_slots #(
   assign one_take = step_q == Get && !bad_q && span_q == '0 && one_valid[cmd_q.compact];
   assign no_slot = (span_q != '0) ? span_done && !span_ok : none[cmd_q.compact];
 
-  // The table. Lookups read before all else.
-  logic re, we, look_re;
+  // The table. Lookups read before all else; no entry is written meanwhile, for it could be the one that is read.
+  logic re, we, look_re_q, storing;
+  assign storing = step_q == Write && !look_re_q;
   index_t raddr, waddr, look_index_q;
   entry_t wdata;
   gw_ram #(
@@ -199,11 +200,11 @@ module gw_slots #(
     .raddr_i(raddr),
     .rdata_o(rdata)
   );
-  assign re = look_re || step_q == Read;
-  assign raddr = look_re ? look_index_q : index_q;
+  assign re = look_re_q || step_q == Read;
+  assign raddr = look_re_q ? look_index_q : index_q;
   // The entry itself, then the slots behind it.
   always_comb begin
-    we = step_q inside {Clear, Write};
+    we = step_q == Clear || storing;
     waddr = (step_q == Clear) ? clear_q : index_q | index_t'(follow_q);
     wdata = next_q;
     if (follow_q != '0) wdata.state = (next_q.state == Dead) ? Dead : Follows;
@@ -232,6 +233,7 @@ module gw_slots #(
   index_t job_index_q;
   heap_job_t job;
   logic [NumContexts-1:0][SlotWidth:0] live_q;
+  logic opened_q, closed_q;
 
   // What comes next. Commands and jobs take turns, so none waits for more than one other.
   logic take_command, take_end, take_begin, some_job;
@@ -329,7 +331,7 @@ module gw_slots #(
       end
       Pop: step_d = Popped;
       Popped: step_d = Read;
-      Read: if (bad_q) step_d = Answer; else if (!look_re) step_d = Load;
+      Read: if (bad_q) step_d = Answer; else if (!look_re_q) step_d = Load;
       Load: step_d = Check;
       Check: begin
         if (op_q inside {JobBegin, JobEnd}) step_d = Write;
@@ -338,7 +340,7 @@ module gw_slots #(
       Weigh: step_d = Decide;
       Decide: step_d = bad_q ? Answer : Write;
       Write: begin
-        if (follow_q == 3'((32'd1 << next_q.span) - 1) || !(op_q inside {Malloc, JobEnd})) begin
+        if (storing && (follow_q == 3'((32'd1 << next_q.span) - 1) || !(op_q inside {Malloc, JobEnd}))) begin
           step_d = (op_q inside {JobBegin, JobEnd}) ? Idle : Answer;
         end
       end
@@ -351,7 +353,7 @@ module gw_slots #(
     status: status_q,
     pointer: (op_q == Malloc) ? 64'(first_page(index_q)) << PageShift : cmd_q.pointer
   };
-  assign push = step_q == Write && next_q.queued && !entry_q.queued && op_q inside {Realloc, Free};
+  assign push = storing && next_q.queued && !entry_q.queued && op_q inside {Realloc, Free};
   assign pop = step_q == Pop;
   assign job_valid_o = job_valid_q;
   assign job_o = job;
@@ -369,6 +371,8 @@ module gw_slots #(
       job_valid_q <= 1'b0;
       ended_q <= 1'b0;
       live_q <= '0;
+      opened_q <= 1'b0;
+      closed_q <= 1'b0;
     end else begin
       step_q <= step_d;
       if (step_q == Clear) clear_q <= clear_q + 1'b1;
@@ -376,15 +380,18 @@ module gw_slots #(
       if (push) tail_q <= tail_q + 1'b1;
       if (pop) head_q <= head_q + 1'b1;
       queued_q <= queued_q + (SlotWidth + 2)'(push) - (SlotWidth + 2)'(pop);
-      give_q <= (give_q && !give_ready) || (step_q == Write && op_q == JobEnd && job_freed_q);
+      give_q <= (give_q && !give_ready) || (storing && op_q == JobEnd && job_freed_q);
       job_valid_q <= (job_valid_q && !job_ready_i) || (step_q == Check && op_q == JobBegin && !nothing_left);
       ended_q <= (ended_q && !(step_q == Idle && !take_command && take_end)) || job_done_i;
       if (step_q == Check && op_q == JobBegin && !nothing_left) job_q <= 1'b1;
-      if (step_q == Write && op_q == JobEnd) job_q <= 1'b0;
+      if (storing && op_q == JobEnd) job_q <= 1'b0;
+      // Counted a cycle later: the command stays until its answer is taken.
+      opened_q <= storing && op_q == Malloc && follow_q == '0;
+      closed_q <= storing && op_q == Free;
       for (int unsigned c = 0; c < NumContexts; c++) begin
         if (cmd_q.ctx == ctx_id_t'(c)) begin
-          if (step_q == Write && op_q == Malloc && follow_q == '0) live_q[c] <= live_q[c] + 1'b1;
-          if (step_q == Write && op_q == Free) live_q[c] <= live_q[c] - 1'b1;
+          if (opened_q) live_q[c] <= live_q[c] + 1'b1;
+          if (closed_q) live_q[c] <= live_q[c] - 1'b1;
         end
       end
     end
@@ -437,7 +444,7 @@ module gw_slots #(
     end
     if (step_q == Get) entry_q <= '0;
     if (step_q != Write) next_q <= next_d;
-    follow_q <= (step_q == Write) ? follow_q + 1'b1 : '0;
+    follow_q <= (step_q == Write) ? follow_q + 3'(!look_re_q) : '0;
     if (step_q == Write && op_q == JobEnd) begin
       given_q <= index_q;
       given_span_q <= next_q.span;
@@ -471,7 +478,6 @@ module gw_slots #(
   logic ours_q, behind_q;
   pages_t offset_q;
   assign looked = place(look_vpn_q);
-  assign look_re = look_q == Fetch;
   assign look_ready_o = look_q == Wait && step_q != Clear;
   always_comb begin
     look_d = look_q;
@@ -486,8 +492,13 @@ module gw_slots #(
   end
   assign look_done_o = look_q == Tell;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) look_q <= Wait;
-    else look_q <= look_d;
+    if (!rst_ni) begin
+      look_q <= Wait;
+      look_re_q <= 1'b0;
+    end else begin
+      look_q <= look_d;
+      look_re_q <= look_d == Fetch;
+    end
   end
   index_t span_mask;
   assign span_mask = index_t'((32'd1 << found_q.span) - 1);
@@ -520,6 +531,7 @@ module gw_slots #(
   logic unused;
   assign unused = ^{cmd_i.op, job.first};
 
+  `GW_INVARIANT(ReadsNoEntryInChange_A, !(re && we && raddr == waddr))
   `GW_INVARIANT(QueueHoldsAll_A, queued_q <= (SlotWidth + 2)'(2 * Slots))
   `GW_INVARIANT(JobEndsOnce_A, !job_done_i || (job_q && !job_valid_q && !ended_q))
   `GW_ASSERT(CommandStable_A, cmd_valid_i && !cmd_ready_o |=> cmd_valid_i && $stable(cmd_i))

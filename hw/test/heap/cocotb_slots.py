@@ -32,15 +32,13 @@ async def begin(dut, stall=0.0):
     return bench, rng
 
 
-async def pages_around(bench, rng, count):
-    """Lookups at the edges of allocations, as their context and as another."""
-    for _ in range(count):
-        if bench.live and rng.random() < 0.8:
-            a = rng.choice(list(bench.live.values()))
-            at = rng.choice((0, a.pages - 1, a.pages, a.high - 1, a.capacity - 1, rng.randrange(a.capacity)))
-            await bench.check_page(rng.choice((a.ctx, a.ctx, rng.randrange(CONTEXTS))), a.first + at)
-        else:
-            await bench.check_page(rng.randrange(CONTEXTS), rng.getrandbits(45))
+def some_page(bench, rng):
+    """A context and a page: at the edges of an allocation, as its context or as another; or anywhere."""
+    if bench.live and rng.random() < 0.8:
+        a = rng.choice(list(bench.live.values()))
+        at = rng.choice((0, a.pages - 1, a.pages, a.high - 1, a.capacity - 1, rng.randrange(a.capacity)))
+        return rng.choice((a.ctx, a.ctx, rng.randrange(CONTEXTS))), a.first + at
+    return rng.randrange(CONTEXTS), rng.getrandbits(45)
 
 
 def some_size(rng, compact):
@@ -140,7 +138,8 @@ async def every_answer_follows_the_rules_under_random_stalls(dut):
                 status = "none"
         statuses[status] = statuses.get(status, 0) + 1
         if rng.random() < 0.3:
-            await pages_around(bench, rng, 2)
+            for _ in range(2):
+                await bench.check_page(*some_page(bench, rng))
         if rng.random() < 0.05:
             await bench.idle(rng.randrange(200))
     cocotb.log.info("answers: %s; jobs: %d", statuses, bench.jobs)
@@ -207,3 +206,59 @@ async def an_allocation_that_was_shrunk_grows_when_its_pages_are_back(dut):
     assert (await bench.command(REALLOC, 0, pointer=pointer, size=2 * PAGE))[0] == "ok"
     await bench.check_page(0, pointer // PAGE + 1)
     assert bench.jobs == 1
+
+
+@cocotb.test()
+async def a_lookup_beside_a_command_finds_what_was_or_what_is(dut):
+    """In every cycle of a malloc, a shrink, the end of its job, a free and the end of that: also the one that writes the entry."""
+    bench, _ = await begin(dut)
+    for size in (3 * PAGE, 16 * GIB):
+        last = -(-size // PAGE) - 1
+        for delay in range(16):
+            await bench.idle(SETTLED)
+            for page in (0, last):
+                _, pointer, _ = await bench.command(MALLOC, 1, size=size, granule=2)
+                vpn = pointer // PAGE + page
+                for op, values in ((REALLOC, {"size": PAGE}), (FREE, {})):
+                    bench.serve_jobs = False
+                    before = bench.truth(1, vpn)
+                    bench.ask(1, vpn, delay)
+                    await bench.command(op, 1, pointer=pointer, **values)
+                    while bench.found is None:
+                        await bench.idle(1)
+                    bench.check_found(vpn, before, bench.truth(1, vpn))
+                    # The job begins, and ends a few cycles later.
+                    while bench.job_end is None:
+                        await bench.idle(1)
+                    bench.serve_jobs, bench.job_end = True, bench.now + 1
+                    bench.ask(1, vpn, delay)
+                    before = bench.truth(1, vpn)
+                    while bench.found is None or bench.job is not None:
+                        await bench.idle(1)
+                    bench.check_found(vpn, before, bench.truth(1, vpn))
+                    await bench.idle(50)
+
+
+@cocotb.test()
+async def lookups_run_beside_commands_under_random_stalls(dut):
+    bench, rng = await begin(dut, stall=0.3)
+    for _ in range(800):
+        own = [a for a in bench.live.values() if not a.freed and bench.now - a.ended > SETTLED]
+        ctx, vpn = some_page(bench, rng)
+        before = bench.truth(ctx, vpn)
+        bench.ask(ctx, vpn, rng.randrange(12))
+        if len(own) < 12:
+            compact = rng.randrange(2)
+            await bench.command(
+                MALLOC, rng.randrange(CONTEXTS), size=some_size(rng, compact), compact=compact
+            )
+        else:
+            a = rng.choice(own)
+            if rng.random() < 0.7:
+                size = rng.randrange(1, a.pages * PAGE + 1)
+                await bench.command(REALLOC, a.ctx, pointer=a.first * PAGE, size=size)
+            else:
+                await bench.command(FREE, a.ctx, pointer=a.first * PAGE)
+        while bench.found is None:
+            await bench.idle(1)
+        bench.check_found(vpn, before, bench.truth(ctx, vpn))
