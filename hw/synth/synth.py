@@ -4,12 +4,14 @@
     python hw/synth/synth.py area [--record] [NAME ...]
     python hw/synth/synth.py fmax [--record] [--seeds N] [NAME ...]
     python hw/synth/synth.py estimate [-n PATHS] [-p PARAMETER=VALUE ...] NAME ...
+    python hw/synth/synth.py where [-p PARAMETER=VALUE ...] NAME ...
 
 Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, a register at every port,
 nextpnr-ecp5 on an LFE5U-85F of speed grade 6, out of context, median of five seeds (`--seeds`): the figure is for comparing
 versions of a block and blocks with one another, not for another family; peers that PyPI carries run in the same flow. Estimate:
 the same netlist without placement (timing.py), with the slowest paths by the names of registers and memories; NAME is a
-block, the beginning of its name, or any module. Blocks and peers are listed in blocks.toml. What takes long is kept in
+block, the beginning of its name, or any module. Where: the ECP5 cells of each instance alone, mapped with the hierarchy kept, so that
+constants do not cross borders: for finding what to make smaller, not for adding up. Blocks and peers are listed in blocks.toml. What takes long is kept in
 ``$GODWIT_CACHE/synth``: areas under a hash of sources, parameters and tools, netlists under one of what was elaborated (comments
 do not count), routed clocks under one of netlist and constraints. ``--record`` writes the figures to recorded.json, which
 the test and the bench compare with.
@@ -303,6 +305,25 @@ def estimate(block: Block, paths: int = 10) -> tuple[list[timing.Path], Counter]
     return timing.Estimate(module).paths(paths), Counter(cell["type"] for cell in module["cells"].values())
 
 
+def where(block: Block) -> dict[str, Counter]:
+    """Cells of every instance of `block` without those below it, by "path: module"; its own path is empty."""
+
+    def count() -> dict:
+        with tempfile.TemporaryDirectory() as directory:
+            out = Path(directory) / "stat.json"
+            flow = f"{ESTIMATE_FLOW} -noflatten -top {block.top}"
+            _yosys([_read(block, hierarchy=True), flow, f"tee -o {out} stat -json"])
+            text = out.read_text(encoding="utf-8")
+        modules = json.loads(text[text.index("{") :])["modules"]
+        return {name: module["num_cells_by_type"] for name, module in modules.items()}
+
+    found = {}
+    for name, cells in _kept("where", ESTIMATE_FLOW, block, count).items():
+        module, _, path = name.lstrip("\\").partition("$")
+        found[f"{path.removeprefix(block.top).lstrip('.')}: {module}"] = Counter(cells)
+    return found
+
+
 def chosen_blocks(name: str, parameters: dict[str, int | str]) -> list[Block]:
     """Blocks of blocks.toml by name, else by how it begins; else the module of that name."""
     known = blocks()
@@ -368,7 +389,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("area", "fmax", "estimate"))
+    parser.add_argument("what", choices=("area", "fmax", "estimate", "where"))
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="blocks of blocks.toml; all when none is given"
     )
@@ -380,13 +401,13 @@ def main() -> int:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="estimate: a parameter's value, instead of the block's",
+        help="estimate, where: a parameter's value, instead of the block's",
     )
     parser.add_argument(
         "--seeds", type=int, default=SEEDS, metavar="N", help="fmax: seeds of the placement (5)"
     )
     args = parser.parse_intermixed_args()
-    if args.what == "estimate":
+    if args.what in ("estimate", "where"):
         return _estimate(parser, args)
     known = blocks() + (peers() if args.what == "fmax" else [])
     chosen = [block for block in known if block.name in args.names]
@@ -418,13 +439,18 @@ def main() -> int:
 
 def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     values = dict(text.partition("=")[::2] for text in args.parameter)
-    for name in args.names or parser.error("estimate: say which block or module"):
+    for name in args.names or parser.error(f"{args.what}: say which block or module"):
         found = chosen_blocks(name, values)
         if not found:
             parser.error(f"{name}: no block of blocks.toml begins so, and no module of hw/rtl is called so")
         for block in found:
+            if args.what == "where":
+                print(f"{block.name}: each instance alone", flush=True)
+                for name, cells in sorted(where(block).items(), key=lambda item: -item[1]["LUT4"]):
+                    print(f"  {_cells(cells)}  {name}", flush=True)
+                continue
             paths, cells = estimate(block, args.paths)
-            area = f"{cells['LUT4']} LUT4, {cells['TRELLIS_FF']} FF, {cells['TRELLIS_DPR16X4']} DPR, {cells['DP16KD']} BRAM"
+            area = _cells(cells)
             clock = f"about {1000 / paths[0].ns:.1f} MHz" if paths else "no paths"
             print(f"{block.name}: {clock} (static estimate, ports registered); {area}", flush=True)
             for path in paths:
@@ -432,6 +458,10 @@ def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
             if args.record and paths:
                 _record("estimate", block.name, {"mhz": round(1000 / paths[0].ns, 1), "lut4": cells["LUT4"]})
     return 0
+
+
+def _cells(cells: Counter) -> str:
+    return f"{cells['LUT4']} LUT4, {cells['TRELLIS_FF']} FF, {cells['TRELLIS_DPR16X4']} DPR, {cells['DP16KD']} BRAM"
 
 
 def _record(what: str, name: str, value: dict) -> None:

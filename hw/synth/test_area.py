@@ -79,6 +79,16 @@ def test_the_estimate_knows_the_delays_of_a_path_between_registers():
     assert path.ns == pytest.approx(logic + 2 * timing.NET_BASE + timing.NET_TO_OWN_REGISTER)
 
 
+def test_cells_are_told_by_instance():
+    """Each without those below it."""
+    (block,) = synth.chosen_blocks("gw_error_read", {})
+    found = synth.where(block)
+    assert set(found) == {": gw_error_read", "u_queue: gw_fifo"}
+    assert all(cells["LUT4"] > 0 for cells in found.values())
+    # The memory is the queue's.
+    assert found["u_queue: gw_fifo"]["TRELLIS_DPR16X4"] > 0 == found[": gw_error_read"]["TRELLIS_DPR16X4"]
+
+
 def test_parts_are_joined_to_one_flat_netlist():
     """Nets of a part get the outer ones' numbers, its own new ones; an output that is one net with an input drives through a table."""
     lut = {"A": "input", "Z": "output"}
