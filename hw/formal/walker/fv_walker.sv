@@ -76,6 +76,7 @@ module fv_walker #(
 
   logic req_ready, rsp_valid, inval_busy, awake, cancel;
   xlate_rsp_t rsp;
+  miss_t miss;
   pt_req_t m_req;
   walk_event_t ev;
 
@@ -96,6 +97,7 @@ module fv_walker #(
     .req_cancel_i(cancel),
     .rsp_valid_o(rsp_valid),
     .rsp_o(rsp),
+    .rsp_miss_o(miss),
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),

@@ -55,8 +55,30 @@ package gw_pkg;
   } xlate_req_t;
 
   // What a parked access waits for: the number of whoever will say when it is there.
-  localparam int unsigned ParkWidth = 6;
+  //   0 to 63   a page that the host has to bring: its place in gw_fault
+  //   64        room: whoever could not be taken asks again (gw_miss)
+  //   65 to 72  a clean frame of a region of the heap (gw_touch)
+  localparam int unsigned ParkWidth = 7;
+  localparam int unsigned ParkNumbers = 73;
   typedef logic [ParkWidth-1:0] park_t;
+  localparam park_t ParkRoom = 7'd64;
+  localparam park_t ParkTouch = 7'd65;
+
+  // Why a walk that ended in a fault did: `refused` is whatever is neither of the others.
+  typedef enum logic [1:0] {
+    MissRefused   = 2'd0,
+    MissUntouched = 2'd1,  // the entry is 0
+    MissAway      = 2'd2   // V = 0, and it is not 0
+  } miss_why_e;
+
+  // ... and where. `asks`: the context asks the host for such pages.
+  typedef struct packed {
+    miss_why_e          why;
+    logic               asks;
+    logic               write;
+    logic [2:0]         level;  // of the table that ended it
+    logic [PaWidth-4:0] entry;  // the entry's physical address, in entries
+  } miss_t;
 
   // Translation answer: ok, `fault` or `parked`. With `fault` only {src, tag, cause} mean anything, with `parked` only
   // {src, tag, park}: the access waits, without a translation, for a wake_t of that number.
@@ -256,10 +278,12 @@ package gw_pkg;
   } range_t;
 
   // One context (process). `mode` as in satp: 0 off (every access fails closed), 8 Sv39, 9 Sv48, 10 Sv57. `sade`: hardware
-  // sets A and D (Svadu; the name is the RISC-V IOMMU's); otherwise entries without them fault (Svade).
+  // sets A and D (Svadu; the name is the RISC-V IOMMU's); otherwise entries without them fault (Svade). `en_pri`: the host is asked
+  // for pages that are not there; the specification's name, too.
   typedef struct packed {
     logic [3:0] mode;
     logic       sade;
+    logic       en_pri;
     ppn_t       root;
   } ctx_t;
 

@@ -151,7 +151,7 @@ module gw_fault #(
     record_page[PageRequestPayloadRLsb] = 1'b1;
     record_page[PageRequestPayloadWLsb] = put_write;
     record_page[PageRequestPayloadLLsb] = 1'b1;
-    record_page[PageRequestPayloadPlaceLsb +: ParkWidth] = put_place;
+    record_page[PageRequestPayloadPlaceLsb +: PageRequestPayloadPlaceWidth] = PageRequestPayloadPlaceWidth'(put_place);
     record_page[PageRequestPayloadGenerationLsb +: UseWidth] = put_use;
     record_page[PageRequestPayloadPageLsb +: PageWidth] = PageWidth'(signed'(put_vpn));
   end

@@ -55,7 +55,7 @@ module gw_parking #(
 
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [CountWidth-1:0] count_t;
-  localparam int unsigned Numbers = 2 ** gw_pkg::ParkWidth;
+  localparam int unsigned Numbers = gw_pkg::ParkNumbers;
 
   // `go`: asks again when it is looked at.
   typedef struct packed {

@@ -24,6 +24,8 @@ module gw_csr #(
   parameter int unsigned Levels = 4,
   /// Entries of the range TLB, 0 to 16.
   parameter int unsigned RangeEntries = 8,
+  /// There are page requests.
+  parameter bit PageRequests = 1'b0,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -165,7 +167,8 @@ module gw_csr #(
   logic        ctx_ack;
   logic [31:0] ctx_rdata;
   gw_csr_contexts #(
-    .NumContexts(NumContexts)
+    .NumContexts (NumContexts),
+    .PageRequests(PageRequests)
   ) u_contexts (
     .clk_i,
     .rst_ni,

@@ -14,7 +14,9 @@
 
 module gw_csr_contexts #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
-  parameter int unsigned NumContexts = 16
+  parameter int unsigned NumContexts = 16,
+  /// There are page requests: `en_pri` can be set.
+  parameter bit PageRequests = 1'b0
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -37,6 +39,7 @@ module gw_csr_contexts #(
 
   localparam int unsigned PpnLsb = gw_spec_pkg::FscPpnLsb;
   localparam int unsigned PpnWidth = gw_spec_pkg::FscPpnWidth;
+  localparam int unsigned EnPriLsb = gw_spec_pkg::FscEnPriLsb;
   localparam int unsigned SadeLsb = gw_spec_pkg::FscSadeLsb;
   localparam int unsigned ModeLsb = gw_spec_pkg::FscModeLsb;
   localparam int unsigned ModeWidth = gw_spec_pkg::FscModeWidth;
@@ -74,6 +77,7 @@ module gw_csr_contexts #(
   always_comb begin
     current = '0;
     current[PpnLsb+:PpnWidth] = found_q.root;
+    current[EnPriLsb] = found_q.en_pri;
     current[SadeLsb] = found_q.sade;
     current[ModeLsb+:ModeWidth] = found_q.mode;
   end
@@ -84,7 +88,12 @@ module gw_csr_contexts #(
 
   always_ff @(posedge clk_i) begin
     rdata_o <= half;
-    next_q <= '{mode: next[ModeLsb+:ModeWidth], sade: next[SadeLsb], root: next[PpnLsb+:PpnWidth]};
+    next_q <= '{
+        mode: next[ModeLsb+:ModeWidth],
+        sade: next[SadeLsb],
+        en_pri: PageRequests && next[EnPriLsb],
+        root: next[PpnLsb+:PpnWidth]
+    };
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -284,6 +284,7 @@ module gw_mmu #(
     .req_cancel_i(walk_cancel),
     .rsp_valid_o (walk_rsp_valid),
     .rsp_o       (walk_rsp),
+    .rsp_miss_o  (),
     .m_req_o     (pt_req_o),
     .m_rsp_i     (pt_rsp_i),
     .inval_valid_i(inval_valid),

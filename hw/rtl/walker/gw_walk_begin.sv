@@ -63,7 +63,7 @@ module gw_walk_begin #(
       id_q <= id_i;
       vpn_q <= req_i.vpn;
       // An id that does not exist is a context that is off.
-      ctx_q <= (32'(req_i.ctx) < NumContexts) ? ctx_i[CtxIdxWidth'(req_i.ctx)] : ctx_t'{mode: ModeOff, sade: 1'b0, root: '0};
+      ctx_q <= (32'(req_i.ctx) < NumContexts) ? ctx_i[CtxIdxWidth'(req_i.ctx)] : ctx_t'{mode: ModeOff, default: '0};
     end
   end
 

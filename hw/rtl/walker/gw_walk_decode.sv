@@ -29,6 +29,8 @@ module gw_walk_decode #(
   parameter bit Svnapot = 1'b1,
   /// Invalidations remembered to tell whether they concern an answer.
   parameter int unsigned InvalDepth = 4,
+  /// rsp_miss_o says why and where a fault was one.
+  parameter bit TellMiss = 1'b0,
   /// Derived.
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned Places = Lines * LineBeats,
@@ -54,6 +56,8 @@ module gw_walk_decode #(
   input gw_pkg::xlate_req_t req_i,
   input logic [SeenWidth-1:0] seen_i,
   input logic [15:0] age_i,
+  /// ... and whether its context asks for pages that are missing.
+  input logic asks_i,
   output logic again_valid_o,
   output look_t again_o,
   /// It goes on at another entry.
@@ -74,6 +78,7 @@ module gw_walk_decode #(
   output logic release_o,
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
+  output gw_pkg::miss_t rsp_miss_o,
   output logic [15:0] rsp_latency_o
 );
 
@@ -301,6 +306,24 @@ module gw_walk_decode #(
     latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
     overlap_q <= overlap;
     open_q <= open;
+  end
+
+  if (TellMiss) begin : gen_miss
+    miss_t miss_q;
+    always_ff @(posedge clk_i) begin
+      miss_q <= '{
+          why: (refused || error_q || entry_q[PteV]) ? MissRefused : (entry_q == '0) ? MissUntouched : MissAway,
+          asks: asks_i,
+          write: req_i.write,
+          level: step_q.level,
+          entry: {step_q.line, step_q.index}
+      };
+    end
+    assign rsp_miss_o = miss_q;
+  end else begin : gen_no_miss
+    logic unused;
+    assign unused = asks_i;
+    assign rsp_miss_o = '0;
   end
 
   assign page_alone = cluster_t'(1) << rsp_q.vpn[ClusterShift-1:0];

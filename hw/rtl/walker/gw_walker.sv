@@ -49,7 +49,9 @@ module gw_walker #(
   /// Contexts, 1 to 256.
   parameter int unsigned NumContexts = 16,
   /// 64 KiB pages (Svnapot); 0: an entry with N faults.
-  parameter bit Svnapot = 1'b1
+  parameter bit Svnapot = 1'b1,
+  /// rsp_miss_o says why and where a fault was one; 0: nothing.
+  parameter bit TellMiss = 1'b0
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -60,6 +62,8 @@ module gw_walker #(
   input logic req_cancel_i,
   output logic rsp_valid_o,
   output gw_pkg::xlate_rsp_t rsp_o,
+  /// With an answer that is a fault.
+  output gw_pkg::miss_t rsp_miss_o,
   output gw_axi_pkg::pt_req_t m_req_o,
   input gw_axi_pkg::pt_rsp_t m_rsp_i,
   input logic inval_valid_i,
@@ -274,6 +278,9 @@ module gw_walker #(
   );
 
   // Cycles 7 + L to 9 + L: read, decide, answer.
+  localparam int unsigned CtxIdxWidth = (NumContexts > 1) ? $clog2(NumContexts) : 1;
+  logic asks;
+  assign asks = TellMiss && 32'(id_req.ctx) < NumContexts && ctx_i[CtxIdxWidth'(id_req.ctx)].en_pri;
   gw_walk_decode #(
     .Levels(Levels),
     .Svnapot(Svnapot),
@@ -281,7 +288,8 @@ module gw_walker #(
     .LineBeats(LineBeats),
     .step_t(step_t),
     .look_t(look_t),
-    .InvalDepth(InvalDepth)
+    .InvalDepth(InvalDepth),
+    .TellMiss(TellMiss)
   ) u_decode (
     .clk_i,
     .rst_ni,
@@ -299,6 +307,7 @@ module gw_walker #(
     .req_i(id_req),
     .seen_i(id_seen),
     .age_i(id_age),
+    .asks_i(asks),
     .again_valid_o(again_valid),
     .again_o(again),
     .next_valid_o(next_valid),
@@ -316,6 +325,7 @@ module gw_walker #(
     .release_o(release_id),
     .rsp_valid_o,
     .rsp_o,
+    .rsp_miss_o,
     .rsp_latency_o(event_o.latency)
   );
 

@@ -101,10 +101,10 @@ module tb_translator #(
   input  logic [7:0] rsp_ctx,
   input  logic [44:0] rsp_vpn,
   input  logic rsp_parked,
-  input  logic [5:0] rsp_park,
+  input  logic [6:0] rsp_park,
   input  logic wake_valid_i,
   input  logic wake_ok_i,
-  input  logic [5:0] wake_park_i,
+  input  logic [6:0] wake_park_i,
   input  logic ctx_write_valid_i,
   input  logic [7:0] ctx_write_ctx_i,
 

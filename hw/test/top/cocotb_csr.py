@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import cocotb
 from cocotb.triggers import Event, FallingEdge, RisingEdge
-from csr_bench import CHANNELS, CONTEXTS, LEVELS, PORTS, new_rng, start
+from csr_bench import CHANNELS, CONTEXTS, LEVELS, PAGE_REQUESTS, PORTS, new_rng, start
 from registers import OKAY, SLVERR, cycles, random_context
 
 
-def contexts(dut) -> list[tuple[int, int, int]]:
-    """(mode, SADE, root) of every context as the walker gets it."""
+def contexts(dut) -> list[tuple[int, int, int, int]]:
+    """(mode, SADE, EN_PRI, root) of every context as the walker gets it."""
     value = int(dut.ctx_o.value)
-    fields = [(value >> (49 * i)) & ((1 << 49) - 1) for i in range(CONTEXTS)]
-    return [(field >> 45, field >> 44 & 1, field & ((1 << 44) - 1)) for field in fields]
+    fields = [(value >> (50 * i)) & ((1 << 50) - 1) for i in range(CONTEXTS)]
+    return [(field >> 46, field >> 45 & 1, field >> 44 & 1, field & ((1 << 44) - 1)) for field in fields]
 
 
-def as_context(value: int) -> tuple[int, int, int]:
-    return value >> 60, value >> 59 & 1, value & ((1 << 44) - 1)
+def as_context(value: int) -> tuple[int, int, int, int]:
+    return value >> 60, value >> 59 & 1, value >> 58 & PAGE_REQUESTS, value & ((1 << 44) - 1)
 
 
 @cocotb.test()
@@ -36,7 +36,7 @@ async def identifies_itself(dut):
 @cocotb.test()
 async def everything_is_off_after_reset(dut):
     regs = await start(dut, new_rng())
-    assert contexts(dut) == [(0, 0, 0)] * CONTEXTS
+    assert contexts(dut) == [(0, 0, 0, 0)] * CONTEXTS
     assert int(dut.port_cfg_o.value) == 0
     assert int(dut.irq_o.value) == 0
     for name, register in regs.all.items():
@@ -74,7 +74,7 @@ async def a_context_changes_as_a_whole(dut):
     """Random halves and whole writes: the walker sees nothing but complete contexts, and reads show what is in effect."""
     rng = new_rng()
     regs = await start(dut, rng)
-    legal = [{(0, 0, 0)} for _ in range(CONTEXTS)]
+    legal = [{(0, 0, 0, 0)} for _ in range(CONTEXTS)]
     model = [0] * CONTEXTS
     hold: tuple[int, int] | None = None
     watching = True
@@ -89,7 +89,7 @@ async def a_context_changes_as_a_whole(dut):
     for _ in range(150):
         index = rng.randrange(CONTEXTS)
         offset = regs.offset("contexts_fsc", index)
-        value = random_context(rng)
+        value = random_context(rng, PAGE_REQUESTS)
         what = rng.choice(("low", "high", "both", "read", "byte"))
         if what in ("low", "both"):
             await regs.raw_write(offset, value & 0xFFFF_FFFF)
@@ -153,7 +153,7 @@ async def reads_beside_writes_see_what_is_in_effect(dut):
             key = rng.choice(list(model))
             name, index = key
             if name == "contexts_fsc":
-                new = random_context(rng)
+                new = random_context(rng, PAGE_REQUESTS)
             elif name == "port_binding":
                 new = regs.pack(name, mode=rng.randrange(4), context_id=rng.randrange(256))
             else:
@@ -253,7 +253,7 @@ async def invalidations_are_answered(dut):
         await regs.write("irq_pending", 3)
         starts, written = rng.choice((0, 1, 1, 2, 3)), rng.randrange(2)
         for _ in range(written):
-            await regs.write("contexts_fsc", random_context(rng), rng.randrange(CONTEXTS))
+            await regs.write("contexts_fsc", random_context(rng, PAGE_REQUESTS), rng.randrange(CONTEXTS))
         for _ in range(starts):
             await regs.write("invalidate", start_bit)
         while await regs.read("invalidate") & busy_bit:

@@ -14,6 +14,7 @@ from registers import Registers, cycles
 PORTS = int(os.environ["BENCH_PORTS"])
 CONTEXTS = int(os.environ["BENCH_CONTEXTS"])
 LEVELS = int(os.environ["BENCH_LEVELS"])
+PAGE_REQUESTS = int(os.environ["BENCH_PAGE_REQUESTS"])
 CHANNELS = 2 * PORTS
 INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
           "chan_event_i", "mmu_event_i", "cq_status_i", "range_drop_i")  # fmt: skip

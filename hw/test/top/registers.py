@@ -71,5 +71,6 @@ async def cycles(dut, count: int) -> None:
         await RisingEdge(dut.clk_i)
 
 
-def random_context(rng: random.Random) -> int:
-    return rng.randrange(1 << 5) << 59 | rng.randrange(1 << 44)
+def random_context(rng: random.Random, page_requests: bool = False) -> int:
+    """What a context register can hold; EN_PRI only where there are page requests."""
+    return rng.randrange(1 << 5) << 59 | (page_requests and rng.randrange(2) << 58) | rng.randrange(1 << 44)

@@ -5,6 +5,7 @@ module tb_csr #(
   parameter int unsigned NumPorts = 2,
   parameter int unsigned NumContexts = 16,
   parameter int unsigned Levels = 4,
+  parameter bit PageRequests = 1'b0,
   localparam int unsigned NumRanges = 2
 ) (
   input  logic                         clk_i,
@@ -28,8 +29,8 @@ module tb_csr #(
   output logic [1:0]                   s_axil_rresp,
   output logic                         s_axil_rvalid,
   input  logic                         s_axil_rready,
-  // {mode, sade, root} of each context
-  output logic [49*NumContexts-1:0]    ctx_o,
+  // {mode, sade, en_pri, root} of each context
+  output logic [50*NumContexts-1:0]    ctx_o,
   // {mode, context} of each port
   output logic [10*NumPorts-1:0]       port_cfg_o,
   output logic                         inval_o,
@@ -129,7 +130,8 @@ module tb_csr #(
     .NumPorts   (NumPorts),
     .NumContexts(NumContexts),
     .Levels     (Levels),
-    .RangeEntries(NumRanges)
+    .RangeEntries(NumRanges),
+    .PageRequests(PageRequests)
   ) u_dut (
     .clk_i,
     .rst_ni,

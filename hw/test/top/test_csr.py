@@ -29,12 +29,18 @@ def test_registers(shape, monkeypatch):
         "tb_csr",
         "cocotb_csr,cocotb_csr_counters",
         here=__file__,
-        parameters={"NumPorts": ports, "NumContexts": contexts, "Levels": levels},
+        parameters={
+            "NumPorts": ports,
+            "NumContexts": contexts,
+            "Levels": levels,
+            "PageRequests": int(ports > 1),
+        },
         packages=[rtl / "gw_csr_regs_pkg.sv"],
         env={
             **os.environ,
             "BENCH_PORTS": str(ports),
             "BENCH_CONTEXTS": str(contexts),
             "BENCH_LEVELS": str(levels),
+            "BENCH_PAGE_REQUESTS": str(int(ports > 1)),
         },
     )

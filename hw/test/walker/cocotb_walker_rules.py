@@ -348,3 +348,35 @@ async def events_tell_whose_they_are(dut):
         len(dut.ctx_i) > 2 and int(os.environ["BENCH_LINES"]) >= b.levels
     ):  # else lines or pointers are not kept
         assert set(by[3]) == {"line_hit"}
+
+
+REFUSED, UNTOUCHED, AWAY = 0, 1, 2
+
+
+@cocotb.test()
+async def a_fault_says_why_and_where(dut):
+    """At each level, on both contexts: an entry of 0, one that is not valid, one that does not allow it; and those without an entry."""
+    for mode in MODES:
+        b = await bench(dut, mode)
+        contexts = min(len(dut.ctx_i), 2)
+        for ctx in range(contexts):
+            b.set_context(ctx, mode, b.root)
+        found = []
+        for level in range(b.levels):
+            for i, (why, entry) in enumerate(
+                ((UNTOUCHED, 0), (AWAY, 0x1234 << 10), (REFUSED, pte(0x8_0000, V | R | W | D | U)))
+            ):
+                vpn = (3 * level + i + 1 << 9 * level) + (level << 30 if b.levels > 4 else 0)
+                b.memory.map(b.root, b.levels, vpn, entry, level)
+                found.append((vpn, (why, level, b.memory.path(b.root, b.levels, vpn)[-1])))
+        for ctx in range(contexts):
+            for write in (False, True):
+                requests = await b.run([Request(ctx, vpn, write) for vpn, _ in found])
+                assert [r.miss for r in requests] == [miss for _, miss in found]
+        for vpn in ((1 << 45) - 1 >> 1,) if b.levels < 5 else ():
+            (request,) = await b.run([Request(0, vpn)])
+            assert request.miss[0] == REFUSED
+        b.error_at = lambda addr: True
+        b.invalidate = EVERYTHING
+        (request,) = await b.run([Request(0, 0x155)])
+        assert request.answer == Answer(LOAD_ACCESS) and request.miss[0] == REFUSED

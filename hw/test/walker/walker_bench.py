@@ -52,6 +52,7 @@ class Request:
     accepted: int = -1
     answered: int = -1
     answer: Answer | None = None
+    miss: tuple[int, int, int] | None = None  # of a fault: why, level, the entry's address
     order: int = 0  # as answered, a run of neighbours included
     cluster: int = 0
     cacheable: bool = False
@@ -258,6 +259,11 @@ class Bench:
         request.latency = int(dut.latency_o.value)
         if dut.rsp_fault_o.value:
             request.answer = Answer(int(dut.rsp_cause_o.value))
+            miss = int(dut.rsp_miss_o.value)
+            why, asks, write, level = miss >> 58, miss >> 57 & 1, miss >> 56 & 1, miss >> 53 & 7
+            known = request.ctx < len(dut.ctx_i)
+            assert (asks, write) == (known and request.ctx % 2, request.write)
+            request.miss = why, level, (miss & (1 << 53) - 1) << 3
         else:
             ppn, order, perm = (int(s.value) for s in (dut.rsp_ppn_o, dut.rsp_order_o, dut.rsp_perm_o))
             request.order, request.cluster = order, int(dut.rsp_cluster_o.value)

@@ -31,6 +31,7 @@ module walker_tb #(
   output logic rsp_cacheable_o,
   output logic rsp_fault_o,
   output logic [11:0] rsp_cause_o,
+  output logic [59:0] rsp_miss_o,  // {why, asks, write, level, entry}
   output logic ar_valid_o,
   input logic ar_ready_i,
   output logic [6:0] ar_id_o,
@@ -78,13 +79,14 @@ module walker_tb #(
   gw_pkg::ctx_t [NumContexts-1:0] ctx;
   gw_pkg::xlate_req_t req;
   gw_pkg::xlate_rsp_t rsp;
+  gw_pkg::miss_t miss;
   gw_axi_pkg::pt_req_t m_req;
   gw_axi_pkg::pt_rsp_t m_rsp;
   gw_pkg::walk_event_t ev;
   gw_pkg::inval_t inval;
 
   for (genvar i = 0; i < NumContexts; i++) begin : gen_ctx
-    assign ctx[i] = ctx_i[i];
+    assign ctx[i] = '{mode: ctx_i[i][48:45], sade: ctx_i[i][44], en_pri: 1'(i % 2), root: ctx_i[i][43:0]};
   end
   assign req = '{src: req_id_i[13:8], tag: req_id_i[7:0], ctx: req_ctx_i, vpn: req_vpn_i, write: req_write_i};
   assign inval = '{
@@ -102,6 +104,7 @@ module walker_tb #(
   assign rsp_cacheable_o = rsp.cacheable;
   assign rsp_fault_o = rsp.fault;
   assign rsp_cause_o = rsp.cause;
+  assign rsp_miss_o = miss;
   assign ar_valid_o = m_req.ar_valid;
   assign ar_id_o = m_req.ar.id;
   assign ar_addr_o = m_req.ar.addr;
@@ -152,7 +155,8 @@ module walker_tb #(
     .CacheEntries(CacheEntries),
     .NumContexts(NumContexts),
     .Prefetch(Prefetch),
-    .Svnapot(Svnapot)
+    .Svnapot(Svnapot),
+    .TellMiss(1'b1)
   ) u_dut (
     .clk_i(dut_clk),
     .rst_ni,
@@ -163,6 +167,7 @@ module walker_tb #(
     .req_cancel_i,
     .rsp_valid_o,
     .rsp_o(rsp),
+    .rsp_miss_o(miss),
     .m_req_o(m_req),
     .m_rsp_i(m_rsp),
     .inval_valid_i(inval_i),
