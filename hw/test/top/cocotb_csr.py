@@ -197,7 +197,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     await cycles(dut, 20)
     for index in range(CONTEXTS):
         await regs.write("contexts_fsc", 8 << 60 | index, index)
-    assert contexts(dut) == [(8, 0, index) for index in range(CONTEXTS)]
+    assert contexts(dut) == [(8, 0, 0, index) for index in range(CONTEXTS)]
     assert not any(task.done() for task in waiting)
     reads.pause = False
     assert [await task for task in waiting] == [0x4757_0200] * 2
