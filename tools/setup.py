@@ -183,9 +183,12 @@ def main(argv: list[str]) -> int:
             env,
         )
         native = [ROOT / name for name in ("crates", "core", "Cargo.toml", "Cargo.lock", "pyproject.toml")]
+        stamp = VENV / ".stamp-native"
+        if not any((ROOT / "python/godwit").glob("_native*.so")):
+            stamp.unlink(missing_ok=True)  # the module is in the tree, not in .venv
         step(
             "host stack (Rust) into .venv",
-            VENV / ".stamp-native",
+            stamp,
             digest([*native, BUILD / "spec/rust", BUILD / "spec/c"]),
             [[str(VENV / "bin/maturin"), "develop", "--release", "--locked"]],
             env,

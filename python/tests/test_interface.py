@@ -124,7 +124,11 @@ NONE = (
         (hls_text.module("k", {}), "neither a memory port nor a stream", "m_axi"),
         (hls_text.module("k", extra=["input wire [31:0] n"]), "input n is not part of", "port=n"),
         (hls_text.module("k", extra=["inout wire sda"]), "port sda is inout", "pins"),
-        (hls_text.module("k", {"s_axi_control_r": hls_text.CONTROL}), "has 2 control ports", "bundle=control"),
+        (
+            hls_text.module("k", {"s_axi_a": hls_text.CONTROL, "m_axi_gmem": memory()}),
+            "has 2 control ports",
+            "bundle=control",
+        ),
         (
             hls_text.module("k", {"m_axi_gmem": memory(48)}),
             "m_axi_gmem_WDATA must be 32, 64, 128, 256, 512 or 1024 bits wide",

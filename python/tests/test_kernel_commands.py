@@ -218,20 +218,89 @@ def test_a_return_value_is_a_result(tmp_path):
     assert told(hls.find(tmp_path)) == [("ap_return", 0x10, 32, True), ("x", 0x18, 32, False)]
 
 
+TWO_PORTS = [("n", 0x10, 32, False), ("a", 0x8010, 64, False), ("b", 0x801C, 64, False)]
+"""Arguments of a kernel whose pointers have no bundle: HLS puts them at a port of their own, `control_r`."""
+
+
+def pointer_port(kind: str, folder: Path) -> Path:
+    """A description, as HLS writes it, of a kernel with `control` and `control_r`."""
+    if kind == "header":
+        path = folder / "xk_hw.h"
+        pointers = driver_header("k", control=False, args=[("a", 0x10, 64, False), ("b", 0x1C, 64, False)])
+        numbers = driver_header("k", chain=False, args=[("n", 0x10, 32, False)])
+        path.write_text(numbers + pointers.replace("// control\n", "// control_r\n"))
+    elif kind == "component.xml":
+        path = folder / "component.xml"
+
+        def registers(*words: tuple[str, int]) -> str:
+            return "".join(
+                f"<register><name>{name}_{at}</name><description>Data signal of {name}</description>"
+                f"<addressOffset>{at}</addressOffset><field><bitWidth>32</bitWidth></field></register>"
+                for name, at in words
+            )
+
+        control = "<register><name>CTRL</name><field><name>AP_START</name></field></register>"
+        control += registers(("n", 0x10))
+        block = registers(("a", 0x10), ("a", 0x14), ("b", 0x1C), ("b", 0x20))
+        maps = "".join(
+            f"<memoryMap><name>{name}</name><addressBlock>{text}</addressBlock></memoryMap>"
+            for name, text in (("s_axi_control", control), ("s_axi_control_r", block))
+        )
+        path.write_text(f"<component><name>k</name><memoryMaps>{maps}</memoryMaps></component>")
+    else:
+        path = folder / "k.v"
+        blocks = control_block("k", chain=False, args=[("n", 0x10, 32, False)])
+        pointers = control_block("k", args=[("a", 0x10, 64, False), ("b", 0x1C, 64, False)])
+        for start in ("output wire ap_start, output wire ap_continue, ", "ADDR_AP_CTRL = 6'h00, "):
+            pointers = pointers.replace(start, "")
+        blocks += pointers.replace("k_control_s_axi", "k_control_r_s_axi")
+        # The order of ports in the header says nothing: HLS sorts neither.
+        buses = {"s_axi_control_r": hls_text.CONTROL, "m_axi_gmem": memory()}
+        body = "k_control_s_axi u_control ();\nk_control_r_s_axi u_control_r ();"
+        path.write_text(hls_text.module("k", buses, body=body) + blocks)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["header", "component.xml", "verilog"])
+def test_registers_of_a_second_control_port_are_behind_the_first_one_s(tmp_path, kind):
+    assert told(hls.find(pointer_port(kind, tmp_path))) == TWO_PORTS
+
+
+def test_a_kernel_with_two_control_ports_is_imported_and_checked(tmp_path, capsys):
+    path = pointer_port("verilog", tmp_path)
+    assert run(["kernel", "import", str(path), "--output", str(tmp_path / "k.toml")]) == 0
+    capsys.readouterr()
+    manifest = load(tmp_path / "k.toml")
+    assert [(arg.name, arg.offset) for arg in manifest.args] == [(name, at) for name, at, *_ in TWO_PORTS]
+    assert run(["kernel", "check", str(tmp_path / "k.toml"), "--json"]) == 0
+    told_ = json.loads(capsys.readouterr().out)
+    assert told_["control"]["port"] == "s_axi_control"
+    assert told_["further_controls"] == [{"port": "s_axi_control_r", "addr_width": 6, "offset": 0x8000}]
+    # A pointer at the first port's offset is none of its registers.
+    (tmp_path / "k.toml").write_text((tmp_path / "k.toml").read_text().replace("0x801c", "0x1c"))
+    with pytest.raises(KernelError, match="argument b is at 0x801c in the control block"):
+        user_kernel(tmp_path / "k.toml")
+    (tmp_path / "k.toml").write_text(
+        (tmp_path / "k.toml").read_text().replace("offset = 0x1c", "offset = 0x8040")
+    )
+    with pytest.raises(KernelError, match="ends at 0x48, past what s_axi_control_r addresses"):
+        user_kernel(tmp_path / "k.toml")
+
+
 @pytest.mark.parametrize("kind", ["component.xml", "verilog"])
-def test_two_control_ports_are_refused_with_the_pragma_that_makes_one(tmp_path, kind):
-    """As Vitis HLS makes them of pointers without a bundle: `control` and `control_r`."""
+def test_three_control_ports_are_refused_with_the_pragma_that_makes_one(tmp_path, kind):
     if kind == "verilog":
         path = tmp_path / "k.v"
-        path.write_text(hls_text.module("k", {"s_axi_control_r": hls_text.CONTROL}))
+        further = {"s_axi_control_r": hls_text.CONTROL, "s_axi_more": hls_text.CONTROL}
+        path.write_text(hls_text.module("k", {"m_axi_gmem": memory(), **further}))
         find = user_kernel
         (tmp_path / "k.toml").write_text('name = "k"\n')
     else:
-        path, find = tmp_path / "component.xml", hls.find
-        block = "<addressBlock><register><name>z</name><description>Data signal of z</description></register></addressBlock>"
-        more = f"<spirit:memoryMap><spirit:name>s_axi_control_r</spirit:name>{block}</spirit:memoryMap></spirit:memoryMaps>"
-        path.write_text(component().replace("</spirit:memoryMaps>", more))
-    with pytest.raises(KernelError, match="2 control ports") as refused:
+        path, find = pointer_port(kind, tmp_path), hls.find
+        text = path.read_text()
+        last = text[text.rindex("<memoryMap>") : text.index("</memoryMaps>")]
+        path.write_text(text.replace("</memoryMaps>", last + "</memoryMaps>"))
+    with pytest.raises(KernelError, match="3 control ports") as refused:
         find(path)
     assert "control_r" in refused.value.found
     assert "bundle=control in every s_axilite pragma" in refused.value.hint
@@ -240,7 +309,7 @@ def test_two_control_ports_are_refused_with_the_pragma_that_makes_one(tmp_path, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (driver_header() + "\n// control_r\n// 0x10 : Data signal of z\n", "arguments at 2 control ports"),
+        (driver_header() + "\n// a_r\n// 0x00 : Control signals\n", "arguments at 2 control ports"),
         ("#define NOTHING\n", "not a header of an HLS driver"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in an environment of its own, in a folder away from the checkout: what it has, and that it works there."""
+"""The wheel in an environment of its own, in a folder away from the checkout: what it has, and that it works there; the sdist and the crates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -119,6 +120,13 @@ def test_a_card_with_a_kernel_of_the_user_is_built_from_the_package(installed, t
     assert [item["name"] for item in described["kernels"]] == ["mine"]
 
 
+def test_a_suite_of_the_package_measures(installed):
+    rows = json.loads(installed("godwit", "bench", "translate", "--quick", "--json").stdout)
+    found = {row["row"]: row["value"] for row in rows if row["unit"] == "cycles"}
+    assert found["L1 hit"] == 2 and found["L2 hit"] == 5
+    assert {row["kind"] for row in rows} <= {"simulated", "yosys", "nextpnr"}
+
+
 def test_the_suites_of_the_package_load(installed):
     program = """
 from godwit.cli import bench
@@ -129,3 +137,45 @@ print(sorted(name for name, path in suites.items() if bench._load(name, path).ru
     assert installed("python", "-c", program).stdout.strip() == str(
         sorted(installed("godwit", "bench", "--list").stdout.split())
     )
+
+
+def test_the_sdist_makes_the_same_wheel(wheel, tmp_path):
+    """Unpacked elsewhere, it builds without the checkout; `pip install` of it comes through the same hooks."""
+    tool = str(ROOT / "tools" / "package.py")
+    done = subprocess.run([sys.executable, tool, "sdist", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / packed.name.removesuffix(".tar.gz")
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("GODWIT_ROOT", "PYTHONPATH")
+    }
+    done = subprocess.run(
+        [sys.executable, folder / "tools" / "package.py", "wheel", tmp_path / "dist"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    (again,) = (tmp_path / "dist").glob("*.whl")
+    assert again.name == wheel.name
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert set(first.namelist()) == set(second.namelist())
+        differing = [
+            name
+            for name in first.namelist()
+            if name.startswith("godwit/_tree/") and first.read(name) != second.read(name)
+        ]
+    assert not differing
+
+
+def test_the_public_crates_can_be_packaged(tmp_path):
+    """Each is unpacked and compiled from its package alone, with the packages of the others."""
+    crates = ("godwit-core", "godwit-card", "godwit-cmt", "godwit", "godwit-cmt-preload")
+    wanted = [word for crate in crates for word in ("-p", crate)]
+    command = ["cargo", "package", "--locked", "--allow-dirty", "--target-dir", str(tmp_path), *wanted]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {path.name.rpartition("-")[0] for path in (tmp_path / "package").glob("*.crate")} == set(crates)

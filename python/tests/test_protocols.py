@@ -28,17 +28,19 @@ KERNELS = {
     "chain_tow": {"chain": 1, "clear_on_read": 0, "interrupt": True},
     "polled": {"chain": 0, "clear_on_read": 1, "interrupt": False},
     "polled_chain": {"chain": 1, "clear_on_read": 1, "interrupt": False},
+    # Its pointers are at a second port, `control_r`.
+    "two_ports": {"chain": 0, "clear_on_read": 1, "interrupt": True, "pointers": True},
     # Says that its write has two beats, and marks the first as the last.
     "bad_burst": {"chain": 0, "clear_on_read": 1, "interrupt": True, "awlen": "8'd1"},
 }
 GOOD = [name for name in KERNELS if name != "bad_burst"]
 MANIFEST = """
 name = "{name}"
-sources = ["hls_block.sv", "hls_beat.sv", "{name}.sv"]
+sources = ["hls_block.sv", "hls_pointers.sv", "hls_beat.sv", "{name}.sv"]
 args = [
-  {{ name = "src", kind = "buffer", access = "r" }},
+  {{ name = "src", kind = "buffer", access = "r", offset = {base:#x} }},
   {{ name = "dst", kind = "buffer", access = "w" }},
-  {{ name = "add", kind = "u32" }},
+  {{ name = "add", kind = "u32", offset = 0x28 }},
   {{ name = "echo", kind = "out_u32" }},
 ]
 """
@@ -46,8 +48,18 @@ CONTROL, STRIDE = 0x10_0000, 0x1_0000
 WORDS = np.arange(16, dtype=np.uint32) * 0x0101_0101
 
 
-def source(name: str, chain: int, clear_on_read: int, interrupt: bool, awlen: str = "8'd0") -> str:
+def source(
+    name: str, chain: int, clear_on_read: int, interrupt: bool, awlen: str = "8'd0", pointers: bool = False
+) -> str:
     text = (HERE / "top.sv.in").read_text()
+    second = {"AWADDR": "[5:0]", "ARADDR": "[5:0]", "WDATA": "[31:0]", "RDATA": "[31:0]"}
+    inputs = ("AWADDR", "AWVALID", "WDATA", "WVALID", "BREADY", "ARADDR", "ARVALID", "RREADY")
+    signals = (*inputs, "AWREADY", "WREADY", "BVALID", "ARREADY", "RDATA", "RVALID")
+    ports = [
+        f"{'input' if signal in inputs else 'output'} logic {second.get(signal, '')} s_axi_control_r_{signal},"
+        for signal in signals
+    ]
+    pins = ", ".join(f".{signal.lower()}(s_axi_control_r_{signal})" for signal in signals)
     fields = {
         "name": name,
         "chain": f"1'b{chain}",
@@ -55,6 +67,15 @@ def source(name: str, chain: int, clear_on_read: int, interrupt: bool, awlen: st
         "interrupt_port": "output logic         interrupt," if interrupt else "",
         "interrupt_assign": "assign interrupt = irq;" if interrupt else "",
         "awlen": awlen,
+        "pointer_ports": "\n  ".join(
+            [*ports, "output logic [1:0] s_axi_control_r_BRESP, s_axi_control_r_RRESP,"]
+        )
+        if pointers
+        else "",
+        "pointers": f"assign {{s_axi_control_r_BRESP, s_axi_control_r_RRESP}} = '0;\n"
+        f"  hls_pointers u_pointers (.clk(ap_clk), .rst_n(ap_rst_n), {pins}, .src, .dst);"
+        if pointers
+        else "assign {src, dst} = {block_src, block_dst};",
     }
     for field, value in fields.items():
         text = text.replace(f"@{field}@", value)
@@ -65,11 +86,13 @@ def source(name: str, chain: int, clear_on_read: int, interrupt: bool, awlen: st
 def library(tmp_path_factory) -> Path:
     """One small card with all of them."""
     folder = tmp_path_factory.mktemp("protocols")
-    for part in ("hls_block.sv", "hls_beat.sv"):
+    for part in ("hls_block.sv", "hls_pointers.sv", "hls_beat.sv"):
         (folder / part).write_text((HERE / part).read_text())
     for name, fields in KERNELS.items():
         (folder / f"{name}.sv").write_text(source(name, **fields))
-        (folder / f"{name}.toml").write_text(MANIFEST.format(name=name))
+        (folder / f"{name}.toml").write_text(
+            MANIFEST.format(name=name, base=0x8010 if fields.get("pointers") else 0x10)
+        )
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "LEVELS", FAST)
     try:
@@ -118,6 +141,19 @@ def test_every_launch_in_a_row_is_its_own(card, name):
     if KERNELS[name]["interrupt"]:
         # The first meets cold translations; from then on each pair of new buffers costs the same walks.
         assert max(cycles) < 2 * min(cycles), cycles
+
+
+def test_registers_of_a_second_control_port_are_behind_the_first_one_s(card):
+    """They read back what a launch wrote, and no write to the first port reaches them."""
+    beat = Beat(card, 3)
+    beat.check(card.launch("two_ports", **beat.args))
+    at = slot("two_ports")
+    low, high = (card.native.reg_read(at + 0x8010 + 4 * word) for word in range(2))
+    assert low | high << 32 == beat.src.address
+    # The first port has a register of its own at the same offset.
+    card.native.reg_write(at + 0x10, 0x1234)
+    assert card.native.reg_read(at + 0x8010) == low
+    assert card.native.reg_read(at + 0x8000) == 0, "start and end are at the first port alone"
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from godwit.card.controls import SECOND_PORT
 from godwit.card.interface import Interface, KernelError
 from godwit.card.manifest import Arg, ArgKind, Manifest
 from godwit.errors import nearest
@@ -69,10 +70,14 @@ def agree(manifest: Manifest, ports: Interface, registers: Sequence[Register]) -
 
 
 def _check_place(what: str, arg: Arg, ports: Interface) -> None:
-    if arg.end > 1 << ports.control.addr_width:
+    second = ports.second_control is not None and arg.offset >= SECOND_PORT
+    port = ports.controls[second]
+    end = arg.end - SECOND_PORT if second else arg.end
+    limit = min(port.addr_width, (SECOND_PORT - 1).bit_length()) if ports.second_control else port.addr_width
+    if end > 1 << limit:
         raise KernelError(
-            f"{what}: argument {arg.name} ends at {arg.end:#x}, past what {ports.control.prefix} addresses",
-            found=f"{ports.control.addr_width} address bits",
+            f"{what}: argument {arg.name} ends at {end:#x}, past what {port.prefix} addresses",
+            found=f"{limit} address bits",
         )
     if arg.bundle is not None:
         try:

@@ -13,6 +13,7 @@ from typing import Any
 from godwit import toolchain
 from godwit.card import plan as plans
 from godwit.card import wiring
+from godwit.card.controls import SECOND_PORT
 from godwit.card.converters import between
 from godwit.card.interface import KernelError
 from godwit.card.isolation import isolate
@@ -47,6 +48,9 @@ class Report:
             "reset": ports.reset,
             "interrupt": ports.interrupt,
             "control": {"port": ports.control.prefix, "addr_width": ports.control.addr_width, "protocol": self.kernel.protocol},
+            "further_controls": [
+                {"port": port.prefix, "addr_width": port.addr_width, "offset": SECOND_PORT} for port in ports.controls[1:]
+            ],
             "bundles": [
                 {
                     "name": bundle.name,

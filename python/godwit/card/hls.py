@@ -19,10 +19,11 @@ import dataclasses
 import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from godwit.card import reading
+from godwit.card.controls import SECOND_PORT
 from godwit.card.interface import KernelError
 
 _SOURCE_SUFFIXES = (".v", ".sv")
@@ -95,7 +96,7 @@ def _rtl(path: Path, more: Collection[Path]) -> HlsKernel:
         )
     args = [
         HlsArg(register.name, register.offset, register.width, "out" if register.out else "in")
-        for register in read.registers
+        for register in reading.placed(read.registers, reading.interface_of(f"kernel {path.stem}", read))
     ]
     return HlsKernel(path.stem, path, tuple(args), read.protocol)
 
@@ -188,21 +189,15 @@ def _component(path: Path, root: ElementTree.Element) -> HlsKernel:
     name = root.findtext("model/views/view/modelName") or root.findtext("name") or path.parent.name
     registers, packaged = [], []
     maps = [block for block in root.iter("addressBlock") if block.find("register") is not None]
-    if len(maps) > 1:
-        raise KernelError(
-            f"kernel {name} has its arguments at {len(maps)} control ports, a kernel has one ({path})",
-            found=", ".join(item.findtext("name") or "?" for item in root.iter("memoryMap")),
-            hint="bundle=control in every s_axilite pragma, also of port=return and of the pointers",
-        )
-    for register in root.iter("register"):
-        text = register.findtext("description") or ""
-        match = re.fullmatch(r"(Data|Control) signal of (\w+)", text.strip())
-        if match and match[1] == "Data":
-            bits = sum(int(field.findtext("bitWidth") or 0) for field in register.findall("field"))
-            out = register.findtext("access") == "read-only"
-            registers.append((match[2], int(register.findtext("addressOffset") or "0", 0), bits or 32, out))
-        elif not text and (register.findtext("name") or "") not in _BLOCK_REGISTERS:
-            packaged.append(_packaged(register))
+    starting = [any(item.findtext("name") == "CTRL" for item in block.iter("register")) for block in maps]
+    _check_ports(
+        f"kernel {name} ({path})",
+        starting,
+        (item.findtext("name") or "?" for item in root.iter("memoryMap")),
+    )
+    for block, starts in zip(maps, starting, strict=True):
+        at = SECOND_PORT if len(maps) == 2 and not starts else 0
+        _registers_of(block, at, registers, packaged)
     control = next((item for item in root.iter("register") if item.findtext("name") == "CTRL"), None)
     protocol = "ap_ctrl_none"
     if control is not None:
@@ -217,11 +212,37 @@ def _component(path: Path, root: ElementTree.Element) -> HlsKernel:
     return HlsKernel(name, path, args, protocol, tuple(_component_sources(path, root)), tuple(skipped))
 
 
+def _check_ports(where: str, starting: Sequence[bool], names: Iterable[str]) -> None:
+    """`starting`: of each control port, whether it has start and end."""
+    if len(starting) > 2 or (len(starting) == 2 and sum(starting) != 1):
+        raise KernelError(
+            f"{where} has its arguments at {len(starting)} control ports, a kernel has one, or HLS's control and control_r",
+            found=", ".join(names),
+            hint="bundle=control in every s_axilite pragma, also of port=return and of the pointers",
+        )
+
+
+def _registers_of(
+    block: ElementTree.Element, at: int, registers: list[tuple[str, int, int, bool]], packaged: list[HlsArg]
+) -> None:
+    """Adds the arguments of one control port, whose registers begin at `at`."""
+    for register in block.iter("register"):
+        text = register.findtext("description") or ""
+        match = re.fullmatch(r"(Data|Control) signal of (\w+)", text.strip())
+        if match and match[1] == "Data":
+            bits = sum(int(field.findtext("bitWidth") or 0) for field in register.findall("field"))
+            out = register.findtext("access") == "read-only"
+            offset = at + int(register.findtext("addressOffset") or "0", 0)
+            registers.append((match[2], offset, bits or 32, out))
+        elif not text and (register.findtext("name") or "") not in _BLOCK_REGISTERS:
+            packaged.append(_packaged(register, at))
+
+
 _BLOCK_REGISTERS = ("CTRL", "GIER", "IP_IER", "IP_ISR")
 """Registers of a control block that are no arguments, by their names in a component.xml."""
 
 
-def _packaged(register: ElementTree.Element) -> HlsArg:
+def _packaged(register: ElementTree.Element, at: int) -> HlsArg:
     """An argument as Vivado's IP packager has it for RTL kernels: one register of all its bits, a pointer's with its port."""
     parameters = register.iter("parameter")
     bus = next(
@@ -230,7 +251,7 @@ def _packaged(register: ElementTree.Element) -> HlsArg:
     )
     return HlsArg(
         register.findtext("name") or "",
-        int(register.findtext("addressOffset") or "0", 0),
+        at + int(register.findtext("addressOffset") or "0", 0),
         int(register.findtext("size") or "32", 0),
         "out" if register.findtext("access") == "read-only" else "in",
         pointer=bool(bus),
@@ -289,20 +310,18 @@ def header(path: Path) -> HlsKernel:
         raise KernelError(f"{path} is not a header of an HLS driver", found=text[:60].strip())
     blocks = re.split(r"^// (?=\w+\s*$)", text, flags=re.MULTILINE)
     with_args = [block for block in blocks if "Data signal of" in block or "Control signals" in block]
-    if len(with_args) > 1:
-        raise KernelError(
-            f"{path}: the kernel has its arguments at {len(with_args)} control ports, a kernel has one",
-            found=", ".join(block.split()[0] for block in with_args),
-            hint="bundle=control in every s_axilite pragma, also of port=return and of the pointers",
-        )
+    starting = ["Control signals" in block for block in with_args]
+    _check_ports(f"{path}: the kernel", starting, (block.split()[0] for block in with_args))
     registers = []
-    for match in re.finditer(
-        r"^// (0x[0-9a-fA-F]+) : Data signal of (\w+)\s*\n//\s+bit\s+(\d+)(?:~(\d+))?\s+-\s+\S+\s+\(([^)]*)\)",
-        text,
-        re.MULTILINE,
-    ):
-        bits = int(match[3]) - int(match[4] or match[3]) + 1
-        registers.append((match[2], int(match[1], 16), bits, match[5].strip() == "Read"))
+    for block, starts in zip(with_args, starting, strict=True):
+        at = SECOND_PORT if len(with_args) == 2 and not starts else 0
+        for match in re.finditer(
+            r"^// (0x[0-9a-fA-F]+) : Data signal of (\w+)\s*\n//\s+bit\s+(\d+)(?:~(\d+))?\s+-\s+\S+\s+\(([^)]*)\)",
+            block,
+            re.MULTILINE,
+        ):
+            bits = int(match[3]) - int(match[4] or match[3]) + 1
+            registers.append((match[2], at + int(match[1], 16), bits, match[5].strip() == "Read"))
     skipped = re.findall(r"Memory '(\w+)'", text)
     protocol = "ap_ctrl_none"
     if defined:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from godwit.card import reading
 from godwit.card.hls import HlsArg, HlsKernel
-from godwit.card.interface import Interface, KernelError, interface
+from godwit.card.interface import Interface, KernelError
 from godwit.errors import nearest
 
 _ACCESS = ("r", "w", "rw")
@@ -84,7 +84,7 @@ def read(kernel: HlsKernel, files: Collection[Path]) -> Interface:
     read_ = reading.read(
         what, top(kernel, files), reading.Sources(paths, sorted({path.parent for path in paths}))
     )
-    return interface(what, read_.top, read_.ports, parameters=read_.parameters, protocol=read_.protocol)
+    return reading.interface_of(what, read_)
 
 
 def _top(folder: Path, name: str) -> str:

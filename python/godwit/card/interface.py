@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
+from godwit.card import controls as control_ports
 from godwit.errors import InputError
 
 Protocol = Literal["ap_ctrl_hs", "ap_ctrl_chain"]
@@ -130,9 +131,12 @@ class Interface:
     interrupt: str | None
     """Its port; None: a launch is polled."""
     control: Control
+    """The port with start and end."""
     bundles: tuple[Bundle, ...]
     """In the order of their ports in the module's header."""
     streams: tuple[Stream, ...] = ()
+    second_control: Control | None = None
+    """A further port with arguments: its registers are `controls.SECOND_PORT` and on."""
     unconnected: tuple[str, ...] = ()
     """Outputs that are no part of any of these: left open."""
     parameters: tuple[str, ...] = ()
@@ -146,6 +150,17 @@ class Interface:
             if name in (bundle.name, bundle.prefix):
                 return bundle
         raise KeyError(f"no bundle {name}; there are {', '.join(bundle.name for bundle in self.bundles)}")
+
+    @property
+    def controls(self) -> list[Control]:
+        """The control ports, the one with start and end first."""
+        return [self.control, *([self.second_control] if self.second_control else [])]
+
+    def first_register(self, block: str) -> int:
+        """Where registers of an HLS control block begin, by the name of its module."""
+        port = control_ports.of_block(block, [control.prefix for control in self.controls])
+        second = self.second_control is not None and port == self.second_control.prefix
+        return control_ports.SECOND_PORT if second else 0
 
 
 DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
@@ -200,10 +215,12 @@ def interface(
     *,
     parameters: Sequence[str] = (),
     protocol: str | None = None,
+    start_block: str | None = None,
 ) -> Interface:
     """Groups the ports of a top module; `where` begins every error. Raises `KernelError` for what a card cannot connect.
 
-    `protocol`: what the control block implements where it could be read; ``ap_ctrl_none`` is refused.
+    `protocol`: what the control block implements where it could be read; ``ap_ctrl_none`` is refused. `start_block`: the module of that
+    control block.
     """
     names = {port.name for port in ports}
     if inout := [port.name for port in ports if port.direction == "inout"]:
@@ -218,7 +235,7 @@ def interface(
         if name is not None:
             _check_port(where, next(port for port in ports if port.name == name), direction, (1,))
     controls, bundles, streams = _roles(where, buses)
-    control = _control(where, top, names, controls, protocol)
+    control, *further = _controls(where, top, names, controls, protocol, start_block)
     taken = {clock, reset, interrupt}
     unknown = [port for port in rest if port.name not in taken]
     for port in unknown:
@@ -242,6 +259,7 @@ def interface(
         control=control,
         bundles=tuple(bundles),
         streams=tuple(streams),
+        second_control=further[0] if further else None,
         unconnected=tuple(port.name for port in unknown),
         parameters=tuple(parameters),
         protocol="ap_ctrl_chain" if protocol == "ap_ctrl_chain" else "ap_ctrl_hs" if protocol else None,
@@ -283,9 +301,15 @@ def _roles(
     return controls, bundles, streams
 
 
-def _control(
-    where: str, top: str, names: set[str], controls: Sequence[Control], protocol: str | None
-) -> Control:
+def _controls(
+    where: str,
+    top: str,
+    names: set[str],
+    controls: Sequence[Control],
+    protocol: str | None,
+    start_block: str | None,
+) -> list[Control]:
+    """The control ports, the one with start and end first."""
     if not controls:
         pins = [name for name in _HANDSHAKE if name in names]
         if pins:
@@ -303,14 +327,17 @@ def _control(
             found=f"{controls[0].prefix} has argument registers only",
             hint=f"{_AXILITE_PRAGMA}, and no ap_ctrl_none",
         )
-    if len(controls) > 1:
+    prefixes = [control.prefix for control in controls]
+    start = control_ports.starting(prefixes, start_block) if len(controls) == 2 else prefixes[0]
+    if len(controls) > 2 or start is None:
         raise KernelError(
-            f"{where}: module {top} has {len(controls)} control ports, a kernel has one",
-            found=", ".join(control.prefix for control in controls),
+            f"{where}: module {top} has {len(controls)} control ports, a kernel has one, or HLS's control and control_r",
+            found=", ".join(prefixes),
             hint="bundle=control in every s_axilite pragma, also of port=return and of the pointers",
         )
-    _check_signals(where, controls[0], (*_WRITE, *_READ), _CONTROL_WIDTHS, master=False)
-    return controls[0]
+    for control in controls:
+        _check_signals(where, control, (*_WRITE, *_READ), _CONTROL_WIDTHS, master=False)
+    return sorted(controls, key=lambda control: control.prefix != start)
 
 
 def _check_bundle(where: str, bundle: Bundle) -> None:

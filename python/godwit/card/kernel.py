@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from godwit import toolchain
 from godwit.card import manifest as manifests
 from godwit.card.agreement import agree
-from godwit.card.interface import Interface, KernelError, Protocol, interface
+from godwit.card.interface import Interface, KernelError, Protocol
 from godwit.card.manifest import Manifest
 from godwit.card.process import BuildError
 from godwit.errors import nearest
@@ -81,7 +81,7 @@ class Kernel:
     def ports(self) -> dict[str, int]:
         """Width of every port of its buses, in bits."""
         assert self.interface is not None, "a kernel is read before it is wired"
-        buses = (self.interface.control, *self.interface.bundles, *self.interface.streams)
+        buses = (*self.interface.controls, *self.interface.bundles, *self.interface.streams)
         return {port.name: port.width for bus in buses for port in bus.signals.values()}
 
 
@@ -124,14 +124,8 @@ def probed(kernel: Kernel, id_width: int) -> Kernel:
         package = Path(directory) / f"{kernel.package}.sv"
         package.write_text(manifest.args_package(kernel.package))
         read = reading.read(what, kernel.top, sources(kernel, id_width, (*shared_packages(), package)))
-    found = interface(
-        f"{what} ({read.modules[read.top].file})",
-        read.top,
-        read.ports,
-        parameters=read.parameters,
-        protocol=read.protocol,
-    )
-    remarks = () if kernel.own else agree(manifest, found, read.registers)
+    found = reading.interface_of(f"{what} ({read.modules[read.top].file})", read)
+    remarks = () if kernel.own else agree(manifest, found, reading.placed(read.registers, found))
     files = tuple(path for path in read.files if path.name != package.name)
     data = tuple(dict.fromkeys(_find(manifest, item) for item in read.data_files))
     return dataclasses.replace(kernel, interface=found, files=files, data=data, remarks=remarks)

@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from godwit.card.controls import SECOND_PORT
 from godwit.card.interface import Protocol
 
 FIRST_OFFSET = 0x10
@@ -178,9 +179,10 @@ class Manifest(BaseModel):
 
     def args_package(self, package: str = "") -> str:
         """SystemVerilog of ``NAME_args_pkg``, or called `package`: offsets in bytes, and the word masks of gw_hls_control."""
-        words = max([(arg.end - FIRST_OFFSET) // 4 for arg in self.args], default=1)
+        args = [arg for arg in self.args if arg.end <= SECOND_PORT]
+        words = max([(arg.end - FIRST_OFFSET) // 4 for arg in args], default=1)
         masks = {False: 0, True: 0}
-        for arg in self.args:
+        for arg in args:
             first = (arg.offset - FIRST_OFFSET) // 4
             masks[arg.kind.is_result] |= ((1 << arg.kind.words) - 1) << first
         lines = [

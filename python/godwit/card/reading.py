@@ -17,7 +17,7 @@ from pathlib import Path
 import pyslang
 from pyslang import ast, driver
 
-from godwit.card.interface import KernelError, Port
+from godwit.card.interface import Interface, KernelError, Port, interface
 
 NOT_FOR = ("synthesis", "synopsys", "pragma")
 """First words of the comments ``// synthesis translate_off`` and ``translate_on``."""
@@ -93,6 +93,8 @@ class Register:
     width: int
     out: bool
     """The kernel writes it."""
+    block: str = ""
+    """The module of its control block."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,8 +106,10 @@ class Reading:
     parameters: tuple[str, ...]
     protocol: str | None
     """``ap_ctrl_hs``, ``ap_ctrl_chain`` or ``ap_ctrl_none`` where a control block as HLS makes it is inside."""
+    start_block: str | None
+    """The module of such a block that has start and end."""
     registers: tuple[Register, ...]
-    """Arguments of such a block, by offset; none without one."""
+    """Arguments of such blocks, by offset; none without one."""
     modules: Mapping[str, Place]
     """Every module and package that is part of it."""
     data_files: tuple[DataFile, ...]
@@ -147,6 +151,7 @@ def read(what: str, top: str, sources: Sources) -> Reading:
         ports=tuple(_port(what, port) for port in body.portList),
         parameters=tuple(parameter.name for parameter in body.parameters if not parameter.isLocalParam),
         protocol=_protocol(below),
+        start_block=_start_block(below),
         registers=tuple(sorted(_registers(below), key=lambda register: register.offset)),
         modules=modules,
         data_files=tuple(dict.fromkeys(_data_files(what, instances[top], manager))),
@@ -154,6 +159,27 @@ def read(what: str, top: str, sources: Sources) -> Reading:
             dict.fromkeys(filter(Path.is_file, map(Path, map(manager.getFullPath, manager.getAllBuffers()))))
         ),
     )
+
+
+def interface_of(where: str, read: Reading) -> Interface:
+    """Its ports as buses; `where` begins every error. Raises `KernelError`."""
+    return interface(
+        where,
+        read.top,
+        read.ports,
+        parameters=read.parameters,
+        protocol=read.protocol,
+        start_block=read.start_block,
+    )
+
+
+def placed(registers: Sequence[Register], ports: Interface) -> tuple[Register, ...]:
+    """Registers where the card has them: those of a second control port behind the first one's."""
+    moved = [
+        dataclasses.replace(register, offset=register.offset + ports.first_register(register.block))
+        for register in registers
+    ]
+    return tuple(sorted(moved, key=lambda register: register.offset))
 
 
 def _place(manager: pyslang.SourceManager, location: pyslang.SourceLocation) -> Place:
@@ -238,6 +264,15 @@ def _protocol(below: Sequence[ast.InstanceSymbol]) -> str | None:
     return "ap_ctrl_chain" if "ap_continue" in ports else "ap_ctrl_hs"
 
 
+def _start_block(below: Sequence[ast.InstanceSymbol]) -> str | None:
+    names = {
+        instance.definition.name
+        for instance in _control_blocks(below)
+        if any(port.name == "ap_start" for port in instance.body.portList)
+    }
+    return names.pop() if len(names) == 1 else None
+
+
 def _registers(below: Sequence[ast.InstanceSymbol]) -> Iterator[Register]:
     for instance in _control_blocks(below):
         ports = {port.name.lower(): port for port in instance.body.portList}
@@ -246,7 +281,7 @@ def _registers(below: Sequence[ast.InstanceSymbol]) -> Iterator[Register]:
             if match and (port := ports.get((match[1] or match[2]).lower())):
                 out = port.direction == ast.ArgumentDirection.In
                 offset = int(parameter.value.convertToInt().value)
-                yield Register(port.name, offset, int(port.type.bitWidth), out)
+                yield Register(port.name, offset, int(port.type.bitWidth), out, instance.definition.name)
 
 
 def _data_files(what: str, top: ast.InstanceSymbol, manager: pyslang.SourceManager) -> Iterator[DataFile]:

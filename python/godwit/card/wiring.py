@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from godwit.card.controls import SECOND_PORT
 from godwit.card.interface import Bundle, Control, Interface, KernelError, Stream
 from godwit.card.kernel import ID_PARAMETER, Kernel
 from godwit.card.slots import Slot
@@ -120,11 +121,11 @@ def slot_module(slot: Slot, config: Config) -> str:
         pins[interface.interrupt] = "irq_o"
     else:
         lines += ["  // No interrupt: a launch is polled.", "  assign irq_o = 1'b0;", ""]
-    pins |= _control_pins(interface.control)
+    lines += _control(interface, pins)
     lines += [
         "  // Not every control block has all bits of an address, or AxPROT.",
         "  logic unused;",
-        "  assign unused = ^axil_req_i;",
+        f"  assign unused = ^{'{axil_req_i, half_req}' if interface.second_control else 'axil_req_i'};",
         "",
     ]
     for index, bundle in enumerate(interface.bundles):
@@ -157,17 +158,52 @@ def _interface(slot: Slot) -> Interface:
     return slot.kernel.interface
 
 
-def _control_pins(control: Control) -> dict[str, str]:
-    """The register port: kernels' addresses are shorter or longer than the card's 32 bits."""
+def _control(interface: Interface, pins: dict[str, str]) -> list[str]:
+    """What is before the register ports; adds the kernel's pins."""
+    if interface.second_control is None:
+        pins |= _control_pins(interface.control, "axil_req_i", "axil_rsp_o")
+        return []
+    half = f"32'h{SECOND_PORT - 1:x}"
+    for number, control in enumerate(interface.controls):
+        pins |= _control_pins(control, f"half_req[{number}]", f"half_rsp[{number}]", SECOND_PORT)
+    return [
+        f"  // Registers of {interface.control.prefix}, from {SECOND_PORT:#x} on those of {interface.second_control.prefix}.",
+        "  gw_axi_pkg::axil_req_t       low_req;",
+        "  gw_axi_pkg::axil_req_t [1:0] half_req;",
+        "  gw_axi_pkg::axil_rsp_t [1:0] half_rsp;",
+        "  always_comb begin",
+        "    low_req = axil_req_i;",
+        f"    low_req.aw_addr = axil_req_i.aw_addr & 32'h{2 * SECOND_PORT - 1:x};",
+        f"    low_req.ar_addr = axil_req_i.ar_addr & 32'h{2 * SECOND_PORT - 1:x};",
+        "  end",
+        "  gw_axil_demux #(",
+        "    .NumSlaves(2),",
+        f"    .Base({{32'h{SECOND_PORT:x}, 32'h0}}),",
+        f"    .Mask({{{half}, {half}}})",
+        "  ) u_controls (",
+        "    .clk_i  (clk),",
+        "    .rst_ni,",
+        "    .s_req_i(low_req),",
+        "    .s_rsp_o(axil_rsp_o),",
+        "    .m_req_o(half_req),",
+        "    .m_rsp_i(half_rsp)",
+        "  );",
+        "",
+    ]
+
+
+def _control_pins(control: Control, request: str, response: str, size: int = 0) -> dict[str, str]:
+    """A register port: kernels' addresses are shorter or longer than the card's 32 bits. `size`: of its registers, in bytes; 0: no limit."""
     pins = {}
     for signal in _CONTROL_INPUTS:
         if signal in control:
-            value = f"axil_req_i.{_field(signal)}"
-            width = control.width(signal)
-            pins[control.signals[signal].name] = f"{width}'({value})" if signal.endswith("ADDR") else value
+            value = f"{request}.{_field(signal)}"
+            if signal.endswith("ADDR"):
+                value = f"{control.width(signal)}'({value}{f' & {size - 1}' if size else ''})"
+            pins[control.signals[signal].name] = value
     for signal in _CONTROL_OUTPUTS:
         if signal in control:
-            pins[control.signals[signal].name] = f"axil_rsp_o.{_field(signal)}"
+            pins[control.signals[signal].name] = f"{response}.{_field(signal)}"
     return pins
 
 

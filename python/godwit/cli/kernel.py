@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from godwit.card.controls import SECOND_PORT
 from godwit.cli.console import stderr, stdout
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ def _print(report: Report, console: Console) -> None:
         f"control  {ports.control.prefix}, {ports.control.addr_width} address bits, {kernel.protocol} ({from_rtl}), {started}",
         soft_wrap=True,
     )
+    for port in ports.controls[1:]:
+        console.print(
+            f"         {port.prefix}, {port.addr_width} address bits, its registers are at {SECOND_PORT:#x} and on",
+            soft_wrap=True,
+        )
     if ports.bundles:
         rows = table("memory port", "data", "address", "ID", "channels", "what is put between")
         for bundle in ports.bundles:
