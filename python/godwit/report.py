@@ -250,6 +250,17 @@ _THEIRS = {"marker": "D", "s": 26, "color": "#333333"}
 _GOAL = {"marker": "|", "s": 260, "linewidths": 2.2, "color": "#e0a100"}
 
 
+LABEL = 60
+"""Letters of a row's name, and of its configuration, that a plot has room for. The table has all."""
+
+
+def _label(row: Row) -> str:
+    from textwrap import shorten
+
+    name, config = (shorten(text, LABEL, placeholder=" …") for text in (row.row, row.config))
+    return f"{name}\n[{config}]" if len(name) + len(config) > LABEL else f"{name}  [{config}]"
+
+
 def _panel(axis: Any, unit: str, rows: Sequence[Row]) -> None:
     from matplotlib.ticker import FuncFormatter
 
@@ -268,7 +279,7 @@ def _panel(axis: Any, unit: str, rows: Sequence[Row]) -> None:
     for place, value in enumerate(values):  # in a column of their own: no marker hides them
         where = (1.005, place)
         axis.annotate(number_text(value), where, xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    axis.set_yticks(range(len(rows)), [f"{row.row}  [{row.config}]" for row in rows], fontsize=8)
+    axis.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=8)
     axis.set_ylim(len(rows) - 0.45, -0.55)
     axis.set_xlabel(unit, fontsize=9)
     axis.grid(axis="x", alpha=0.3, zorder=0)

@@ -154,6 +154,12 @@ def test_a_plot_is_a_png_with_room_for_every_row(tmp_path):
     assert image.imread(many).shape[0] > image.imread(few).shape[0] + 30 * 20
 
 
+def test_a_plot_has_room_for_its_bars_whatever_a_configuration_says(tmp_path, recwarn):
+    long = "at 56.4 MHz (a block with a long name, static estimate, not routed); " + "because of this and that " * 20
+    plot_rows("translate", [*ROWS, Row("translate", "L1 hit", long, 35.5, "ns")], tmp_path / "long.png")
+    assert not [str(warning.message) for warning in recwarn]
+
+
 def test_a_plot_of_nothing_is_still_a_png(tmp_path):
     plot_rows("empty", [], tmp_path / "empty.png")
     assert (tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")
