@@ -22,10 +22,12 @@ import maturin
 ROOT = Path(__file__).resolve().parent.parent
 
 TREE = (
-    *("spec", "hw/rtl", "hw/synth", "hw/formal/yosys", "kernels", "card", "bench", "examples", "godwit.core"),
+    *("spec", "hw/rtl", "hw/synth", "hw/formal/yosys", "kernels", "card", "bench", "examples", "docs"),
+    "godwit.core",
     "Bender.yml",
 )
-"""What a wheel has of the tree: all that a card is made from, the benchmark suites, the IP's manifests, the examples."""
+"""What a wheel has of the tree: all that a card is made from, the benchmark suites, the IP's manifests, the examples,
+and the pages that errors name."""
 
 NOT_IN_TREE = ("test", "__pycache__", "sim_build", "conftest.py", "test_area.py")
 """Files and folders below them that stay out."""

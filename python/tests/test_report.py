@@ -155,7 +155,10 @@ def test_a_plot_is_a_png_with_room_for_every_row(tmp_path):
 
 
 def test_a_plot_has_room_for_its_bars_whatever_a_configuration_says(tmp_path, recwarn):
-    long = "at 56.4 MHz (a block with a long name, static estimate, not routed); " + "because of this and that " * 20
+    long = (
+        "at 56.4 MHz (a block with a long name, static estimate, not routed); "
+        + "because of this and that " * 20
+    )
     plot_rows("translate", [*ROWS, Row("translate", "L1 hit", long, 35.5, "ns")], tmp_path / "long.png")
     assert not [str(warning.message) for warning in recwarn]
 
