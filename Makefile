@@ -7,7 +7,7 @@ GODWIT := $(VENV)/bin/godwit
 DATA   := build/data/flights.parquet
 PREFIX ?= /usr/local
 
-.PHONY: help demo test wheel install lint spec bench fmax mutate hunt setup setup-test format clean
+.PHONY: help demo test wheel install lint spec bench fmax board mutate hunt setup setup-test format clean
 
 help:
 	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint     linters of every language"
 	@echo "make bench    every benchmark suite: tables, and plots in build/bench"
 	@echo "make fmax     clock of the main blocks (nextpnr, ECP5)"
+	@echo "make board    the card \`ecp5\` as a bitstream for an OrangeCrab (nextpnr; hours; BOARD=--netlist ends before placement)"
 	@echo "make mutate   single faults put into the RTL, and who finds them (hours; MUTATE='--sample 5 l2' for less)"
 	@echo "make hunt     random benches with fresh seeds until stopped (HUNT='--seeds 20 hw/test/heap' for less)"
 	@echo "make spec     registers, layouts and configurations, generated into build/spec"
@@ -59,6 +60,9 @@ bench: setup-test
 
 fmax: setup-test
 	@$(VENV)/bin/python hw/synth/synth.py fmax
+
+board: setup-test
+	@$(VENV)/bin/python hw/board/board.py $(BOARD)
 
 format: setup-test
 	@cargo fmt --all

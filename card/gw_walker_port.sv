@@ -4,7 +4,8 @@
 //
 // Contract
 // - 512 bits: wires. Otherwise gw_axi_adapt, with what it states; each line keeps the ID it has, and so does an exclusive
-//   access, whose 8 bytes fit every bus.
+//   access, whose 8 bytes fit every bus. Read data come a cycle later than from the adapter: out of a register, since the walker
+//   begins to work on them in the cycle they come.
 // - IDs are as the walker's: the topmost bit, and the number of a line. The adapter keeps a queue for each that there is, not
 //   for each that there could be.
 `include "gw_axi_typedef.svh"
@@ -40,6 +41,8 @@ module gw_walker_port #(
     `GW_AXI_TYPEDEF(out, Short, DataWidth)
     in_req_t in_req;
     in_rsp_t in_rsp;
+    in_r_t r;
+    logic r_valid, r_ready;
     out_req_t out_req;
     out_rsp_t out_rsp;
 
@@ -62,7 +65,7 @@ module gw_walker_port #(
       b_ready:  s_req_i.b_ready,
       ar:       `GW_WITH_ID(s_req_i.ar, to_short(s_req_i.ar.id)),
       ar_valid: s_req_i.ar_valid,
-      r_ready:  s_req_i.r_ready
+      r_ready:  r_ready
     };
     assign s_rsp_o = '{
       aw_ready: in_rsp.aw_ready,
@@ -70,9 +73,24 @@ module gw_walker_port #(
       b:        '{id: to_long(in_rsp.b.id), resp: in_rsp.b.resp},
       b_valid:  in_rsp.b_valid,
       ar_ready: in_rsp.ar_ready,
-      r:        '{id: to_long(in_rsp.r.id), resp: in_rsp.r.resp, last: in_rsp.r.last, data: in_rsp.r.data},
-      r_valid:  in_rsp.r_valid
+      r:        '{id: to_long(r.id), resp: r.resp, last: r.last, data: r.data},
+      r_valid:  r_valid
     };
+
+    gw_slice #(
+      .T(in_r_t)
+    ) u_r (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i  (in_rsp.r_valid),
+      .in_ready_o  (r_ready),
+      .in_data_i   (in_rsp.r),
+      .cancel_i    (1'b0),
+      .out_valid_o (r_valid),
+      .out_cancel_o(),
+      .out_ready_i (s_req_i.r_ready),
+      .out_data_o  (r)
+    );
 
     gw_axi_adapt #(
       .SlvDataWidth(512),

@@ -261,7 +261,9 @@ module gw_board #(
     .mst_req_t(mem_req_t),
     .mst_rsp_t(mem_rsp_t),
     .mst_ax_t (mem_ax_t),
-    .mst_w_t  (mem_w_t)
+    .mst_w_t  (mem_w_t),
+    .mst_r_t  (mem_r_t),
+    .mst_b_t  (mem_b_t)
   ) u_mux (
     .clk_i,
     .rst_ni,

@@ -75,11 +75,11 @@ def flat(top: dict, netlists: dict[str, dict]) -> dict:
             cells[name] = cell
             continue
         of: dict[int, int | str] = {}
-        for port, outside in cell["connections"].items():
-            inside = part["ports"][port]["bits"]
-            for inner, outer in zip(inside, outside, strict=True):
+        # Inputs first: what an output passes on as it is has the net of the input, and gets its own through a table below.
+        ports = part["ports"]
+        for port in sorted(cell["connections"], key=lambda port: ports[port]["direction"] != "input"):
+            for inner, outer in zip(ports[port]["bits"], cell["connections"][port], strict=True):
                 if isinstance(inner, int):
-                    # An input that is also an output, or two outputs that are one net: the outer ones are one net too.
                     of.setdefault(inner, outer)
         for net in part["netnames"].values():
             for bit in net["bits"]:

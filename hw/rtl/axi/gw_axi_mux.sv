@@ -3,8 +3,9 @@
 // Several AXI4 masters on one port: where all that reach a memory meet.
 //
 // Contract
-// - An address or a beat of data taken in cycle t is offered at the port in t+1; one address of each kind and one beat of data
-//   a cycle. Answers pass in the same cycle.
+// - What is taken in cycle t, at either side, is offered at the other one in t+1: addresses
+//   and data from registers. One address of each kind, one beat of data, one of read data and one answer a cycle. Read data and answers of
+//   one master wait behind those of another that does not take them.
 // - Masters take turns, reads and writes each on their own: one that waits sees at most one address of every other taken before it.
 // - The number of the master stands in front of its ID, so the port never sees one ID of two masters, and what AXI4 promises
 //   of order within an ID stays. Data of writes leave in the order of their addresses; no beat leaves before its address was
@@ -25,7 +26,9 @@ module gw_axi_mux #(
   parameter type mst_rsp_t = gw_axi_pkg::axi_rsp_t,
   /// Channels of the port's bundle.
   parameter type mst_ax_t = gw_axi_pkg::axi_ax_t,
-  parameter type mst_w_t = gw_axi_pkg::axi_w_t
+  parameter type mst_w_t = gw_axi_pkg::axi_w_t,
+  parameter type mst_r_t = gw_axi_pkg::axi_r_t,
+  parameter type mst_b_t = gw_axi_pkg::axi_b_t
 ) (
   input  logic     clk_i,
   input  logic     rst_ni,
@@ -158,28 +161,62 @@ module gw_axi_mux #(
   );
 
   // Answers
+  logic r_valid, r_taken, b_valid, b_taken;
+  mst_r_t r;
+  mst_b_t b;
+
+  gw_slice #(
+    .T(mst_r_t)
+  ) u_r (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i  (m_rsp_i.r_valid),
+    .in_ready_o  (m_req_o.r_ready),
+    .in_data_i   (m_rsp_i.r),
+    .cancel_i    (1'b0),
+    .out_valid_o (r_valid),
+    .out_cancel_o(),
+    .out_ready_i (r_taken),
+    .out_data_o  (r)
+  );
+
+  gw_slice #(
+    .T(mst_b_t)
+  ) u_b (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i  (m_rsp_i.b_valid),
+    .in_ready_o  (m_req_o.b_ready),
+    .in_data_i   (m_rsp_i.b),
+    .cancel_i    (1'b0),
+    .out_valid_o (b_valid),
+    .out_cancel_o(),
+    .out_ready_i (b_taken),
+    .out_data_o  (b)
+  );
+
   idx_t r_idx, b_idx;
   logic [NumMst-1:0] r_ready, b_ready;
-  assign r_idx = m_rsp_i.r.id[IdWidth+:IdxWidth];
-  assign b_idx = m_rsp_i.b.id[IdWidth+:IdxWidth];
+  assign r_idx = r.id[IdWidth+:IdxWidth];
+  assign b_idx = b.id[IdWidth+:IdxWidth];
   for (genvar i = 0; i < NumMst; i++) begin : gen_answer
     assign s_rsp_o[i] = '{
       ar_ready: ar_grant[i] && ar_ready,
       aw_ready: aw_grant[i] && aw_ready && aw_room,
       w_ready:  w_now[i] && w_ready,
-      r:        '{id: m_rsp_i.r.id[IdWidth-1:0], data: m_rsp_i.r.data, resp: m_rsp_i.r.resp, last: m_rsp_i.r.last},
-      r_valid:  m_rsp_i.r_valid && r_idx == idx_t'(i),
-      b:        '{id: m_rsp_i.b.id[IdWidth-1:0], resp: m_rsp_i.b.resp},
-      b_valid:  m_rsp_i.b_valid && b_idx == idx_t'(i)
+      r:        '{id: r.id[IdWidth-1:0], data: r.data, resp: r.resp, last: r.last},
+      r_valid:  r_valid && r_idx == idx_t'(i),
+      b:        '{id: b.id[IdWidth-1:0], resp: b.resp},
+      b_valid:  b_valid && b_idx == idx_t'(i)
     };
     assign r_ready[i] = s_req_i[i].r_ready && r_idx == idx_t'(i);
     assign b_ready[i] = s_req_i[i].b_ready && b_idx == idx_t'(i);
   end
-  assign m_req_o.r_ready = r_ready != '0;
-  assign m_req_o.b_ready = b_ready != '0;
+  assign r_taken = r_ready != '0;
+  assign b_taken = b_ready != '0;
 
   `GW_INVARIANT(OneAnswered_A, $onehot0(r_ready) && $onehot0(b_ready))
-  `GW_ASSERT(AnswerToSomebody_A, m_rsp_i.r_valid |-> 32'(r_idx) < NumMst)
+  `GW_ASSERT(AnswerToSomebody_A, r_valid |-> 32'(r_idx) < NumMst)
   `GW_COVER(OrderFull_C, !aw_room && aw_any)
   `GW_COVER(BothWait_C, $countones(aw_valid) > 1 && aw_ready)
 

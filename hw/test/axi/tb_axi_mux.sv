@@ -124,7 +124,9 @@ module tb_axi_mux #(
     .mst_req_t(mst_req_t),
     .mst_rsp_t(mst_rsp_t),
     .mst_ax_t (mst_ax_t),
-    .mst_w_t  (mst_w_t)
+    .mst_w_t  (mst_w_t),
+    .mst_r_t  (mst_r_t),
+    .mst_b_t  (mst_b_t)
   ) u_dut (
     .clk_i,
     .rst_ni,
