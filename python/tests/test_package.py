@@ -123,7 +123,7 @@ def test_a_card_with_a_kernel_of_the_user_is_built_from_the_package(installed, t
 def test_a_suite_of_the_package_measures(installed):
     rows = json.loads(installed("godwit", "bench", "translate", "--quick", "--json").stdout)
     found = {row["row"]: row["value"] for row in rows if row["unit"] == "cycles"}
-    assert found["L1 hit"] == 2 and found["L2 hit"] == 5
+    assert 0 < found["L1 hit"] < found["L2 hit"]
     assert {row["kind"] for row in rows} <= {"simulated", "yosys", "nextpnr"}
 
 
