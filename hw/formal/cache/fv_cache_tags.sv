@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_cache_tags with four pages of eight: a page is in one place, whoever looks; it stays there, with its tag, until
+// it is released; pages put and victims are what they are said to be. Surroundings put a page only if a lookup of the cycle before
+// missed it and none was put then, and run one job at a time, as gw_page_cache does.
+module fv_cache_tags (
+  input logic       clk_i,
+  input logic       rst_ni,
+  input logic       ready_i,
+  input logic [2:0] read_tag_i,
+  input logic [2:0] write_tag_i,
+  input logic       use_i,
+  input logic [1:0] use_idx_i,
+  input logic       alloc_i,
+  input logic       alloc_write_i,
+  input logic [3:0] busy_i,
+  input logic [1:0] job_idx_i,
+  input logic       freeze_i,
+  input logic       thaw_i,
+  input logic       release_i
+);
+
+  logic past_valid_q = 1'b0;
+  always_ff @(posedge clk_i) past_valid_q <= 1'b1;
+  always_comb assume (rst_ni == past_valid_q);
+
+  logic read_hit, write_hit, free_valid, victim_valid;
+  logic [1:0] read_idx, write_idx, free_idx, victim_idx;
+  logic [3:0] active;
+  logic [2:0] free_count, job_tag, alloc_tag;
+  logic read_missed_q, write_missed_q, alloc_q;
+  logic [2:0] read_tag_q, write_tag_q;
+
+  assign alloc_tag = alloc_write_i ? write_tag_q : read_tag_q;
+
+  gw_cache_tags #(
+    .Pages   (4),
+    .TagWidth(3)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .ready_i,
+    .read_tag_i,
+    .read_hit_o    (read_hit),
+    .read_idx_o    (read_idx),
+    .write_tag_i,
+    .write_hit_o   (write_hit),
+    .write_idx_o   (write_idx),
+    .active_o      (active),
+    .use_i,
+    .use_idx_i,
+    .free_valid_o  (free_valid),
+    .free_idx_o    (free_idx),
+    .alloc_i,
+    .alloc_tag_i   (alloc_tag),
+    .busy_i,
+    .victim_valid_o(victim_valid),
+    .victim_idx_o  (victim_idx),
+    .free_count_o  (free_count),
+    .job_idx_i,
+    .job_tag_o     (job_tag),
+    .freeze_i,
+    .thaw_i,
+    .release_i
+  );
+
+  // Any page, followed.
+  logic [2:0] page_q;
+  always_ff @(posedge clk_i) page_q <= page_q;
+
+  logic here_q, frozen_q;
+  logic [1:0] place_q, frozen_idx_q;
+  logic [3:0] eligible_q, eligible_before_q, used_q;
+
+  always_comb begin
+    if (alloc_i) assume (free_valid && !alloc_q && (alloc_write_i ? write_missed_q : read_missed_q));
+    if (freeze_i) assume (!frozen_q && active[job_idx_i]);
+    if (thaw_i || release_i) assume (frozen_q && job_idx_i == frozen_idx_q);
+    assume (!(thaw_i && release_i));
+    assume (!(freeze_i && (thaw_i || release_i)));
+  end
+
+  always_ff @(posedge clk_i) begin
+    read_tag_q <= read_tag_i;
+    write_tag_q <= write_tag_i;
+    if (!rst_ni) begin
+      read_missed_q <= 1'b0;
+      write_missed_q <= 1'b0;
+      alloc_q <= 1'b0;
+      here_q <= 1'b0;
+      frozen_q <= 1'b0;
+      used_q <= '0;
+      eligible_q <= '0;
+      eligible_before_q <= '0;
+    end else begin
+      read_missed_q <= !read_hit;
+      write_missed_q <= !write_hit;
+      alloc_q <= alloc_i;
+      if (freeze_i) frozen_q <= 1'b1;
+      else if (thaw_i || release_i) frozen_q <= 1'b0;
+      if (freeze_i) frozen_idx_q <= job_idx_i;
+      if (alloc_i) used_q[free_idx] <= 1'b1;
+      if (release_i) used_q[job_idx_i] <= 1'b0;
+      if (alloc_i && alloc_tag == page_q) begin
+        here_q <= 1'b1;
+        place_q <= free_idx;
+      end else if (release_i && job_idx_i == place_q) begin
+        here_q <= 1'b0;
+      end
+      eligible_q <= active & ~busy_i;
+      eligible_before_q <= eligible_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (read_tag_i == page_q) ReadFinds_A : assert (read_hit == here_q && (!here_q || read_idx == place_q));
+      if (write_tag_i == page_q) WriteFinds_A : assert (write_hit == here_q && (!here_q || write_idx == place_q));
+      if (here_q) Active_A : assert (active[place_q] == !(frozen_q && frozen_idx_q == place_q));
+      if (here_q && job_idx_i == place_q) JobTag_A : assert (job_tag == page_q);
+      if (free_valid) Free_A : assert (!used_q[free_idx]);
+      if (victim_valid) Victim_A : assert (eligible_before_q[victim_idx]);
+      Full_C : cover (used_q == '1 && victim_valid && victim_idx == 2'd2);
+      Again_C : cover (here_q && place_q == 2'd3 && free_valid);
+    end
+  end
+
+endmodule

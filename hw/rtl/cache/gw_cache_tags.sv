@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Tags of the page cache: which page is where, and what becomes of it.
+//
+//   free ─alloc─> active ─freeze─> frozen ─thaw─> active
+//                                         └release─> free
+//
+// Contract
+// - Two lookups a cycle, combinational. A page that is not free matches; a physical page is in one place at most, as long as
+//   `alloc_i` is given only for a page that matched nothing in the cycle before and none was put then.
+// - `free_valid_o`/`free_idx_o` (registers): a page to be put; taken by `alloc_i`, the next one is on offer two cycles later.
+// - `victim_valid_o`/`victim_idx_o` (registers): an active page that was not busy two cycles before, by the policy; whoever freezes it looks at
+//   `busy_i` again.
+// - At most one of freeze, thaw, release in a cycle. Pages are free after reset, and offered from `ready_i` on.
+`include "gw_assert.svh"
+
+module gw_cache_tags #(
+  /// Pages, a power of two, 2 to 64.
+  parameter int unsigned Pages = 16,
+  /// Bits of a page's number.
+  parameter int unsigned TagWidth = 44,
+  /// gw_cache_policy.
+  parameter int unsigned Replacement = 0,
+  /// Derived.
+  localparam int unsigned IdxWidth = $clog2(Pages)
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                ready_i,
+  /// Lookups: reads and writes.
+  input  logic [TagWidth-1:0] read_tag_i,
+  output logic                read_hit_o,
+  output logic [IdxWidth-1:0] read_idx_o,
+  input  logic [TagWidth-1:0] write_tag_i,
+  output logic                write_hit_o,
+  output logic [IdxWidth-1:0] write_idx_o,
+  output logic [Pages-1:0]    active_o,
+  input  logic                use_i,
+  input  logic [IdxWidth-1:0] use_idx_i,
+  /// A new page.
+  output logic                free_valid_o,
+  output logic [IdxWidth-1:0] free_idx_o,
+  input  logic                alloc_i,
+  input  logic [TagWidth-1:0] alloc_tag_i,
+  /// A page that may go.
+  input  logic [Pages-1:0]    busy_i,
+  output logic                victim_valid_o,
+  output logic [IdxWidth-1:0] victim_idx_o,
+  output logic [$clog2(Pages+1)-1:0] free_count_o,
+  /// What the evicting side does with the page of its job.
+  input  logic [IdxWidth-1:0] job_idx_i,
+  output logic [TagWidth-1:0] job_tag_o,
+  input  logic                freeze_i,
+  input  logic                thaw_i,
+  input  logic                release_i
+);
+
+  typedef logic [IdxWidth-1:0] idx_t;
+  logic [TagWidth-1:0] tag_q[Pages];
+  logic [Pages-1:0] used_q, frozen_q, read_match, write_match, eligible_q;
+  assign active_o = used_q & ~frozen_q;
+  assign job_tag_o = tag_q[job_idx_i];
+
+  for (genvar i = 0; i < Pages; i++) begin : gen_page
+    assign read_match[i] = used_q[i] && tag_q[i] == read_tag_i;
+    assign write_match[i] = used_q[i] && tag_q[i] == write_tag_i;
+    always_ff @(posedge clk_i) if (alloc_i && free_idx_o == idx_t'(i)) tag_q[i] <= alloc_tag_i;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        used_q[i] <= 1'b0;
+        frozen_q[i] <= 1'b0;
+      end else begin
+        if (alloc_i && free_idx_o == idx_t'(i)) used_q[i] <= 1'b1;
+        else if (release_i && job_idx_i == idx_t'(i)) used_q[i] <= 1'b0;
+        if (freeze_i && job_idx_i == idx_t'(i)) frozen_q[i] <= 1'b1;
+        else if ((thaw_i || release_i) && job_idx_i == idx_t'(i)) frozen_q[i] <= 1'b0;
+      end
+    end
+  end
+
+  always_comb begin
+    read_idx_o = '0;
+    write_idx_o = '0;
+    for (int unsigned i = 0; i < Pages; i++) begin
+      if (read_match[i]) read_idx_o |= idx_t'(i);
+      if (write_match[i]) write_idx_o |= idx_t'(i);
+    end
+  end
+  assign read_hit_o = read_match != '0;
+  assign write_hit_o = write_match != '0;
+
+  // Free pages: the first of them.
+  logic any_free, any_victim;
+  idx_t first_free, victim;
+  gw_first_one #(
+    .Width(Pages)
+  ) u_free (
+    .bits_i(~used_q),
+    .any_o (any_free),
+    .idx_o (first_free)
+  );
+  gw_cache_policy #(
+    .Pages      (Pages),
+    .Replacement(Replacement)
+  ) u_policy (
+    .clk_i,
+    .rst_ni,
+    .use_i,
+    .use_idx_i,
+    .fill_i    (alloc_i),
+    .fill_idx_i(free_idx_o),
+    .eligible_i(eligible_q),
+    .any_o     (any_victim),
+    .victim_o  (victim)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      free_valid_o <= 1'b0;
+      victim_valid_o <= 1'b0;
+      eligible_q <= '0;
+      free_count_o <= '0;
+    end else begin
+      free_valid_o <= ready_i && any_free && !alloc_i;
+      eligible_q <= active_o & ~busy_i;
+      victim_valid_o <= any_victim;
+      free_count_o <= ($clog2(Pages + 1))'($countones(~used_q));
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    free_idx_o <= first_free;
+    victim_idx_o <= victim;
+  end
+
+  `GW_INVARIANT(OnePlace_A, $onehot0(read_match) && $onehot0(write_match))
+  `GW_INVARIANT(AllocFree_A, !alloc_i || (free_valid_o && !used_q[free_idx_o]))
+  `GW_INVARIANT(FreezeActive_A, !freeze_i || active_o[job_idx_i])
+  `GW_INVARIANT(EndFrozen_A, !(thaw_i || release_i) || frozen_q[job_idx_i])
+  `GW_COVER(ReadMeetsFrozen_C, (read_match & frozen_q) != '0)
+
+endmodule

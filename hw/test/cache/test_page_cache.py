@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims."""
+
+from pathlib import Path
+
+import pytest
+from runner import run
+
+SHAPES = {
+    "small": {
+        "Pages": 2,
+        "Replacement": 2,
+        "FillMode": 0,
+        "Reads": 2,
+        "Writes": 2,
+        "Fills": 2,
+        "Merges": 1,
+    },
+    "default": {},
+    "large_pages": {"Pages": 4, "PageShift": 16, "Replacement": 1, "FillMode": 2, "Spare": 2},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_page_cache(shape):
+    run(
+        "tb_page_cache",
+        "cocotb_page_cache",
+        here=__file__,
+        dirs=[Path(__file__).parents[1] / "top"],
+        parameters=SHAPES[shape],
+        env={"BENCH_SHAPE": shape},
+    )
+
+
+@pytest.mark.parametrize("replacement", range(4))
+def test_cache_policy(replacement):
+    run(
+        "gw_cache_policy",
+        "cocotb_cache_policy",
+        here=__file__,
+        parameters={"Pages": 8, "Replacement": replacement},
+        env={"BENCH_REPLACEMENT": str(replacement)},
+    )
