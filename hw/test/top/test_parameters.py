@@ -39,6 +39,8 @@ BAD = [
     ("gw_slots", {"Slots": 512}, "Slots must be a power of two, 1024 or more"),
     ("gw_slots", {"SmallOrder": 22}, "SmallOrder at most that"),
     ("gw_slots", {"SlotOrder": 23}, "LargeBase and SmallBase must be aligned"),
+    ("gw_touch", {"Levels": 6}, "Levels must be 3 to 5"),
+    ("gw_touch", {"TableRegion": 1}, "TableRegion one of them"),
     ("gw_fault", {"Pages": 128}, "Pages must be a power of two, 2 to 64"),
     ("gw_fault", {"Banks": 64}, "Banks must be a power of two, 1 to Pages / 2"),
     ("gw_fault", {"GenerationWidth": 0}, "GenerationWidth must be at least 1"),

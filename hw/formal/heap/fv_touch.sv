@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Properties of gw_touch, for any requests, stock, and answers of gw_slots and gw_pte_unit:
+//  - each request is answered once, what it asked for unchanged, within `Limit` cycles beside what the two looks take;
+//  - a frame leaves the stock only for an answer that gives it, to a write that is allowed to a page whose entry was read as 0 since the
+//    request was accepted; that answer gives the frame of the group that was taken, and no other takes one;
+//  - an entry is filled only from 0 to something valid, only for such an answer, and the entry that the walk ended at last: whatever
+//    a link leads to was stored before;
+//  - a leaf has the frame that was answered; every request that is parked is followed by a wake-up of its number if the stock is full.
+module fv_touch #(
+  parameter int unsigned Limit = 12
+) (
+  input logic        clk_i,
+  input logic        rst_ni,
+  input logic        valid_i,
+  input logic        write_i,
+  input logic [8:0]  vpn_i,
+  input logic [2:0]  level_i,
+  input logic        ans_ready_i,
+  input logic        wake_ready_i,
+  input logic        end_i,
+  input logic        look_ready_i,
+  input logic        look_done_i,
+  input gw_pkg::heap_page_t page_i,
+  input logic [1:0]  stock_valid_i,
+  input logic [1:0][3:0] stock_frame_i,
+  input logic        pte_ready_i,
+  input logic        pte_done_i,
+  input logic [1:0]  result_i,
+  input logic        found_i
+);
+
+  import gw_pkg::*;
+  import gw_spec_pkg::*;
+
+  localparam int unsigned Levels = 3;
+  localparam logic [52:0] Entry = 53'h123_4560;
+
+  xlate_req_t req;
+  xlate_rsp_t ans;
+  wake_t wake;
+  ppn_t [0:0][1:0] frame;
+  logic [1:0] take;
+  logic ready, ans_valid, look_valid, pte_valid, busy, broken;
+  ctx_id_t look_ctx;
+  vpn_t look_vpn;
+  logic [52:0] entry;
+  logic [63:0] expected, wanted;
+
+  always_comb begin
+    req = '0;
+    req.write = write_i;
+    req.vpn = vpn_t'(vpn_i) | vpn_t'('h2_0000);
+    req.tag = tag_t'(vpn_i[2:0]);
+    frame = '0;
+    frame[0][0] = {40'h5, stock_frame_i[0]};
+    frame[0][1] = {36'h9, stock_frame_i[1], 4'd0};
+  end
+
+  gw_touch #(
+    .Regions(1),
+    .Levels (Levels)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .zero_i       ('0),
+    .req_valid_i  (valid_i),
+    .req_ready_o  (ready),
+    .req_i        (req),
+    .level_i,
+    .entry_i      (Entry | 53'(vpn_i[3:0])),
+    .ans_valid_o  (ans_valid),
+    .ans_ready_i,
+    .ans_o        (ans),
+    .wake_o       (wake),
+    .wake_ready_i,
+    .end_i,
+    .look_valid_o (look_valid),
+    .look_ready_i,
+    .look_ctx_o   (look_ctx),
+    .look_vpn_o   (look_vpn),
+    .look_done_i,
+    .look_page_i  (page_i),
+    .stock_valid_i(stock_valid_i),
+    .stock_frame_i(frame),
+    .stock_take_o (take),
+    .pte_valid_o  (pte_valid),
+    .pte_ready_i,
+    .pte_entry_o  (entry),
+    .pte_expected_o(expected),
+    .pte_wanted_o (wanted),
+    .pte_done_i,
+    .pte_result_i (pte_result_e'(result_i)),
+    .pte_found_i  (64'(found_i)),
+    .busy_o       (busy),
+    .broken_o     (broken)
+  );
+
+  // What is under way, and what is known of it.
+  logic past_valid_q = 1'b0;
+  logic pending_q, looking_q, changing_q, reads_q, live_q, empty_q, read_q, given_q, linked_q, owed_q;
+  xlate_req_t req_q;
+  logic [2:0] level_q;
+  ppn_t given_frame_q;
+  logic [7:0] age_q, wait_q;
+  logic [63:0] wanted_q;
+  logic is_leaf;
+  logic [52:0] home;
+  assign home = Entry | 53'(req_q.vpn[3:0]);
+  assign is_leaf = wanted[PteR];
+
+  always_comb begin
+    assume (rst_ni == past_valid_q);
+    if (valid_i) assume (level_i < 3'(Levels));
+    assume (!look_done_i || looking_q);
+    assume (!pte_done_i || changing_q);
+    // No entry is all ones.
+    if (pte_done_i && reads_q) assume (result_i inside {2'd1, 2'd2});
+    assume (result_i != 2'd3);
+  end
+
+  always_ff @(posedge clk_i) begin
+    past_valid_q <= 1'b1;
+    pending_q <= rst_ni && ((valid_i && ready) || (pending_q && !(ans_valid && ans_ready_i)));
+    looking_q <= rst_ni && ((look_valid && look_ready_i) || (looking_q && !look_done_i));
+    changing_q <= rst_ni && ((pte_valid && pte_ready_i) || (changing_q && !pte_done_i));
+    if (pte_valid && pte_ready_i) begin
+      reads_q <= expected != '0;
+      wanted_q <= wanted;
+    end
+    if (valid_i && ready) begin
+      req_q <= req;
+      level_q <= level_i;
+      live_q <= 1'b0;
+      read_q <= 1'b0;
+      given_q <= 1'b0;
+      linked_q <= 1'b0;
+    end
+    if (look_done_i) live_q <= page_i.live && (page_i.write || !req_q.write);
+    if (pte_done_i && reads_q) begin
+      read_q <= 1'b1;
+      empty_q <= !found_i && result_i == 2'd1;
+    end
+    // While a request is taken a frame may leave for tables.
+    if (!ready && take != '0) begin
+      given_q <= 1'b1;
+      given_frame_q <= take[1] ? frame[0][1] : frame[0][0];
+    end
+    if (pte_valid && pte_ready_i && expected == '0) begin
+      if (entry == home && level_q != '0) linked_q <= 1'b1;
+    end
+    age_q <= (rst_ni && pending_q && !ans_valid && !looking_q && !changing_q && !look_valid && !pte_valid) ? age_q + 1'b1 : '0;
+    // Parked: owed a wake-up behind it.
+    if (!rst_ni) owed_q <= 1'b0;
+    else if (ans_valid && ans_ready_i && ans.parked) owed_q <= 1'b1;
+    else if (wake.valid && wake_ready_i) owed_q <= 1'b0;
+    wait_q <= (rst_ni && owed_q && (&stock_valid_i) && !wake.valid && ready && !valid_i) ? wait_q + 1'b1 : '0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      Pending_A : assert (!ans_valid || pending_q);
+      Unchanged_A : assert (!ans_valid || (ans.tag == req_q.tag && ans.vpn == req_q.vpn && ans.ctx == req_q.ctx));
+      Answered_A : assert (32'(age_q) < Limit);
+      TakenIsOffered_A : assert ((take & ~stock_valid_i) == '0 && take != 2'b11);
+      TakenForWhoMay_A : assert (take == '0 || ready || (pending_q && read_q && empty_q && live_q && req_q.write && !given_q));
+      if (ans_valid) begin
+        OnlyOne_A : assert (!(ans.fault && ans.parked));
+        Gives_A : assert (given_q == (ans.cacheable && !ans.fault && !ans.parked));
+        ItsFrame_A : assert (!given_q || ans.ppn == (given_frame_q | (ans.order == '0 ? '0 : ppn_t'(req_q.vpn[3:0]))));
+        ReadGetsZero_A : assert (ans.fault || ans.parked || req_q.write || (ans.ppn == '0 && !ans.perm.w));
+      end
+      if (pte_valid && expected == '0) begin
+        StoresForGiven_A : assert (given_q && !pending_q && busy && wanted[PteV]);
+        LinkLast_A : assert (!linked_q || (entry == home && wanted == wanted_q));
+        LeafFrame_A : assert (!is_leaf || wanted[PteN] || ppn_t'(wanted[53:10]) == given_frame_q);
+        NapotFrame_A : assert (!is_leaf || !wanted[PteN] || ppn_t'(wanted[53:10]) == (given_frame_q | ppn_t'(8)));
+      end
+      Woken_A : assert (32'(wait_q) < Limit);
+      Given_C : cover (ans_valid && given_q && level_q == 3'd2);
+      Big_C : cover (ans_valid && given_q && ans.order != '0);
+      Linked_C : cover (linked_q && ready && level_q == 3'd2);
+      Parked_C : cover (ans_valid && ans.parked && !empty_q);
+    end
+  end
+
+endmodule
