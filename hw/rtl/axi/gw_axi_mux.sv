@@ -3,13 +3,14 @@
 // Several AXI4 masters on one port: where all that reach a memory meet.
 //
 // Contract
-// - What is taken in cycle t, at either side, is offered at the other one in t+1: addresses
-//   and data from registers. One address of each kind, one beat of data, one of read data and one answer a cycle. Read data and answers of
-//   one master wait behind those of another that does not take them.
-// - Masters take turns, reads and writes each on their own: one that waits sees at most one address of every other taken before it.
+// - What is taken in cycle t, at either side, is offered at the other one from t+1 on: an address when those before it have left,
+//   and a write's when there is room for its order. One address of each kind, one beat of data, one of read data and one
+//   answer a cycle. Read data and answers of one master wait behind those of another that does not take them.
+// - No master's ready depends on what another one or the port says in the same cycle.
+// - Masters take turns, reads and writes each on their own: one whose address waits sees at most one of every other leave before it.
 // - The number of the master stands in front of its ID, so the port never sees one ID of two masters, and what AXI4 promises
-//   of order within an ID stays. Data of writes leave in the order of their addresses; no beat leaves before its address was
-//   taken here, and it may leave before the port took that.
+//   of order within an ID stays. Data of writes leave in the order of their addresses; no beat leaves before its address
+//   has.
 // - Everything else of an access passes as it is: burst, lock, cache, protection.
 // - Reset: nothing is under way.
 `include "gw_assert.svh"
@@ -50,23 +51,52 @@ module gw_axi_mux #(
   '{id: {__idx, __ax.id}, addr: __ax.addr, len: __ax.len, size: __ax.size, burst: __ax.burst, lock: __ax.lock, \
     cache: __ax.cache, prot: __ax.prot, qos: __ax.qos, region: __ax.region}
 
-  logic [NumMst-1:0] ar_valid, aw_valid, ar_grant, aw_grant;
+  // Addresses: each master's in a register of its own, so that none waits for the others' logic.
+  logic [NumMst-1:0] ar_valid, aw_valid, ar_grant, aw_grant, ar_ready, aw_ready;
   mst_ax_t [NumMst-1:0] ar, aw;
   mst_w_t [NumMst-1:0] w;
   logic [NumMst-1:0] w_valid, w_now;
+  logic ar_any, aw_any, aw_room, ar_taken, aw_taken;
+  idx_t ar_idx, aw_idx;
+
   for (genvar i = 0; i < NumMst; i++) begin : gen_mst
-    assign ar_valid[i] = s_req_i[i].ar_valid;
-    assign aw_valid[i] = s_req_i[i].aw_valid;
+    mst_ax_t ar_in, aw_in;
+    assign ar_in = `GW_WITH_NUMBER(idx_t'(i), s_req_i[i].ar);
+    assign aw_in = `GW_WITH_NUMBER(idx_t'(i), s_req_i[i].aw);
     assign w_valid[i] = s_req_i[i].w_valid;
-    assign ar[i] = `GW_WITH_NUMBER(idx_t'(i), s_req_i[i].ar);
-    assign aw[i] = `GW_WITH_NUMBER(idx_t'(i), s_req_i[i].aw);
     assign w[i] = s_req_i[i].w;
+
+    gw_slice #(
+      .T(mst_ax_t)
+    ) u_ar (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i  (s_req_i[i].ar_valid),
+      .in_ready_o  (ar_ready[i]),
+      .in_data_i   (ar_in),
+      .cancel_i    (1'b0),
+      .out_valid_o (ar_valid[i]),
+      .out_cancel_o(),
+      .out_ready_i (ar_grant[i] && ar_taken),
+      .out_data_o  (ar[i])
+    );
+
+    gw_slice #(
+      .T(mst_ax_t)
+    ) u_aw (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i  (s_req_i[i].aw_valid),
+      .in_ready_o  (aw_ready[i]),
+      .in_data_i   (aw_in),
+      .cancel_i    (1'b0),
+      .out_valid_o (aw_valid[i]),
+      .out_cancel_o(),
+      .out_ready_i (aw_grant[i] && aw_taken),
+      .out_data_o  (aw[i])
+    );
   end
   `undef GW_WITH_NUMBER
-
-  // Addresses
-  logic ar_any, ar_ready, aw_any, aw_ready, aw_room;
-  idx_t ar_idx, aw_idx;
 
   gw_rr_arbiter #(
     .NumReq(NumMst)
@@ -77,22 +107,7 @@ module gw_axi_mux #(
     .gnt_o  (ar_grant),
     .idx_o  (ar_idx),
     .valid_o(ar_any),
-    .ready_i(ar_ready)
-  );
-
-  gw_slice #(
-    .T(mst_ax_t)
-  ) u_ar (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i  (ar_any),
-    .in_ready_o  (ar_ready),
-    .in_data_i   (ar[ar_idx]),
-    .cancel_i    (1'b0),
-    .out_valid_o (m_req_o.ar_valid),
-    .out_cancel_o(),
-    .out_ready_i (m_rsp_i.ar_ready),
-    .out_data_o  (m_req_o.ar)
+    .ready_i(ar_taken)
   );
 
   gw_rr_arbiter #(
@@ -104,23 +119,15 @@ module gw_axi_mux #(
     .gnt_o  (aw_grant),
     .idx_o  (aw_idx),
     .valid_o(aw_any),
-    .ready_i(aw_ready && aw_room)
+    .ready_i(aw_taken)
   );
 
-  gw_slice #(
-    .T(mst_ax_t)
-  ) u_aw (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i  (aw_any && aw_room),
-    .in_ready_o  (aw_ready),
-    .in_data_i   (aw[aw_idx]),
-    .cancel_i    (1'b0),
-    .out_valid_o (m_req_o.aw_valid),
-    .out_cancel_o(),
-    .out_ready_i (m_rsp_i.aw_ready),
-    .out_data_o  (m_req_o.aw)
-  );
+  assign m_req_o.ar_valid = ar_any;
+  assign m_req_o.ar = ar[ar_idx];
+  assign ar_taken = m_rsp_i.ar_ready;
+  assign m_req_o.aw_valid = aw_any && aw_room;
+  assign m_req_o.aw = aw[aw_idx];
+  assign aw_taken = m_rsp_i.aw_ready && aw_room;
 
   // Whose data are next
   logic w_owned, w_valid_now, w_ready, w_done;
@@ -132,7 +139,7 @@ module gw_axi_mux #(
   ) u_order (
     .clk_i,
     .rst_ni,
-    .in_valid_i (aw_any && aw_ready),
+    .in_valid_i (aw_any && aw_taken),
     .in_ready_o (aw_room),
     .in_data_i  (aw_idx),
     .out_valid_o(w_owned),
@@ -201,8 +208,8 @@ module gw_axi_mux #(
   assign b_idx = b.id[IdWidth+:IdxWidth];
   for (genvar i = 0; i < NumMst; i++) begin : gen_answer
     assign s_rsp_o[i] = '{
-      ar_ready: ar_grant[i] && ar_ready,
-      aw_ready: aw_grant[i] && aw_ready && aw_room,
+      ar_ready: ar_ready[i],
+      aw_ready: aw_ready[i],
       w_ready:  w_now[i] && w_ready,
       r:        '{id: r.id[IdWidth-1:0], data: r.data, resp: r.resp, last: r.last},
       r_valid:  r_valid && r_idx == idx_t'(i),
@@ -218,6 +225,6 @@ module gw_axi_mux #(
   `GW_INVARIANT(OneAnswered_A, $onehot0(r_ready) && $onehot0(b_ready))
   `GW_ASSERT(AnswerToSomebody_A, r_valid |-> 32'(r_idx) < NumMst)
   `GW_COVER(OrderFull_C, !aw_room && aw_any)
-  `GW_COVER(BothWait_C, $countones(aw_valid) > 1 && aw_ready)
+  `GW_COVER(BothWait_C, $countones(aw_valid) > 1)
 
 endmodule

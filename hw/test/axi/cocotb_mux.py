@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_axi_mux: bytes are right whoever else is there, turns are taken, an address is offered a cycle after it was taken."""
+"""gw_axi_mux: bytes are right whoever else is there, turns are taken, and an address that was taken is offered from the next cycle on."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cocotbext.axi import AxiBus, AxiMaster, AxiRam
 
 SEED = int(os.environ["GODWIT_SEED"])
 MASTERS = 3
+ID_WIDTH = 3
 REGION = 1 << 14
 """Bytes of memory that a master has for itself."""
 
@@ -48,24 +49,32 @@ async def begin(dut, rng: random.Random, stall: float) -> tuple[list[AxiMaster],
 
 
 async def watch(dut, seen: dict[str, int]) -> None:
-    """Turns and latency of both kinds of addresses, cycle by cycle."""
-    passed = {kind: [0] * MASTERS for kind in ("ar", "aw")}
-    was_taken = dict.fromkeys(passed)
+    """Turns of both kinds of addresses, and that a read's is offered as long as one waits, cycle by cycle."""
+    waiting = {kind: [0] * MASTERS for kind in ("ar", "aw")}
+    passed = {kind: [0] * MASTERS for kind in waiting}
+
+    def both(name: str) -> tuple[int, int]:
+        return int(getattr(dut, f"{name}valid").value), int(getattr(dut, f"{name}ready").value)
+
     while True:
         await FallingEdge(dut.clk_i)
-        for kind, since in passed.items():
-            offered, held = int(getattr(dut, f"m_axi_{kind}valid").value), was_taken[kind]
-            assert offered or held is None, f"{kind} taken of master {held} is not offered in the next cycle"
-            valid = [int(getattr(dut, f"s{i}_axi_{kind}valid").value) for i in range(MASTERS)]
-            ready = [int(getattr(dut, f"s{i}_axi_{kind}ready").value) for i in range(MASTERS)]
-            taken = [i for i in range(MASTERS) if valid[i] and ready[i]]
-            assert len(taken) <= 1, f"{kind} of masters {taken} in one cycle"
-            was_taken[kind] = taken[0] if taken else None
+        for kind, queued in waiting.items():
+            valid, ready = both(f"m_axi_{kind}")
+            assert valid or kind == "aw" or not any(queued), f"{queued} reads wait and none is offered"
+            if valid and ready:
+                one = int(getattr(dut, f"m_axi_{kind}id").value) >> ID_WIDTH
+                assert queued[one], f"{kind} of master {one}, which has none"
+                queued[one] -= 1
+                passed[kind][one] = 0
+                seen[kind] += 1
+                for i in range(MASTERS):
+                    passed[kind][i] += i != one and queued[i] > 0
+                    assert passed[kind][i] < MASTERS, (
+                        f"{kind} of master {i}: {passed[kind][i]} left before it"
+                    )
+            seen["waited"] += sum(count > 0 for count in queued) > 1
             for i in range(MASTERS):
-                since[i] = since[i] + 1 if valid[i] and taken and i not in taken else 0
-                assert since[i] < MASTERS, f"{kind} of master {i} saw {since[i]} others taken before it"
-            seen[kind] += len(taken)
-            seen["waited"] += sum(valid) > 1
+                queued[i] += both(f"s{i}_axi_{kind}") == (1, 1)
 
 
 async def use(master: AxiMaster, rng: random.Random, base: int, rounds: int) -> None:
