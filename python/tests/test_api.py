@@ -353,6 +353,20 @@ def test_results_are_attributes_and_their_names_are_known(card):
         _ = result.total
 
 
+def test_an_end_with_an_error_status_raises_unless_it_is_allowed(card):
+    buffer = card.put(np.ones(16, "int64"))
+    wrong = {"values": buffer, "count": 16, "dtype": 9}
+    with pytest.raises(godwit.StatusError, match="status") as raised:
+        card.launch("array_sum", **wrong)
+    assert raised.value.result.status == 3 and raised.value.result.cycles > 0
+    launch = card.start("array_sum", **wrong)
+    with pytest.raises(godwit.StatusError):
+        launch.result()
+    assert card.launch("array_sum", check_status=False, **wrong).status == 3
+    assert card.start("array_sum", check_status=False, **wrong).result().status == 3
+    assert card.launch("array_sum", **{**wrong, "dtype": 1}).sum == 16
+
+
 def test_a_timeout_is_a_hang_error(card):
     buffer = card.put(np.ones(100_000, "int64"))
     with pytest.raises(godwit.HangError):
