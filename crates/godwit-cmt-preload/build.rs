@@ -43,7 +43,7 @@ fn main() {
         .flag("-fexceptions")
         .warnings_into_errors(true)
         .opt_level(2)
-        .file(here.join("csrc/preload.c"))
+        .files(["preload.c", "store.c"].map(|name| here.join("csrc").join(name)))
         .compile("godwit_cmt_preload_c");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     if let Err(error) = unwind_statically(&out) {

@@ -64,6 +64,132 @@ def test_programs_that_fork_run_and_shared_backing_is_refused(preload, program, 
         assert done.stderr == ""
 
 
+FIRST = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define CHECK(what) do { if (!(what)) { printf("%d: %s\n", __LINE__, #what); return 1; } } while (0)
+static int window(void) /* whether the pool has its addresses, 128 MiB and more */
+{
+    static char line[512];
+    unsigned long from, to;
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof(line), maps))
+        found += sscanf(line, "%lx-%lx", &from, &to) == 2 && to - from >= (128ul << 20);
+    fclose(maps);
+    return found > 0;
+}
+int main(int argc, char **argv)
+{
+    int waits = atoi(argv[1]);
+    char *all[64], *grown = calloc(7, 11), *aligned;
+    CHECK(!grown[0] && !grown[76]);
+    memset(grown, 7, 77);
+    for (int i = 0; i < 64; i++)
+        all[i] = memset(malloc(100 + i), i, 100 + i);
+    CHECK(!posix_memalign((void **)&aligned, 4096, 10) && (uintptr_t)aligned % 4096 == 0);
+    CHECK(window() == !waits);
+    free(all[0]);
+    if (argc > 2) {
+        free(all[0]);
+        free(all[1] + 16);
+        free(all[2] + 1);
+    }
+    for (size_t size = 100; size < 3000000; size = size * 3 / 2) {
+        grown = realloc(grown, size);
+        CHECK(grown[0] == 7 && grown[76] == 7);
+    }
+    CHECK(window());
+    for (int i = 1; i < 64; i++) {
+        CHECK(all[i][0] == i && all[i][99 + i] == i);
+        all[i] = realloc(all[i], 5000);
+        CHECK(all[i][0] == i && all[i][99 + i] == i);
+        free(all[i]);
+    }
+    free(aligned);
+    free(grown);
+    puts("good");
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "waits"),
+    [("", 1), ("size=128MiB", 1), ("size=128MiB first=0", 0), ("size=128MiB populate=all", 0)],
+)
+def test_a_programs_first_blocks_need_no_pool(preload, tmp_path, config, waits):
+    """They live on when it opens, and what is wrong with a pointer or the configuration is told all the same."""
+    program = compiled(tmp_path, "cc", FIRST, "first")
+    done = run(preload, config, program, str(waits))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "good\n", "")
+    done = run(preload, config, program, str(waits), "misuse")
+    assert (done.returncode, done.stdout) == (0, "good\n")
+    assert done.stderr.count("was refused") == 3
+
+
+OPENED = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char *left[5000];
+static void *work(void *arg)
+{
+    size_t seed = (size_t)arg;
+    for (int i = 0; i < 5000; i++) {
+        size_t size = 16 + (i * 37 + seed * 101) % 2000;
+        free(left[i]);
+        left[i] = memset(malloc(size), (int)seed, size);
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread;
+    for (size_t turn = 1; turn < 30; turn++) {
+        if (turn % 7 == 0)
+            work((void *)turn);
+        pthread_create(&thread, NULL, work, (void *)turn);
+        pthread_join(thread, NULL);
+    }
+    for (int i = 0; i < 5000; i++) {
+        if (left[i][0] != 29 || left[i][15] != 29)
+            return 1;
+        free(left[i]);
+    }
+    puts("good");
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("config", ["size=256MiB", "size=256MiB first=0"])
+def test_a_thread_that_ends_may_be_the_one_that_opened_the_pool(preload, tmp_path, config):
+    program = compiled(tmp_path, "cc", OPENED, "opened", "-pthread")
+    done = run(preload, config, program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "good\n", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("size=lots", "expected a number of bytes"),
+        ("first=1MiB", "at most 512KiB"),
+        ("area=4GiB:1MiB area=4GiB:1MiB", "0x100000000"),
+        ("size=64MiB backing=memfd", "use backing=private"),
+    ],
+)
+def test_a_wrong_configuration_is_told_to_the_smallest_program(preload, config, words):
+    done = run(preload, config, "ls", "/")
+    assert done.returncode == 0
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def compiled(tmp_path: Path, compiler: str, source: str, name: str, *options: str) -> str:
     file = tmp_path / f"{name}.{'c' if compiler == 'cc' else 'cpp'}"
     file.write_text(source, encoding="utf-8")

@@ -10,9 +10,11 @@
 /* Aligned: what the short paths read is in one line of the cache. */
 struct cmt_pool cmt_pool CMT_HIDDEN __attribute__((aligned(64))) = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The calling thread's record if the pool serves it; NULL otherwise, with the reason. */
-static CMT_COLD struct cmt_thread *cmt_enter(void)
+/* The calling thread's record if the pool serves it for so many bytes; NULL otherwise, with the reason. */
+static CMT_COLD struct cmt_thread *cmt_enter(size_t bytes)
 {
+	if (!gw_cmt_is_open() && cmt_boot_serves && cmt_boot_serves(bytes))
+		return NULL;
 	return cmt_ready() ? cmt_attach() : NULL;
 }
 
@@ -21,7 +23,7 @@ static CMT_COLD void *cmt_malloc_rare(size_t size)
 {
 	struct cmt_thread *self = cmt_self;
 
-	if (!self && !(self = cmt_enter()))
+	if (!self && !(self = cmt_enter(size)))
 		return cmt_boot_malloc ? cmt_boot_malloc(CMT_MIN_BLOCK, size) : NULL;
 	if (size <= CMT_SMALL_MAX)
 		return cmt_small_slow(self, size, CMT_MIN_BLOCK);
@@ -211,7 +213,7 @@ void *gw_cmt_calloc(size_t count, size_t size)
 	if (__builtin_mul_overflow(count, size, &bytes))
 		return cmt_fail(ENOMEM, "%zu times %zu bytes do not fit into an address space", count, size);
 	if (CMT_UNLIKELY(bytes > CMT_SMALL_MAX || !cmt_self)) {
-		if (!cmt_self && !cmt_enter())
+		if (!cmt_self && !cmt_enter(bytes))
 			return cmt_boot_calloc ? cmt_boot_calloc(1, bytes) : NULL;
 		if (bytes > CMT_SMALL_MAX)
 			return cmt_large_zeroed(cmt_self, bytes);
@@ -235,7 +237,7 @@ void *gw_cmt_aligned_alloc(size_t align, size_t size)
 		return cmt_fail(EINVAL, "the alignment %zu is not a power of two up to 1 GiB", align);
 	if (align <= CMT_MIN_BLOCK)
 		return gw_cmt_malloc(size);
-	if (!self && !(self = cmt_enter()))
+	if (!self && !(self = cmt_enter(size > SIZE_MAX - align ? SIZE_MAX : size + align)))
 		return cmt_boot_malloc ? cmt_boot_malloc(align, size) : NULL;
 	if (size <= CMT_SMALL_MAX && align <= 4096)
 		return cmt_small_slow(self, size, align);
@@ -248,7 +250,7 @@ void *gw_cmt_alloc_contiguous(size_t size, const struct cmt_constraints *limits)
 {
 	struct gw_range_request request = { .bytes = size, .max = ~(uint64_t)0, .node = GW_RANGE_ANY_NODE };
 
-	if (!cmt_enter())
+	if (!cmt_enter(SIZE_MAX))
 		return NULL;
 	if (limits) {
 		request.align = limits->align;

@@ -172,8 +172,17 @@ void *cmt_boot_calloc(size_t count, size_t size) __attribute__((weak));
 void *cmt_boot_realloc(void *block, size_t size) __attribute__((weak));
 bool cmt_boot_free(void *block) __attribute__((weak));
 size_t cmt_boot_size(const void *block) __attribute__((weak));
+/*
+ * ... whether it serves a request of so many bytes itself, so that a program of a few blocks needs no pool. Asked as long as
+ * the pool is not open.
+ */
+bool cmt_boot_serves(size_t bytes) __attribute__((weak));
+/* Given by whoever links this: how many bytes such a library may serve first; 0: the pool is to be there from the start. */
+uint64_t cmt_open_waits(const char *config);
 /* ... and who is told that the pool could not be opened: from then on everything comes from there. */
 void cmt_boot_only(const char *why) __attribute__((weak));
+/* ... and who is told of misuse when nobody asked to be. */
+void cmt_boot_misuse(const void *pointer, const char *why) __attribute__((weak));
 /* Whether there is such a library: the program's own memory is the pool's. */
 bool cmt_is_malloc(void);
 /* Defined by a library that takes operator new's place, for requests that are refused: throws. */

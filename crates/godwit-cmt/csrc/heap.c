@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define CMT_THEAP_NONE ((mi_theap_t *)&_mi_theap_empty)
 
@@ -31,7 +32,14 @@ int cmt_pages_open(void *table, uint64_t window_bytes)
 	_Static_assert(CMT_MEDIUM_SLICES * MI_ARENA_SLICE_SIZE == MI_MEDIUM_PAGE_SIZE, "a page is mimalloc's");
 	_Static_assert(CMT_SMALL_MAX < MI_MEDIUM_MAX_OBJ_SIZE, "small blocks are in pages of two sizes");
 	_Static_assert(CMT_REGIONS < MI_MAX_ARENAS - 8, "mimalloc needs some for itself");
+	/*
+	 * The thread that starts mimalloc is its main thread, which must not end before the others: for it there is memory that
+	 * is never given back. One that may end is a thread like all.
+	 */
+	if (gettid() != getpid())
+		tld_main.thread_id = (mi_threadid_t)&tld_main;
 	mi_process_init();
+	os_preloading = false;
 	for (uint64_t slice = 0; slice < window_bytes >> CMT_SLICE_SHIFT; slice += MI_PAGE_MAP_SUB_COUNT) {
 		size_t index = _mi_page_map_index(cmt_pool.base + (slice << CMT_SLICE_SHIFT), NULL);
 		mi_submap_t before = NULL;

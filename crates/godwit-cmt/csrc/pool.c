@@ -14,6 +14,10 @@
  *
  *   its options from the environment, where it looks for each of 40 in every variable: $GODWIT_CMT is what configures
  *   the pool
+ *
+ *   that it starts with the process and counts when that ends: it starts with the pool (heap.c)
+ *
+ *   what it asks the processor for: nothing uses the answers, and a virtual machine takes microseconds for each
  */
 #include <mimalloc.h>
 #include <mimalloc/internal.h>
@@ -34,6 +38,10 @@ static inline uint8_t *cmt_arena_memory(const mi_arena_t *arena)
 #define mi_option_init(argument) CMT_OPTION_OF_##argument)
 #define CMT_OPTION_OF_desc ((desc)->init = MI_OPTION_DEFAULTED
 #define CMT_OPTION_OF_mi_option_desc_t cmt_option_init_unused(mi_option_desc_t
+#define MI_PRIM_HAS_PROCESS_ATTACH 1
+#define mi_detect_cpu_features(argument) CMT_FEATURES_##argument
+#define CMT_FEATURES_ ((void)0)
+#define CMT_FEATURES_void cmt_features_unused(void)
 #define unix_detect_overcommit(argument) CMT_OVERCOMMIT_##argument
 #define CMT_OVERCOMMIT_ true
 #define CMT_OVERCOMMIT_void cmt_overcommit_unused(void)

@@ -40,6 +40,8 @@ void cmt_misuse(const void *pointer, const char *why)
 	cmt_fail(EINVAL, "%p: %s", pointer, why);
 	if (report)
 		report(pointer, why);
+	else if (cmt_boot_misuse)
+		cmt_boot_misuse(pointer, why);
 }
 
 cmt_misuse_fn *gw_cmt_on_misuse(cmt_misuse_fn *report)

@@ -15,6 +15,7 @@ use crate::CmtError;
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
 /// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private` and `fd:N`, else `all` |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
+/// | `first` | bytes that a program on the preload library gets before its pool opens, to 512KiB; 0: every block is of the pool | 256KiB |
 ///
 /// Numbers are decimal or `0x` hexadecimal, with an optional `KiB`, `MiB` or `GiB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Config {
     pub populate: Option<Populate>,
     /// Bytes of freed large blocks that a thread keeps; `None`: by the total.
     pub cache: Option<u64>,
+    /// Bytes that a library in malloc's place serves before it opens the pool.
+    pub first: u64,
 }
 
 /// What stands behind the areas.
@@ -56,6 +59,8 @@ pub enum Populate {
 const DEFAULT_BASE: u64 = 4 << 30;
 const DEFAULT_SIZE: u64 = 256 << 20;
 const MIB: u64 = 1 << 20;
+pub(crate) const FIRST_DEFAULT: u64 = 256 << 10;
+const FIRST_MAX: u64 = 512 << 10;
 
 impl Default for Config {
     fn default() -> Self {
@@ -69,6 +74,7 @@ impl Default for Config {
             granule: 4096,
             populate: None,
             cache: None,
+            first: FIRST_DEFAULT,
         }
     }
 }
@@ -152,10 +158,11 @@ impl Config {
                     }
                 }
                 "cache" => config.cache = Some(bytes()?),
+                "first" => config.first = bytes()?,
                 _ => {
                     return Err(invalid(
                         item,
-                        "keys are area, size, backing, populate, granule, cache",
+                        "keys are area, size, backing, populate, granule, cache, first",
                     ));
                 }
             }
@@ -173,6 +180,9 @@ impl Config {
                 "granule",
                 "expected a power of two from 4KiB to 2MiB",
             ));
+        }
+        if self.first > FIRST_MAX {
+            return Err(invalid("first", "expected at most 512KiB"));
         }
         // Memory is mapped in whole pages; a page that two areas share would belong to neither.
         let page = match self.backing {
@@ -241,6 +251,7 @@ mod tests {
             ("backing=disk", "hugetlb"),
             ("backing=fd:-1", "fd:NUMBER"),
             ("populate=some", "need or all"),
+            ("first=1MiB", "512KiB"),
         ] {
             let error = Config::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");

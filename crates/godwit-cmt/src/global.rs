@@ -5,6 +5,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use crate::ffi;
 
+/// From here on blocks are large ones (`CMT_LARGE_SHIFT`), which start at a granule.
+const LARGE_MIN: usize = 64 << 10;
+/// The smallest granule that a pool may have.
+const GRANULE_MIN: usize = 4096;
+
 /// Every collection of a program in contiguous memory, from [`init`](crate::init) on. What is allocated before, opening
 /// the pool included, comes from the system's allocator and goes back there.
 ///
@@ -39,13 +44,18 @@ unsafe impl GlobalAlloc for Cmt {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above; what cmt_calloc gives is aligned to 16 bytes.
+        // SAFETY: as above.
         unsafe {
             if !ffi::gw_cmt_is_open() {
                 return System.alloc_zeroed(layout);
             }
             // It does not write what nobody has used yet.
-            if layout.align() <= 16 {
+            let aligned = if layout.size() < LARGE_MIN {
+                16
+            } else {
+                GRANULE_MIN
+            };
+            if layout.align() <= aligned {
                 return ffi::gw_cmt_calloc(1, layout.size()).cast();
             }
             let block = self.alloc(layout);

@@ -8,7 +8,7 @@ use std::ptr;
 use godwit_core::range::{Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::config::{Config, Populate};
+use crate::config::{Config, FIRST_DEFAULT, Populate};
 use crate::{BackingKind, CmtError, ffi};
 
 /// Environment variable with the configuration of a pool that opens by itself.
@@ -204,6 +204,31 @@ fn open(config: &Config) -> Result<(), CmtError> {
 fn open_text(text: Option<&str>) -> Result<(), CmtError> {
     let variable = std::env::var(VARIABLE).unwrap_or_default();
     open(&Config::parse(text.unwrap_or(&variable))?)
+}
+
+/// Called by the C side: how many bytes a library in malloc's place may serve before it opens the pool. None if the pool is
+/// to be there from the start, or cannot be used, which is told at once then.
+///
+/// # Safety
+/// `config` is a string.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cmt_open_waits(config: *const c_char) -> u64 {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(config) }.to_bytes();
+    if text.is_empty() {
+        return FIRST_DEFAULT;
+    }
+    match Config::parse(&String::from_utf8_lossy(text)) {
+        Ok(config)
+            if config.populate() == Populate::Need
+                && config.backing == BackingKind::Private
+                && window(&config).is_ok()
+                && explain_areas(&config.areas, config.granule).is_none() =>
+        {
+            config.first
+        }
+        _ => 0,
+    }
 }
 
 /// Called by the C side, once at a time, when the pool is to be opened.

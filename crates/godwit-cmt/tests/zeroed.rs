@@ -33,7 +33,7 @@ unsafe fn touched(block: *mut u8, bytes: usize) -> usize {
 fn zeroed_memory_is_written_only_where_it_was_used_before() {
     init("size=256MiB").unwrap();
     let bytes = 24 << 20;
-    let blocks: Vec<(*mut u8, Layout)> = [1, 8, 16]
+    let blocks: Vec<(*mut u8, Layout)> = [1, 8, 16, 64, PAGE]
         .map(|align| {
             let layout = Layout::from_size_align(bytes, align).unwrap();
             // SAFETY: a size that is not 0.
@@ -53,7 +53,14 @@ fn zeroed_memory_is_written_only_where_it_was_used_before() {
             block.write_bytes(9, bytes);
             Cmt.dealloc(block, layout);
         }
-        for (size, align) in [(bytes, 1), (100, 8), (3 * PAGE, PAGE), (bytes, PAGE)] {
+        for (size, align) in [
+            (bytes, 1),
+            (100, 8),
+            (3 * PAGE, PAGE),
+            (bytes, PAGE),
+            (bytes, 16 * PAGE),
+            (17 * PAGE, PAGE),
+        ] {
             let layout = Layout::from_size_align(size, align).unwrap();
             for _ in 0..2 {
                 let block = Cmt.alloc_zeroed(layout);
