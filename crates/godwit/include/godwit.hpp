@@ -132,11 +132,28 @@ class Completion {
     godwit_completion raw_;
 };
 
+/// A kernel ended and says that it failed: `completion()` has what it gave.
+class StatusError : public Error {
+   public:
+    explicit StatusError(const godwit_completion& raw) : Error(GODWIT_ESTATUS, godwit_last_error()), completion_(raw) {}
+    const Completion& completion() const noexcept { return completion_; }
+
+   private:
+    Completion completion_;
+};
+
+/// The completion of a launch that returned `status`; throws unless it is GODWIT_OK.
+inline Completion completed(int status, const godwit_completion& raw) {
+    if (status == GODWIT_ESTATUS) throw StatusError(raw);
+    check(status);
+    return Completion(raw);
+}
+
 /// How a launch is made.
 struct LaunchOptions {
     bool bare = false;                 ///< physical addresses and no translation, to compare
     std::uint64_t timeout_cycles = 0;  ///< stops the kernel so many cycles after its start; 0: no limit
-    bool check_status = true;          ///< a kernel that says that it failed throws
+    bool check_status = true;          ///< a kernel that says that it failed throws StatusError
 
     std::uint32_t flags() const noexcept {
         return (bare ? std::uint32_t{GODWIT_BARE} : 0) | (check_status ? 0 : std::uint32_t{GODWIT_ALLOW_STATUS});
@@ -149,8 +166,7 @@ class Launch {
     /// Waits for the end; throws what Context::launch would. Any number of threads may wait, and wait again.
     Completion wait() {
         godwit_completion done;
-        check(godwit_wait(get(), 0, &done));
-        return Completion(done);
+        return completed(godwit_wait(get(), 0, &done), done);
     }
 
     /// The same for at most so many cycles of the card; nothing when they were over first.
@@ -187,8 +203,7 @@ class Launch {
         godwit_completion done;
         const int status = wait(get(), limit, &done);
         if (status == GODWIT_RUNNING) return std::nullopt;
-        check(status);
-        return Completion(done);
+        return completed(status, done);
     }
 
     std::unique_ptr<godwit_job, Release> handle_;
@@ -206,8 +221,7 @@ class Context {
     Completion launch(const char* kernel, std::initializer_list<Arg> args, LaunchOptions options = {}) {
         const std::vector<godwit_arg> raw = raw_args(args);
         godwit_completion done;
-        check(godwit_launch(get(), kernel, raw.data(), raw.size(), options.flags(), options.timeout_cycles, &done));
-        return Completion(done);
+        return completed(godwit_launch(get(), kernel, raw.data(), raw.size(), options.flags(), options.timeout_cycles, &done), done);
     }
 
     /// Starts a launch, or queues it behind those of the same kernel that came before.

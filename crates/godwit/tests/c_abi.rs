@@ -74,6 +74,43 @@ fn compile(
     program
 }
 
+/// A C program linked with the static library, run.
+fn run_c(name: &str, source: &str) -> String {
+    let scratch = Scratch::new(name);
+    let library = libraries().join("libgodwit.a");
+    let link = [
+        library.to_str().unwrap(),
+        "-lpthread",
+        "-ldl",
+        "-lm",
+        "-lgcc_s",
+    ];
+    run(&compile(
+        ("CC", "cc"),
+        "-std=c11",
+        &root().join(source),
+        &scratch,
+        &link,
+    ))
+}
+
+/// A C++ program linked with the shared library, run.
+fn run_cpp(name: &str, source: &str) -> String {
+    let scratch = Scratch::new(name);
+    let directory = libraries();
+    let (library, rpath) = (
+        directory.join("libgodwit.so"),
+        format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
+    );
+    run(&compile(
+        ("CXX", "c++"),
+        "-std=c++17",
+        &root().join(source),
+        &scratch,
+        &[library.to_str().unwrap(), &rpath],
+    ))
+}
+
 fn run(program: &Path) -> String {
     let output = Command::new(program).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -279,17 +316,7 @@ fn bad_calls_are_answered_with_words() {
 
 #[test]
 fn the_c_example_runs_against_the_static_library() {
-    let scratch = Scratch::new("c-example");
-    let library = libraries().join("libgodwit.a");
-    let link = [
-        library.to_str().unwrap(),
-        "-lpthread",
-        "-ldl",
-        "-lm",
-        "-lgcc_s",
-    ];
-    let source = root().join("examples/c/vector_sum.c");
-    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
+    let printed = run_c("c-example", "examples/c/vector_sum.c");
     assert!(printed.contains("sum of 100000 values"), "{printed}");
     assert!(
         printed.contains("reads translated by the L1 TLB"),
@@ -299,62 +326,43 @@ fn the_c_example_runs_against_the_static_library() {
 
 #[test]
 fn c_threads_launch_wait_and_cancel() {
-    let scratch = Scratch::new("c-threads");
-    let library = libraries().join("libgodwit.a");
-    let link = [
-        library.to_str().unwrap(),
-        "-lpthread",
-        "-ldl",
-        "-lm",
-        "-lgcc_s",
-    ];
-    let source = root().join("examples/c/threads.c");
-    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
     assert_eq!(
-        printed,
+        run_c("c-threads", "examples/c/threads.c"),
         "32 launches from 8 threads\ncopied all\nkernel `memcopy` was stopped: it was cancelled; the kernel stands still\n"
     );
 }
 
 #[test]
 fn cpp_launches_overlap() {
-    let scratch = Scratch::new("cpp-overlap");
-    let directory = libraries();
-    let (library, rpath) = (
-        directory.join("libgodwit.so"),
-        format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
-    );
-    let link = [library.to_str().unwrap(), &rpath];
-    let source = root().join("examples/cpp/overlap.cpp");
-    let printed = run(&compile(
-        ("CXX", "c++"),
-        "-std=c++17",
-        &source,
-        &scratch,
-        &link,
-    ));
+    let printed = run_cpp("cpp-overlap", "examples/cpp/overlap.cpp");
     assert!(printed.contains("at once, sum 199990000"), "{printed}");
 }
 
 #[test]
 fn the_cpp_example_runs_against_the_shared_library() {
-    let scratch = Scratch::new("cpp-example");
-    let directory = libraries();
-    let (library, rpath) = (
-        directory.join("libgodwit.so"),
-        format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
-    );
-    let link = [library.to_str().unwrap(), &rpath];
-    let source = root().join("examples/cpp/split.cpp");
-    let printed = run(&compile(
-        ("CXX", "c++"),
-        "-std=c++17",
-        &source,
-        &scratch,
-        &link,
-    ));
+    let printed = run_cpp("cpp-example", "examples/cpp/split.cpp");
     assert!(
         printed.contains("of 50000 rows are greater than 15"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn an_error_status_is_an_error_in_c_with_its_results() {
+    let printed = run_c("c-status", "crates/godwit/tests/programs/status.c");
+    assert!(printed.starts_with("launch: kernel `array_sum`"), "{printed}");
+    assert!(
+        printed.ends_with("allowed: status 3\nafter it: sum 120\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn an_error_status_throws_in_cpp_with_its_completion() {
+    let printed = run_cpp("cpp-status", "crates/godwit/tests/programs/status.cpp");
+    assert!(printed.starts_with("launch: kernel `array_sum`"), "{printed}");
+    assert!(
+        printed.ends_with("status 3\nallowed: status 3\nafter it: sum 120\n"),
         "{printed}"
     );
 }
