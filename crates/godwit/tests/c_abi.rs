@@ -350,7 +350,10 @@ fn the_cpp_example_runs_against_the_shared_library() {
 #[test]
 fn an_error_status_is_an_error_in_c_with_its_results() {
     let printed = run_c("c-status", "crates/godwit/tests/programs/status.c");
-    assert!(printed.starts_with("launch: kernel `array_sum`"), "{printed}");
+    assert!(
+        printed.starts_with("launch: kernel `array_sum`"),
+        "{printed}"
+    );
     assert!(
         printed.ends_with("allowed: status 3\nafter it: sum 120\n"),
         "{printed}"
@@ -360,7 +363,10 @@ fn an_error_status_is_an_error_in_c_with_its_results() {
 #[test]
 fn an_error_status_throws_in_cpp_with_its_completion() {
     let printed = run_cpp("cpp-status", "crates/godwit/tests/programs/status.cpp");
-    assert!(printed.starts_with("launch: kernel `array_sum`"), "{printed}");
+    assert!(
+        printed.starts_with("launch: kernel `array_sum`"),
+        "{printed}"
+    );
     assert!(
         printed.ends_with("status 3\nallowed: status 3\nafter it: sum 120\n"),
         "{printed}"
