@@ -92,6 +92,7 @@ module fv_slots #(
     .job_ready_i,
     .job_o       (job),
     .job_done_i  (job_done),
+    .idle_o(),
     .look_valid_i,
     .look_ready_o(look_ready),
     .look_ctx_i  (ctx_id_t'(look_ctx_i)),

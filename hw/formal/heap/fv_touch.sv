@@ -93,6 +93,7 @@ module fv_touch #(
     .pte_result_i (pte_result_e'(result_i)),
     .pte_found_i  (64'(found_i)),
     .busy_o       (busy),
+    .idle_o(),
     .broken_o     (broken)
   );
 

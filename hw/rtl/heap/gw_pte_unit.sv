@@ -17,6 +17,9 @@ module gw_pte_unit #(
   /// Who writes entries, >= 1.
   parameter int unsigned Clients = 3,
   parameter logic [gw_axi_pkg::PtIdWidth-1:0] Id = '0,
+  /// Bundles of the port.
+  parameter type req_t = gw_axi_pkg::pt_req_t,
+  parameter type rsp_t = gw_axi_pkg::pt_rsp_t,
   /// Derived: bits of an entry's address.
   localparam int unsigned EntryWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtEntryBytes)
 ) (
@@ -31,8 +34,8 @@ module gw_pte_unit #(
   output gw_pkg::pte_result_e                rsp_result_o,
   /// What was read, before the command's own write.
   output logic [63:0]                        found_o,
-  output gw_axi_pkg::pt_req_t                m_req_o,
-  input  gw_axi_pkg::pt_rsp_t                m_rsp_i
+  output req_t                               m_req_o,
+  input  rsp_t                               m_rsp_i
 );
 
   import gw_pkg::*;
@@ -153,7 +156,7 @@ module gw_pte_unit #(
   always_comb begin
     m_req_o = '0;
     m_req_o.ar_valid = state_q == Read;
-    m_req_o.ar.id = Id;
+    m_req_o.ar.id = ($bits(m_req_o.ar.id))'(Id);
     m_req_o.ar.addr = 64'({entry_q, {$clog2(PtEntryBytes){1'b0}}});
     m_req_o.ar.size = 3'($clog2(PtEntryBytes));
     m_req_o.ar.burst = BurstIncr;

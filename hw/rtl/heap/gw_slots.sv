@@ -11,8 +11,9 @@
 // - Latency (acceptance to answer), whatever the size: malloc 5 cycles, realloc 9, free 8. A malloc of n slots n - 1 more and the time of the bitmap; one
 //   that finds the stock empty waits for it: gw_slot_stock. Lookups and jobs add 20 cycles at most.
 // - After reset nothing is taken for 2 * Slots cycles: the table is cleared.
-// - Jobs: pages that a free or a shrink left behind, one job at a time. Until `job_done_i` a freed slot is not given again, and an
-//   allocation that was shrunk cannot grow (HeapBusy); pages that grew back before their job began are not in it.
+// - Jobs: pages that a free or a shrink left behind, to the end of what the malloc took, one job at a time. Until `job_done_i` a freed
+//   slot is not given again, and an allocation that was shrunk cannot grow (HeapBusy); pages that grew back before their job began
+//   are not in it.
 // - Lookup: one at a time; the answer, for one cycle, comes 5 cycles after its acceptance, 8 behind the first slot of several.
 `include "gw_assert.svh"
 
@@ -52,6 +53,8 @@ module gw_slots #(
   input  logic                             job_ready_i,
   output gw_pkg::heap_job_t                job_o,
   input  logic                             job_done_i,
+  /// No job is queued or under way.
+  output logic                             idle_o,
   input  logic                             look_valid_i,
   output logic                             look_ready_o,
   input  gw_pkg::ctx_id_t                  look_ctx_i,
@@ -353,6 +356,7 @@ module gw_slots #(
     status: status_q,
     pointer: (op_q == Malloc) ? 64'(first_page(index_q)) << PageShift : cmd_q.pointer
   };
+  assign idle_o = !job_q && queued_q == '0 && !(op_q == JobBegin && step_q != Idle) && !ended_q && !give_q;
   assign push = storing && next_q.queued && !entry_q.queued && op_q inside {Realloc, Free};
   assign pop = step_q == Pop;
   assign job_valid_o = job_valid_q;
@@ -438,7 +442,7 @@ module gw_slots #(
             granule: entry_q.granule,
             first: first_page(index_q),
             from: (entry_q.state == Freed) ? '0 : vpn_t'(entry_q.pages),
-            to: vpn_t'(entry_q.high)
+            to: vpn_t'(fits_q)
         };
       end
     end

@@ -74,6 +74,8 @@ module gw_touch #(
   input  gw_pkg::pte_result_e   pte_result_i,
   input  logic [63:0]           pte_found_i,
   output logic                  busy_o,
+  /// Nothing is under way: what was asked before is answered and stored.
+  output logic                  idle_o,
   output logic                  broken_o
 );
 
@@ -348,6 +350,7 @@ module gw_touch #(
     end
   end
   assign busy_o = state_q inside {Place, Store, Stored};
+  assign idle_o = state_q == Idle;
 
   logic unused;
   assign unused = ^{page_q.granule, wake_q.ok};

@@ -126,10 +126,10 @@ class Bench:
         first = self.get("job_first_o")
         a = self.live.get(first)
         assert a is not None and a.queued, f"a job for {first:#x}, which has nothing to take back"
-        wanted = (a.ctx, a.region, a.granule, 0 if a.freed else a.pages, a.high)
+        wanted = (a.ctx, a.region, a.granule, 0 if a.freed else a.pages, a.capacity)
         found = tuple(self.get(f"job_{n}_o") for n in ("ctx", "region", "granule", "from", "to"))
         assert found == wanted, f"job {found}, expected {wanted}"
-        assert wanted[3] < wanted[4]
+        assert wanted[3] < a.high
         a.queued, a.trimming = False, not a.freed
         a.freed_at_begin, a.job_from = a.freed, wanted[3]
         self.job = a

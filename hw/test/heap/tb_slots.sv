@@ -88,6 +88,7 @@ module tb_slots #(
     .job_ready_i,
     .job_o       (job),
     .job_done_i,
+    .idle_o(),
     .look_valid_i,
     .look_ready_o,
     .look_ctx_i,

@@ -100,6 +100,7 @@ module tb_touch (
     .pte_result_i (gw_pkg::pte_result_e'(pte_result_i)),
     .pte_found_i,
     .busy_o,
+    .idle_o(),
     .broken_o
   );
 

@@ -41,6 +41,8 @@ BAD = [
     ("gw_slots", {"SlotOrder": 23}, "LargeBase and SmallBase must be aligned"),
     ("gw_touch", {"Levels": 6}, "Levels must be 3 to 5"),
     ("gw_touch", {"TableRegion": 1}, "TableRegion one of them"),
+    ("gw_reclaim", {"Units": 31}, "Units must be 32 or more"),
+    ("gw_scrub", {"Beats": 3}, "Beats must be 1, 2, 4, 8 or 16"),
     ("gw_fault", {"Pages": 128}, "Pages must be a power of two, 2 to 64"),
     ("gw_fault", {"Banks": 64}, "Banks must be a power of two, 1 to Pages / 2"),
     ("gw_fault", {"GenerationWidth": 0}, "GenerationWidth must be at least 1"),

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Takes back the pages that a free or a shrink left behind: their entries are cleared, what was known of them is invalidated, and their
+// frames, and the tables that nobody else needs, are given back as dirty.
+//
+//   job ─> settle ─> walk down to the edges of the range ─> clear an entry ─┐ as often as there are entries
+//                                                                          v
+//          job done <─ settle <─────────── frames given back <─ fence <─ invalidate      (Units of them at a time)
+//
+// Contract
+// - A job {ctx, region, granule, first, from, to}: pages first + from to first + to - 1. `from` is rounded up to a group if the granule is
+//   2**BigOrder or more, because a group stays as long as one of its pages is live. `to` ends at a table, or at a small slot.
+// - An entry that is all inside the range is cleared: one that points to a table takes all below it. Each is
+//   cleared before the invalidation, nothing that it led to is given back before the end of the fence, and each frame once. Nothing
+//   outside the range is changed.
+// - settle_o stands until settle_done_i: all that gw_touch was asked before is answered, and stored. Before the first entry is read,
+//   and before a frame is given: who saw a table that is taken back stores nothing in it.
+// - job_done_o, a pulse: all that is told above is over. One job at a time; nothing is asked of anybody without one.
+// - Memory that refuses, or entries that gw_touch does not write (broken_o): what cannot be reached is not given back, ever; an entry that
+//   cannot be cleared keeps its frame. The job ends.
+// - Reads: one of 64 bytes at a time. An entry that is cleared costs a command of gw_pte_unit; a table that is taken back 64 reads, and 1
+//   cycle an entry that is not empty, a give of gw_frames a frame or group, and one for the table.
+`include "gw_assert.svh"
+
+module gw_reclaim #(
+  /// Tables of a walk, 3 to 5: those of the widest mode.
+  parameter int unsigned Levels = 4,
+  /// log2 of the frames of a large group: 64 KiB.
+  localparam int unsigned BigOrder = 4,
+  /// Where tables are.
+  parameter int unsigned TableRegion = 0,
+  /// Cleared entries that wait for one fence, 32 or more.
+  parameter int unsigned Units = 32,
+  /// Derived: bits of an entry's address.
+  localparam int unsigned EntryWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtEntryBytes)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    job_valid_i,
+  output logic                    job_ready_o,
+  input  gw_pkg::heap_job_t       job_i,
+  output logic                    job_done_o,
+  /// The job's context, as it is now.
+  output gw_pkg::ctx_id_t         ctx_id_o,
+  input  gw_pkg::ctx_t            ctx_i,
+  output logic                    settle_o,
+  input  logic                    settle_done_i,
+  /// Invalidation, then a fence behind it: fence_o stands until fence_done_i.
+  output logic                    inval_valid_o,
+  input  logic                    inval_ready_i,
+  output gw_pkg::inval_t          inval_o,
+  output logic                    fence_o,
+  input  logic                    fence_done_i,
+  /// gw_pte_unit.
+  output logic                    pte_valid_o,
+  input  logic                    pte_ready_i,
+  output logic [EntryWidth-1:0]   pte_entry_o,
+  output logic [63:0]             pte_expected_o,
+  output logic [63:0]             pte_wanted_o,
+  input  logic                    pte_done_i,
+  input  gw_pkg::pte_result_e     pte_result_i,
+  input  logic [63:0]             pte_found_i,
+  /// gw_frames.
+  output logic                    cmd_valid_o,
+  input  logic                    cmd_ready_i,
+  output gw_pkg::frames_cmd_t     cmd_o,
+  input  logic                    rsp_valid_i,
+  input  gw_pkg::frames_rsp_t     rsp_i,
+  output gw_axi_pkg::bitmap_req_t m_req_o,
+  input  gw_axi_pkg::bitmap_rsp_t m_rsp_i,
+  /// A job is under way.
+  output logic                    busy_o,
+  /// Pulse: a group was given back; its order.
+  output logic                    event_o,
+  output gw_pkg::group_order_t    event_order_o,
+  output logic                    broken_o
+);
+
+  import gw_pkg::*;
+  import gw_axi_pkg::*;
+  import gw_spec_pkg::*;
+
+  localparam int unsigned Tables = Levels - 1;  // that a walk can be below its root
+  localparam int unsigned BeatShift = $clog2(PtBeatEntries);
+  localparam int unsigned Group = 1 << BigOrder;
+  localparam vpn_t GroupMask = vpn_t'(Group) - 1'b1;
+  localparam int unsigned UsageWidth = $clog2(Units + 1);
+  typedef logic [PtLevelBits-1:0] index_t;
+  typedef logic [2:0] level_t;
+
+  if (Levels < 3 || Levels > 5) begin : gen_bad_levels
+    $fatal(1, "gw_reclaim: Levels must be 3 to 5");
+  end
+  if (Units < 2 * Group) begin : gen_bad_units
+    $fatal(1, "gw_reclaim: Units must be 32 or more");
+  end
+  if (TableRegion >= 2 ** RegionWidth) begin : gen_bad_table_region
+    $fatal(1, "gw_reclaim: TableRegion must be 0 to 7");
+  end
+
+  // What a cleared entry led to: a frame (big: a group), or a table of this level.
+  typedef struct packed {
+    logic   table_;
+    logic   big;
+    level_t level;
+    ppn_t   ppn;
+  } unit_t;
+
+  typedef enum logic [4:0] {
+    Idle,
+    Range,    // first and last page
+    Settle,
+    Root,     // from the top
+    Place,    // the entry of the cursor: what it covers
+    Fetch,    // its beat
+    Fetched,
+    Judge,
+    Wipe,
+    Wiped,
+    Next,     // the cursor, behind the entry
+    Inval,
+    Fence,
+    Calm,     // settle again
+    Unit,     // the next cleared entry
+    Scan,     // a table below one
+    Read,
+    Reading,
+    Pick,     // the first entry of the beat that is not empty
+    Give,
+    Given,
+    Done
+  } state_e;
+  state_e state_q, state_d;
+  heap_job_t job_q;
+  vpn_t cursor_q, last_q;
+  logic rounds;
+  assign rounds = job_q.granule >= group_order_t'(BigOrder);
+
+  function automatic logic is_pointer(logic [63:0] entry);
+    return entry[PteV] && {entry[PteR], entry[PteW], entry[PteX]} == '0;
+  endfunction
+  function automatic logic is_leaf(logic [63:0] entry);
+    return entry[PteV] && (entry[PteR] || entry[PteX]) && (!entry[PteN] || entry[PtePpnLsb +: BigOrder] == BigOrder'(Group / 2));
+  endfunction
+  function automatic logic leads(level_t level, logic [63:0] entry);
+    return (level == '0) ? is_leaf(entry) : is_pointer(entry);
+  endfunction
+  function automatic ppn_t frame_of(logic [63:0] entry);
+    ppn_t frame;
+    frame = entry[PtePpnLsb +: PpnWidth];
+    return entry[PteN] ? {frame[PpnWidth-1:BigOrder], BigOrder'(0)} : frame;
+  endfunction
+
+  // The walk: where the cursor's entry is, and what it covers.
+  level_t level_q, top;
+  ppn_t table_q;
+  vpn_t covered, entry_last_q;
+  logic whole_q;
+  index_t index_q;
+  always_comb begin
+    unique case (ctx_i.mode)
+      4'd8: top = 3'd2;
+      4'd9: top = 3'd3;
+      default: top = 3'd4;
+    endcase
+  end
+  always_comb begin
+    covered = '0;
+    for (int unsigned l = 1; l < Levels; l++) if (level_q == level_t'(l)) covered = vpn_t'((64'd1 << (PtLevelBits * l)) - 1);
+  end
+
+  // The beat that was read last, and the entry of it that is looked at.
+  logic [PtBeatBytes*8-1:0] beat_q;
+  logic [PaWidth-1:0] beat_addr_q, beat_addr;
+  logic [63:0] entry, entry_q;
+  index_t scan_index;
+  logic [BeatShift-1:0] lane;
+  logic scans, reads, here, beat_valid_q;
+  assign scans = state_q inside {Scan, Read, Reading, Pick, Give, Given};
+  assign lane = scans ? scan_index[BeatShift-1:0] : index_q[BeatShift-1:0];
+  always_comb begin
+    entry = '0;
+    for (int unsigned i = 0; i < PtBeatEntries; i++) if (lane == BeatShift'(i)) entry |= beat_q[64*i +: 64];
+  end
+
+  // Cleared entries that wait for the fence.
+  unit_t unit_in, unit;
+  logic unit_table_q;
+  level_t unit_level_q;
+  logic push, unit_valid, room;
+  logic [UsageWidth-1:0] usage;
+  gw_fifo #(
+    .T    (unit_t),
+    .Depth(Units)
+  ) u_units (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i (push),
+    .in_ready_o (),
+    .in_data_i  (unit_in),
+    .out_valid_o(unit_valid),
+    .out_ready_i(state_q == Unit),
+    .out_data_o (unit),
+    .usage_o    (usage)
+  );
+  // All entries of a group, and a table, go behind one fence.
+  assign room = 32'(usage) <= Units - Group;
+
+  // An entry that is not what gw_touch writes at its level is cleared, and leads nowhere.
+  logic leads_q, cleared_q, crosses, ends, tail;
+  assign unit_in = '{
+    table_: level_q != '0,
+    big: level_q == '0 && entry_q[PteN],
+    level: level_q - 1'b1,
+    ppn: (level_q == '0) ? frame_of(entry_q) : entry_q[PtePpnLsb +: PpnWidth]
+  };
+  // A group goes back with its first entry.
+  assign tail = level_q == '0 && entry_q[PteN] && index_q[BigOrder-1:0] != '0;
+  assign push = state_q == Wiped && pte_done_i && pte_result_i == PteStored && leads_q && !tail;
+  assign ends = entry_last_q >= last_q;
+  assign crosses = index_q == '1;
+
+  // Tables below a cleared entry: one a level, and where in it.
+  ppn_t [Tables-1:0] scan_table_q;
+  index_t [Tables-1:0] scan_index_q;
+  level_t scan_q;
+  ppn_t scan_table;
+  logic over_q;  // the table's last entry was looked at
+  always_comb begin
+    scan_table = '0;
+    scan_index = '0;
+    for (int unsigned l = 0; l < Tables; l++) begin
+      if (scan_q == level_t'(l)) begin
+        scan_table = scan_table_q[l];
+        scan_index = scan_index_q[l];
+      end
+    end
+  end
+  // From the entry on.
+  logic found;
+  logic [BeatShift-1:0] found_lane, first_lane;
+  assign first_lane = scan_index[BeatShift-1:0];
+  always_comb begin
+    found = 1'b0;
+    found_lane = '0;
+    for (int unsigned i = PtBeatEntries; i > 0; i--) begin
+      if (i - 1 >= 32'(first_lane) && beat_q[64*(i-1) +: 64] != '0) begin
+        found = 1'b1;
+        found_lane = BeatShift'(i - 1);
+      end
+    end
+  end
+  logic [63:0] picked;
+  always_comb begin
+    picked = '0;
+    for (int unsigned i = 0; i < PtBeatEntries; i++) if (found_lane == BeatShift'(i)) picked |= beat_q[64*i +: 64];
+  end
+  index_t picked_index;
+  assign picked_index = {scan_index[PtLevelBits-1:BeatShift], found_lane};
+
+  // What goes back.
+  ppn_t give_q;
+  logic give_big_q, give_table_q;
+  assign cmd_valid_o = state_q == Give;
+  assign cmd_o = '{
+    give: 1'b1,
+    dirty: 1'b1,
+    region: give_table_q ? region_t'(TableRegion) : job_q.region,
+    order: give_big_q ? group_order_t'(BigOrder) : '0,
+    frame: give_q
+  };
+  assign event_o = state_q == Given && rsp_valid_i && rsp_i.ok;
+  assign event_order_o = cmd_o.order;
+
+  logic pick_leaf, pick_table, pick_tail;
+  assign pick_leaf = found && scan_q == '0 && is_leaf(picked) && !(picked[PteN] && picked_index[BigOrder-1:0] != '0);
+  assign pick_tail = found && scan_q == '0 && is_leaf(picked) && picked[PteN] && picked_index[BigOrder-1:0] != '0;
+  assign pick_table = found && scan_q != '0 && is_pointer(picked);
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Idle: if (job_valid_i) state_d = Range;
+      Range: state_d = Settle;
+      Settle: if (settle_done_i) state_d = (cursor_q > last_q || ctx_i.mode == '0) ? Done : Root;
+      Root: state_d = Place;
+      Place: state_d = Fetch;
+      Fetch: begin
+        if (here) state_d = Judge;
+        else if (m_rsp_i.ar_ready) state_d = Fetched;
+      end
+      Fetched: if (m_rsp_i.r_valid) state_d = Judge;
+      Judge: begin
+        if (entry == '0) state_d = Next;
+        else if (whole_q) state_d = Wipe;
+        else state_d = (level_q != '0 && is_pointer(entry)) ? Place : Next;
+      end
+      Wipe: if (pte_ready_i) state_d = Wiped;
+      Wiped: begin
+        // It changed meanwhile: what is there now.
+        if (pte_done_i) state_d = (pte_result_i == PteChanged && pte_found_i != '0) ? Wipe : Next;
+      end
+      Next: begin
+        if (ends) state_d = cleared_q ? Inval : Done;
+        else if (!room && (level_q != '0 || (&index_q[BigOrder-1:0]))) state_d = Inval;
+        else state_d = crosses ? Root : Place;
+      end
+      Inval: if (inval_ready_i) state_d = Fence;
+      Fence: if (fence_done_i) state_d = Calm;
+      Calm: if (settle_done_i) state_d = Unit;
+      Unit: begin
+        if (!unit_valid) state_d = (cursor_q > last_q) ? Done : Root;
+        else state_d = unit.table_ ? Scan : Give;
+      end
+      Scan: begin
+        if (over_q) state_d = Give;
+        else state_d = here ? Pick : Read;
+      end
+      Read: if (m_rsp_i.ar_ready) state_d = Reading;
+      Reading: if (m_rsp_i.r_valid) state_d = Pick;
+      Pick: state_d = pick_leaf ? Give : Scan;
+      Give: if (cmd_ready_i) state_d = Given;
+      Given: begin
+        // Behind a table of the unit itself, and a frame, comes the next unit.
+        if (rsp_valid_i) state_d = (!unit_table_q || (give_table_q && scan_q == unit_level_q)) ? Unit : Scan;
+      end
+      default: state_d = Idle;
+    endcase
+  end
+
+  assign job_ready_o = state_q == Idle;
+  assign job_done_o = state_q == Done;
+  assign busy_o = state_q != Idle;
+  assign ctx_id_o = job_q.ctx;
+  assign settle_o = state_q inside {Settle, Calm};
+  assign fence_o = state_q == Fence;
+  assign inval_valid_o = state_q == Inval;
+  // The naturally aligned range around what is left of the job: nothing of before it is taken back, but may be there.
+  vpn_t apart_q;
+  page_order_t inval_order;
+  always_comb begin
+    inval_order = '0;
+    for (int unsigned b = 0; b < 30; b++) if (apart_q[b]) inval_order = page_order_t'(b + 1);
+  end
+  logic wide;
+  assign wide = apart_q[VpnWidth-1:30] != '0;
+  assign inval_o = '{
+    scope: wide ? InvalContext : InvalRange,
+    ctx: job_q.ctx,
+    vpn: wide ? '0 : last_q & ~((vpn_t'(1) << inval_order) - 1'b1),
+    order: wide ? '0 : inval_order
+  };
+
+  assign pte_valid_o = state_q == Wipe;
+  assign pte_entry_o = {table_q, index_q};
+  assign pte_expected_o = entry_q;
+  assign pte_wanted_o = '0;
+
+  assign beat_addr = scans ? {scan_table, scan_index[PtLevelBits-1:BeatShift], 6'd0} : {table_q, index_q[PtLevelBits-1:BeatShift], 6'd0};
+  assign here = beat_valid_q && beat_addr_q == beat_addr;
+  assign reads = state_q == Read || (state_q == Fetch && !here);
+  always_comb begin
+    m_req_o = '0;
+    m_req_o.ar_valid = reads;
+    m_req_o.ar.addr = 64'(beat_addr);
+    m_req_o.ar.size = 3'($clog2(PtBeatBytes));
+    m_req_o.ar.burst = BurstIncr;
+    m_req_o.ar.cache = 4'b0011;
+    m_req_o.ar.prot = 3'b001;  // privileged data
+    m_req_o.r_ready = 1'b1;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= Idle;
+      beat_valid_q <= 1'b0;
+      broken_o <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      // What was read is not known any more when others may have written it.
+      beat_valid_q <= (beat_valid_q || m_rsp_i.r_valid) && !(state_q inside {Idle, Calm, Unit}) && !reads;
+      if (m_rsp_i.r_valid && m_rsp_i.r.resp != RespOkay) broken_o <= 1'b1;
+      if (state_q == Wiped && pte_done_i && (pte_result_i == PteDenied || (pte_result_i == PteStored && !leads_q))) broken_o <= 1'b1;
+      if (state_q == Judge && entry != '0 && !whole_q && state_d == Next) broken_o <= 1'b1;
+      if (state_q == Pick && found && !pick_leaf && !pick_tail && !pick_table) broken_o <= 1'b1;
+      if (state_q == Given && rsp_valid_i && !rsp_i.ok) broken_o <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      Idle: begin
+        job_q <= job_i;
+        cleared_q <= 1'b0;
+      end
+      Range: begin
+        cursor_q <= job_q.first + (rounds ? (job_q.from + GroupMask) & ~GroupMask : job_q.from);
+        last_q <= job_q.first + job_q.to - 1'b1;
+      end
+      Root: begin
+        level_q <= top;
+        table_q <= ctx_i.root;
+      end
+      Place: begin
+        entry_last_q <= cursor_q | covered;
+        whole_q <= (cursor_q & covered) == '0 && (cursor_q | covered) <= last_q;
+        for (int unsigned l = 0; l < Levels; l++) if (level_q == level_t'(l)) index_q <= cursor_q[PtLevelBits*l +: PtLevelBits];
+      end
+      Judge: begin
+        entry_q <= entry;
+        leads_q <= leads(level_q, entry);
+        if (!whole_q && state_d == Place) begin
+          table_q <= entry[PtePpnLsb +: PpnWidth];
+          level_q <= level_q - 1'b1;
+        end
+      end
+      Wiped: if (pte_done_i) begin
+        entry_q <= pte_found_i;
+        leads_q <= leads(level_q, pte_found_i);
+        if (pte_result_i == PteStored) cleared_q <= 1'b1;
+      end
+      Next: begin
+        cursor_q <= entry_last_q + 1'b1;
+        apart_q <= (cursor_q ^ last_q) | apart_q;
+      end
+      Unit: begin
+        unit_table_q <= unit.table_;
+        unit_level_q <= unit.level;
+        give_q <= unit.ppn;
+        give_big_q <= unit.big;
+        give_table_q <= 1'b0;
+        scan_q <= unit.level;
+        over_q <= 1'b0;
+        cleared_q <= 1'b0;
+        for (int unsigned l = 0; l < Tables; l++) begin
+          if (unit.level == level_t'(l)) begin
+            scan_table_q[l] <= unit.ppn;
+            scan_index_q[l] <= '0;
+          end
+        end
+      end
+      Scan: begin
+        if (over_q) begin
+          give_q <= scan_table;
+          give_big_q <= 1'b0;
+          give_table_q <= 1'b1;
+        end
+      end
+      Pick: begin
+        for (int unsigned l = 0; l < Tables; l++) begin
+          if (scan_q == level_t'(l)) begin
+            scan_index_q[l] <= found ? picked_index + 1'b1 : {scan_index[PtLevelBits-1:BeatShift] + 1'b1, BeatShift'(0)};
+          end
+          if (pick_table && scan_q == level_t'(l + 1)) begin
+            scan_table_q[l] <= picked[PtePpnLsb +: PpnWidth];
+            scan_index_q[l] <= '0;
+          end
+        end
+        over_q <= found ? picked_index == '1 : scan_index[PtLevelBits-1:BeatShift] == '1;
+        if (pick_table) begin
+          over_q <= 1'b0;
+          scan_q <= scan_q - 1'b1;
+        end
+        give_q <= frame_of(picked);
+        give_big_q <= picked[PteN];
+        give_table_q <= 1'b0;
+      end
+      default: ;
+    endcase
+    if (state_q inside {Idle, Unit}) apart_q <= '0;
+    // A table is given: back to where it was found.
+    if (state_q == Given && rsp_valid_i && give_table_q) begin
+      scan_q <= scan_q + 1'b1;
+      over_q <= 1'b0;
+      for (int unsigned l = 1; l < Tables; l++) begin
+        // It was in the last entry of the table above.
+        if (scan_q == level_t'(l - 1) && scan_index_q[l] == '0) over_q <= 1'b1;
+      end
+    end
+    if (reads && m_rsp_i.ar_ready) beat_addr_q <= beat_addr;
+    if (m_rsp_i.r_valid) beat_q <= (m_rsp_i.r.resp == RespOkay) ? m_rsp_i.r.data : '0;
+  end
+
+  logic unused;
+  assign unused = ^{ctx_i.sade, ctx_i.en_pri, job_q.to, job_q.from, job_q.first, rsp_i.frame, m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b, m_rsp_i.b_valid,
+                    m_rsp_i.aw_ready, m_rsp_i.w_ready};
+
+  `GW_INVARIANT(UnitsHaveRoom_A, !push || 32'(usage) < Units)
+  `GW_INVARIANT(NothingBeforeTheFence_A, !cmd_valid_o || !cleared_q)
+  `GW_ASSERT(EntryStable_A, pte_valid_o && !pte_ready_i |=> pte_valid_o && $stable({pte_entry_o, pte_expected_o}))
+  `GW_COVER(SeveralFences_C, state_q == Next && state_d == Inval && !ends)
+  `GW_COVER(ChangedMeanwhile_C, state_q == Wiped && state_d == Wipe)
+  `GW_COVER(LastOfTheTableAbove_C, state_q == Given && give_table_q && over_q && scan_q != unit_level_q)
+
+endmodule
