@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The reference card: the MMU, kernels in front of it, memory behind it. Wiring only; sizes come from gw_config_pkg, the
-// kernel slots (gw_kernels) are generated for the configuration's list of kernels.
+// The reference card: the MMU, kernels in front of it, memory behind it, and the page DMA beside them if the configuration has
+// one. Wiring only; sizes come from gw_config_pkg, the kernel slots (gw_kernels) are generated for the configuration's list of
+// kernels.
 //
 // Ports: the first memory bundle of kernel k is accelerator port k, external master e is port NumKernels + e, further bundles
-// of kernels are the last ones. Walker and command queue have beats of 64 bytes: their memory ports are adapted to the card's.
-// Register space (AXI4-Lite): the MMU at 0, kernel k at KernelBase + k * KernelStride; anything else answers DECERR.
+// of kernels are the last ones. Walker, command queue and page DMA have beats of 64 bytes: their memory ports are adapted to the
+// card's.
+// Register space (AXI4-Lite): the MMU at 0, the page DMA at DmaBase, kernel k at KernelBase + k * KernelStride; anything else
+// answers DECERR.
 module gw_card #(
   /// AXI4 bundles of accelerator and memory ports: gw_config_pkg's ID and data width.
   parameter type req_t = gw_axi_pkg::axi_req_t,
@@ -15,6 +18,9 @@ module gw_card #(
   parameter type pt_rsp_t = gw_axi_pkg::pt_rsp_t,
   parameter type cq_req_t = gw_axi_pkg::cq_req_t,
   parameter type cq_rsp_t = gw_axi_pkg::cq_rsp_t,
+  /// Those of the page DMA: IDs as in gw_axi_pkg::axi_req_t, gw_config_pkg's data width.
+  parameter type dma_req_t = gw_axi_pkg::axi_req_t,
+  parameter type dma_rsp_t = gw_axi_pkg::axi_rsp_t,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumKernels = gw_config_pkg::NumKernels,
   /// Elements of the external ports: one, unused, when there are none.
@@ -33,6 +39,9 @@ module gw_card #(
   // Memory, the command queue's port
   output cq_req_t               cq_req_o,
   input  cq_rsp_t               cq_rsp_i,
+  // Memory, the page DMA's ports: device memory, host memory
+  output dma_req_t              dma_req_o [2],
+  input  dma_rsp_t              dma_rsp_i [2],
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
@@ -43,23 +52,28 @@ module gw_card #(
   output gw_pkg::port_event_t   port_event_o [NumPorts],
   output gw_pkg::mmu_event_t    mmu_event_o,
   // Bit 0: MMU, bit 1 + k: kernel k
-  output logic [NumKernels:0]   irq_o
+  output logic [NumKernels:0]   irq_o,
+  output logic                  dma_irq_o
 );
 
-  localparam int unsigned NumSlaves = NumKernels + 1;
+  localparam bit HasDma = gw_config_pkg::DmaSlots > 0;
+  // The MMU, the kernels, the page DMA.
+  localparam int unsigned NumSlaves = NumKernels + 1 + 32'(HasDma);
 
   typedef logic [NumSlaves-1:0][31:0] region_t;
 
   function automatic region_t region_base();
     region_base[0] = gw_spec_pkg::RegisterSpaceMmuBase;
-    for (int unsigned i = 1; i < NumSlaves; i++) begin
+    if (HasDma) region_base[NumSlaves-1] = gw_spec_pkg::RegisterSpaceDmaBase;
+    for (int unsigned i = 1; i <= NumKernels; i++) begin
       region_base[i] = gw_spec_pkg::RegisterSpaceKernelBase + (i - 1) * gw_spec_pkg::RegisterSpaceKernelStride;
     end
   endfunction
 
   function automatic region_t region_mask();
     region_mask[0] = (32'd1 << gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH) - 1;
-    for (int unsigned i = 1; i < NumSlaves; i++) begin
+    if (HasDma) region_mask[NumSlaves-1] = (32'd1 << gw_dma_regs_pkg::GW_DMA_REGS_MIN_ADDR_WIDTH) - 1;
+    for (int unsigned i = 1; i <= NumKernels; i++) begin
       region_mask[i] = gw_spec_pkg::RegisterSpaceKernelStride - 1;
     end
   endfunction
@@ -160,6 +174,59 @@ module gw_card #(
     .m_rsp_i(cq_rsp_i)
   );
 
+  if (HasDma) begin : gen_dma
+    gw_axi_pkg::axi_req_t dma_req[2];
+    gw_axi_pkg::axi_rsp_t dma_rsp[2];
+    logic unused;
+
+    gw_dma_unit #(
+      .Slots      (gw_config_pkg::DmaSlots),
+      .Bursts     (gw_config_pkg::DmaBursts),
+      .BufferLines(gw_config_pkg::DmaBufferLines),
+      .FetchLines (gw_config_pkg::DmaFetchLines),
+      .Respond    (1'b0)
+    ) u_dma (
+      .clk_i,
+      .rst_ni,
+      .axil_req_i     (slave_req[NumSlaves-1]),
+      .axil_rsp_o     (slave_rsp[NumSlaves-1]),
+      .irq_o          (dma_irq_o),
+      .respond_valid_o(unused),
+      .respond_ready_i(1'b1),
+      .respond_o      (),
+      .device_req_o   (dma_req[0]),
+      .device_rsp_i   (dma_rsp[0]),
+      .host_req_o     (dma_req[1]),
+      .host_rsp_i     (dma_rsp[1])
+    );
+
+    for (genvar i = 0; i < 2; i++) begin : gen_port
+      gw_axi_adapt #(
+        .SlvDataWidth(512),
+        .SlvIdWidth  (gw_axi_pkg::AxiIdWidth),
+        .MstDataWidth(gw_config_pkg::DataWidth),
+        .MstIdWidth  (gw_axi_pkg::AxiIdWidth),
+        .Bursts      (1 << $clog2(gw_config_pkg::DmaBursts)),
+        .slv_req_t   (gw_axi_pkg::axi_req_t),
+        .slv_rsp_t   (gw_axi_pkg::axi_rsp_t),
+        .mst_req_t   (dma_req_t),
+        .mst_rsp_t   (dma_rsp_t)
+      ) u_port (
+        .clk_i,
+        .rst_ni,
+        .s_req_i(dma_req[i]),
+        .s_rsp_o(dma_rsp[i]),
+        .m_req_o(dma_req_o[i]),
+        .m_rsp_i(dma_rsp_i[i])
+      );
+    end
+  end else begin : gen_no_dma
+    assign dma_req_o = '{default: '0};
+    assign dma_irq_o = 1'b0;
+    logic unused;
+    assign unused = ^{dma_rsp_i[0], dma_rsp_i[1]};
+  end
+
   for (genvar i = 0; i < NumPorts; i++) begin : gen_observe
     assign acc_valid_o[i] = {
       port_rsp[i].b_valid, port_req[i].w_valid, port_req[i].aw_valid, port_rsp[i].r_valid, port_req[i].ar_valid
@@ -180,8 +247,8 @@ module gw_card #(
     ) u_kernels (
       .clk_i,
       .rst_ni,
-      .axil_req_i(slave_req[NumSlaves-1:1]),
-      .axil_rsp_o(slave_rsp[NumSlaves-1:1]),
+      .axil_req_i(slave_req[NumKernels:1]),
+      .axil_rsp_o(slave_rsp[NumKernels:1]),
       .m_req_o   (kernel_req),
       .m_rsp_i   (kernel_rsp),
       .irq_o     (irq_o[NumKernels:1])

@@ -47,7 +47,7 @@ void AxiSlave::decode(Burst& burst) {
         burst.data = shared_.memory.base() + first;
         if (port_ == kWalkerPort) {
             ++stats.pt_reads;
-        } else if (port_ != kQueuePort) {
+        } else if (port_ < kNumPorts) {
             ++(burst.write ? stats.writes : stats.reads);
             ++(burst.write ? own.writes : own.reads);
             (burst.write ? stats.write_bytes : stats.read_bytes) += burst.bytes();

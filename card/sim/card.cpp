@@ -208,7 +208,7 @@ uint32_t Card::run(uint64_t max_cycles, uint32_t irq_mask) {
     require_working();
     waited_irqs_ = irq_mask;
     for (uint64_t i = 0; i < max_cycles && !(irq() & irq_mask); ++i) step();
-    for (uint32_t lines = irq() >> 1; lines != 0; lines &= lines - 1)
+    for (uint32_t lines = irq() >> 1 & ((uint64_t{1} << kNumKernels) - 1); lines != 0; lines &= lines - 1)
         kernels_[static_cast<size_t>(std::countr_zero(lines))].started = false;
     check_files();
     return irq();

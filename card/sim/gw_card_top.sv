@@ -3,14 +3,15 @@
 // The card as the simulation sees it: gw_card with its bundles taken apart into plain signals, parameters from the
 // generated gw_config_pkg. Wiring only.
 //
-// Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the next one is the command queue's, the last
-// one the walker's. External
+// Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the next two those of the page DMA if there is one
+// (device memory, host memory), then comes the command queue's, the last one is the walker's. External
 // ports are the AXI masters the simulation drives; without any, one unused element keeps the interface the same.
 `include "gw_axi_typedef.svh"
 
 module gw_card_top #(
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
-  localparam int unsigned NumMem = NumPorts + 2,
+  localparam int unsigned NumDma = (gw_config_pkg::DmaSlots > 0) ? 2 : 0,
+  localparam int unsigned NumMem = NumPorts + NumDma + 2,
   localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1,
   localparam int unsigned DataWidth = gw_config_pkg::DataWidth,
@@ -113,8 +114,8 @@ module gw_card_top #(
   // Observation: events as gw_pkg has them; godwit_events.h says where each stands
   output logic [$bits(gw_pkg::port_event_t)-1:0] port_event_o [NumPorts],
   output logic [$bits(gw_pkg::mmu_event_t)-1:0]  mmu_event_o,
-  // Bit 0: MMU, bit 1 + k: kernel k
-  output logic [NumIrq-1:0]      irq_o
+  // Bit 0: MMU, bit 1 + k: kernel k, bit 31: the page DMA (layout.toml: irq)
+  output logic [31:0]            irq_o
 );
 
   localparam int unsigned IdWidth = gw_config_pkg::IdWidth;
@@ -204,9 +205,11 @@ module gw_card_top #(
 
   localparam int unsigned PtIdWidth = gw_axi_pkg::PtIdWidth;
   localparam int unsigned CqIdWidth = gw_axi_pkg::CqIdWidth;
+  localparam int unsigned DmaIdWidth = gw_axi_pkg::AxiIdWidth;
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
   `GW_AXI_TYPEDEF(pt, PtIdWidth, DataWidth)
   `GW_AXI_TYPEDEF(cq, CqIdWidth, DataWidth)
+  `GW_AXI_TYPEDEF(dma, DmaIdWidth, DataWidth)
 
   gw_axi_pkg::axil_req_t axil_req;
   gw_axi_pkg::axil_rsp_t axil_rsp;
@@ -220,16 +223,22 @@ module gw_card_top #(
   pt_rsp_t pt_rsp;
   cq_req_t cq_req;
   cq_rsp_t cq_rsp;
+  dma_req_t dma_req[2];
+  dma_rsp_t dma_rsp[2];
+  logic [NumIrq-1:0] irq;
+  logic dma_irq;
   gw_pkg::port_event_t port_event[NumPorts];
   gw_pkg::mmu_event_t mmu_event;
 
   gw_card #(
-    .req_t   (port_req_t),
-    .rsp_t   (port_rsp_t),
-    .pt_req_t(pt_req_t),
-    .pt_rsp_t(pt_rsp_t),
-    .cq_req_t(cq_req_t),
-    .cq_rsp_t(cq_rsp_t)
+    .req_t    (port_req_t),
+    .rsp_t    (port_rsp_t),
+    .pt_req_t (pt_req_t),
+    .pt_rsp_t (pt_rsp_t),
+    .cq_req_t (cq_req_t),
+    .cq_rsp_t (cq_rsp_t),
+    .dma_req_t(dma_req_t),
+    .dma_rsp_t(dma_rsp_t)
   ) u_card (
     .clk_i,
     .rst_ni,
@@ -241,14 +250,19 @@ module gw_card_top #(
     .pt_rsp_i  (pt_rsp),
     .cq_req_o  (cq_req),
     .cq_rsp_i  (cq_rsp),
+    .dma_req_o (dma_req),
+    .dma_rsp_i (dma_rsp),
     .ext_req_i (ext_req),
     .ext_rsp_o (ext_rsp),
     .acc_valid_o(acc_valid),
     .acc_ready_o(acc_ready),
     .port_event_o(port_event),
     .mmu_event_o(mmu_event),
-    .irq_o
+    .irq_o      (irq),
+    .dma_irq_o  (dma_irq)
   );
+
+  assign irq_o = {dma_irq, 31'(irq)};
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port_event
     assign port_event_o[i] = port_event[i];
@@ -326,10 +340,20 @@ module gw_card_top #(
     `GW_PINS_TO_SLAVE(i, mem_rsp[i], IdWidth)
   end
 
-  `GW_MASTER_TO_PINS(NumPorts, cq_req)
-  `GW_PINS_TO_SLAVE(NumPorts, cq_rsp, CqIdWidth)
-  `GW_MASTER_TO_PINS(NumPorts + 1, pt_req)
-  `GW_PINS_TO_SLAVE(NumPorts + 1, pt_rsp, PtIdWidth)
+  for (genvar i = 0; i < NumDma; i++) begin : gen_dma
+    `GW_MASTER_TO_PINS(NumPorts + i, dma_req[i])
+    `GW_PINS_TO_SLAVE(NumPorts + i, dma_rsp[i], DmaIdWidth)
+  end
+  if (NumDma == 0) begin : gen_no_dma
+    assign dma_rsp = '{default: '0};
+    logic unused;
+    assign unused = ^{dma_req[0], dma_req[1]};
+  end
+
+  `GW_MASTER_TO_PINS(NumMem - 2, cq_req)
+  `GW_PINS_TO_SLAVE(NumMem - 2, cq_rsp, CqIdWidth)
+  `GW_MASTER_TO_PINS(NumMem - 1, pt_req)
+  `GW_PINS_TO_SLAVE(NumMem - 1, pt_rsp, PtIdWidth)
 
   `undef GW_MASTER_TO_PINS
   `undef GW_PINS_TO_SLAVE

@@ -12,6 +12,7 @@ fn main() {
     let spec = std::env::var_os("GODWIT_SPEC_DIR").map_or(own, PathBuf::from);
     for (file, variable) in [
         ("regs.rs", "GODWIT_REGS_RS"),
+        ("dma_regs.rs", "GODWIT_DMA_REGS_RS"),
         ("counters.rs", "GODWIT_COUNTERS_RS"),
     ] {
         let path = spec.join("rust").join(file);

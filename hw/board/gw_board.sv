@@ -112,9 +112,11 @@ module gw_board #(
   pt_rsp_t pt_rsp;
   cq_req_t cq_req;
   cq_rsp_t cq_rsp;
+  gw_axi_pkg::axi_rsp_t dma_rsp[2];
   logic [gw_config_pkg::NumKernels:0] irq;
 
   assign ext_req[0] = '0;
+  assign dma_rsp = '{default: '0};
   assign irq_o = irq != '0;
 
   gw_card #(
@@ -135,13 +137,16 @@ module gw_board #(
     .pt_rsp_i    (pt_rsp),
     .cq_req_o    (cq_req),
     .cq_rsp_i    (cq_rsp),
+    .dma_req_o   (),
+    .dma_rsp_i   (dma_rsp),
     .ext_req_i   (ext_req),
     .ext_rsp_o   (),
     .acc_valid_o (),
     .acc_ready_o (),
     .port_event_o(),
     .mmu_event_o (),
-    .irq_o       (irq)
+    .irq_o       (irq),
+    .dma_irq_o   ()
   );
 
   assign axil_req = '{

@@ -102,7 +102,7 @@ def test_constants_are_the_specifications(generated):
 def test_c_headers_compile_on_their_own(generated, tmp_path):
     source = tmp_path / "use.c"
     source.write_text(
-        '#include "godwit_layout.h"\n#include "godwit_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n'
+        '#include "godwit_layout.h"\n#include "godwit_regs.h"\n#include "godwit_dma_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n'
     )
     command = [
         str(toolchain.cxx()),
@@ -133,6 +133,8 @@ def test_rust_registers_are_those_of_the_map(generated):
     assert rust["CONTEXTS_FSC"] == 0x4000
     assert rust["CONTEXTS_FSC_STRIDE"] == 8
     assert rust["PORT_COUNTERS_PORT_STRIDE"] == 0x100
+    dma = rust_constants((generated / "rust" / "dma_regs.rs").read_text())
+    assert (dma["ID_MAGIC_VALUE"], dma["CSR"], dma["CSR_IP_MASK"]) == (0x4744, 0x28, 1 << 8)
     assert rust["PORT_COUNTERS_PORT_AW_REQUESTS"] - rust["PORT_COUNTERS_PORT_AR_REQUESTS"] == 0x80
 
 
@@ -152,6 +154,8 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
         ("regs/gw_mmu.rdl", "addrmap gw_mmu", "// the MMU\naddrmap gw_mmu", True),
         ("layout.toml", "v = { value = 0,", "v = { value = 8,", False),
         ("regs/gw_mmu.rdl", "spec_hash @ 0x4", "spec_hash @ 0x6", False),
+        ("regs/gw_dma.rdl", 'name = "Head"', 'name = "The head"', True),
+        ("regs/gw_dma.rdl", "head @ 0x1c", "head @ 0x3c", False),
         ("events.toml", 'doc = "Requests answered."', 'doc = "Walks."', True),
         ("events.toml", "latency_max = {", "latency_top = {", False),
         ("events.toml", "stall = { doc", "stalled = { doc", True),
@@ -160,7 +164,7 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
 def test_the_hash_covers_what_registers_and_layout_mean(tmp_path, monkeypatch, name, old, new, same):
     before = layout.spec_hash()
     (tmp_path / "spec" / "regs").mkdir(parents=True)
-    for path in ("layout.toml", "events.toml", "regs/gw_mmu.rdl"):
+    for path in ("layout.toml", "events.toml", "regs/gw_mmu.rdl", "regs/gw_dma.rdl"):
         text = (toolchain.root() / "spec" / path).read_text()
         assert path != name or old in text
         (tmp_path / "spec" / path).write_text(text.replace(old, new) if path == name else text)
@@ -217,6 +221,9 @@ def test_named_configurations_are_what_their_names_say():
         ("walker.levels=6", ["walker.levels", "6", "3 to 5"]),
         ("l2.sets=48", ["l2.sets", "48", "0, or a power of two from 2 to 65536"]),
         ("l2.sets=1", ["l2.sets", "must be 0 (no L2 TLB)"]),
+        ("dma.slots=1", ["dma.slots", "must be 0 (no page DMA)"]),
+        ("dma.slots=24", ["dma.slots", "24", "0, or a power of two from 2 to 64"]),
+        ("dma.buffer_lines=48", ["dma.buffer_lines", "48", "a power of two from 32 to 4096"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
         ("l2.ways=32", ["l2.ways", "32", "a power of two from 1 to 16"]),
         ("l2.policy=random", ["l2.policy", "random", "partition or rehash or hashed"]),
@@ -286,6 +293,15 @@ def test_every_field_is_described():
             for name, field in section.annotation.model_fields.items():
                 assert field.description, name
                 assert config_docs.legal(field), name
+
+
+def test_a_page_dma_has_ports_of_its_own():
+    without = config.load("tiny")
+    with_one = config.load("tiny", ["dma.slots=8"])
+    assert (with_one.memory_ports - without.memory_ports, without.most_ports - with_one.most_ports) == (2, 2)
+    assert config.load("tiny", ["card.external_ports=16", "card.extra_ports=14"]).memory_ports == 32
+    with pytest.raises(config.ConfigError, match="1 to 28"):
+        config.load("tiny", ["card.external_ports=16", "card.extra_ports=14", "dma.slots=8"])
 
 
 @pytest.mark.parametrize("name", pages.BLOCKS)

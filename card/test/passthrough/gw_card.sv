@@ -16,6 +16,8 @@ module gw_card #(
   parameter type pt_rsp_t = logic,
   parameter type cq_req_t = logic,
   parameter type cq_rsp_t = logic,
+  parameter type dma_req_t = logic,
+  parameter type dma_rsp_t = logic,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumExt = gw_config_pkg::NumExternal,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1
@@ -30,13 +32,16 @@ module gw_card #(
   input  pt_rsp_t               pt_rsp_i,
   output cq_req_t               cq_req_o,
   input  cq_rsp_t               cq_rsp_i,
+  output dma_req_t              dma_req_o [2],
+  input  dma_rsp_t              dma_rsp_i [2],
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
   output logic [4:0]            acc_ready_o [NumPorts],
   output gw_pkg::port_event_t   port_event_o [NumPorts],
   output gw_pkg::mmu_event_t    mmu_event_o,
-  output logic [NumIrq-1:0]     irq_o
+  output logic [NumIrq-1:0]     irq_o,
+  output logic                  dma_irq_o
 );
 
   localparam logic [31:0] ApCtrl = 32'h0010_0000;
@@ -59,6 +64,9 @@ module gw_card #(
   faults_t faults_q;
   logic [31:0] scratch_q, delay_q, ap_ctrl_q, cycle_q;
   logic [NumIrq-1:0] irq_q;
+
+  assign dma_req_o = '{default: '0};
+  assign dma_irq_o = 1'b0;
 
   // Port 0: everything except the faults.
   always_comb begin

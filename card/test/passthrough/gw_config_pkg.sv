@@ -7,4 +7,5 @@ package gw_config_pkg;
   localparam int unsigned NumPorts = NumKernels + NumExternal;
   localparam int unsigned IdWidth = 4;
   localparam int unsigned DataWidth = 512;
+  localparam int unsigned DmaSlots = 0;
 endpackage

@@ -21,7 +21,8 @@ package gw_axi_pkg;
     BurstWrap  = 2'b10
   } burst_e;
 
-  `GW_AXI_TYPEDEF(axi, 4, 512)
+  localparam int unsigned AxiIdWidth = 4;
+  `GW_AXI_TYPEDEF(axi, AxiIdWidth, 512)
 
   // Page-table port of the walker: reads of a line of one or more 64-byte beats, ID = line slot; exclusive accesses to one
   // entry with the topmost ID bit set.

@@ -9,7 +9,10 @@
 // - flush_i empties it.
 `include "gw_assert.svh"
 
-module gw_dma_decode (
+module gw_dma_decode #(
+  /// The operation `respond` is one.
+  parameter bit Respond = 1
+) (
   input  logic             clk_i,
   input  logic             rst_ni,
   input  logic             flush_i,
@@ -92,7 +95,7 @@ module gw_dma_decode (
       4'(DmaClear): legal = lines != '0 && source_q == '0 && in_memory(dest_q, lines) && plain;
       4'(DmaEntry): legal = lines == '0 && dest_q[63:PaWidth] == '0 && dest_q[2:0] == '0 && plain;
       4'(DmaWait): legal = lines == '0 && source_q[63:32] == '0 && dest_q == '0 && plain;
-      4'(DmaRespond): legal = lines == '0 && dest_q == '0 && plain;
+      4'(DmaRespond): legal = Respond && lines == '0 && dest_q == '0 && plain;
       4'(DmaNone): legal = lines == '0 && source_q == '0 && dest_q == '0 && plain;
       default: legal = 1'b0;
     endcase

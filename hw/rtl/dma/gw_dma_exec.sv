@@ -30,10 +30,7 @@ module gw_dma_exec (
   input  logic                 valid_i,
   output logic                 ready_o,
   input  logic [3:0]           op_i,
-  input  logic                 fence_i,
-  input  logic                 irq_i,
   input  logic                 after_i,
-  input  logic [31:0]          value_i,
   input  logic [63:0]          source_i,
   input  logic [gw_pkg::PaWidth-1:0] dest_i,
   input  gw_pkg::dma_job_t     job_i,
@@ -257,6 +254,9 @@ module gw_dma_exec (
     head: head_q,
     fence: fence_q
   };
+
+  logic unused;
+  assign unused = ^{cfg_i.base, cfg_i.tail, beyond[30:0]};
 
   `GW_INVARIANT(NothingBegunAtRest_A, state_q inside {Run, Drain} || empty_i)
   `GW_INVARIANT(WordRoom_A, !(go_q && is_word) || words_ready)

@@ -29,7 +29,9 @@ module gw_page_dma #(
   /// Lines of a lane's buffer, a power of two, 32 or more.
   parameter int unsigned BufferLines = 256,
   /// Lines of two descriptors read ahead, 1 or more.
-  parameter int unsigned FetchLines = 8
+  parameter int unsigned FetchLines = 8,
+  /// There is a fault unit that takes answers; without one `respond` is no descriptor.
+  parameter bit          Respond = 1
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -105,7 +107,9 @@ module gw_page_dma #(
   logic [PaWidth-1:0] dest;
   dma_job_t decoded_job, job;
 
-  gw_dma_decode u_decode (
+  gw_dma_decode #(
+    .Respond(Respond)
+  ) u_decode (
     .clk_i,
     .rst_ni,
     .flush_i    (flush),
@@ -152,10 +156,7 @@ module gw_page_dma #(
     .valid_i       (decoded_valid),
     .ready_o       (decoded_ready),
     .op_i          (op),
-    .fence_i       (is_fence),
-    .irq_i         (is_irq),
     .after_i       (after),
-    .value_i       (value),
     .source_i      (source),
     .dest_i        (dest),
     .job_i         (decoded_job),
@@ -378,6 +379,9 @@ module gw_page_dma #(
     logic unused;
     assign unused = ^{port_rsp[i].b.id, port_r[i].id[3:1]};
   end
+
+  logic unused;
+  assign unused = ^{fetch_r.id, fetch_r.last};
 
   `GW_INVARIANT(IdleAtRest_A, status_o.on || port_idle == '1)
   `GW_INVARIANT(AnswersToDevice_A, !device_rsp_i.r_valid || device_rsp_i.r.id[3:1] == '0)

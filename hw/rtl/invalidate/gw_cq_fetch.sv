@@ -63,7 +63,7 @@ module gw_cq_fetch #(
   } part_t;
   typedef struct packed {
     logic fault;
-    logic [LineCmds*CmdWidth-1:0] data;
+    logic [LineCmds-1:0][CmdWidth-1:0] data;
   } line_t;
 
   logic [31:0] next_q, left, to_end, count;
@@ -143,8 +143,14 @@ module gw_cq_fetch #(
   logic take;
   assign pos = part.first + used_q;
   assign cmd_valid_o = run_i && line_valid;
-  assign cmd_o = line.data[CmdWidth*pos+:CmdWidth];
   assign cmd_fault_o = line.fault;
+  // Written as a choice: Verilator does not take an index into elements of 256 bits here.
+  always_comb begin
+    cmd_o = line.data[0];
+    for (int unsigned i = 1; i < LineCmds; i++) begin
+      if (pos == pos_t'(i)) cmd_o = line.data[i];
+    end
+  end
   assign take = cmd_valid_o && cmd_ready_i;
   assign drop = !run_i && line_valid;
   assign line_done = drop || (take && pos == part.last);

@@ -14,14 +14,14 @@ from godwit.card import litedram
 from godwit.card import plan as plans
 from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
 from godwit.card.messages import warnings_of
-from godwit.card.plan import Plan, cpp_header, memory_ports, rtl_dirs, simulation_sources
+from godwit.card.plan import Plan, cpp_header, rtl_dirs, simulation_sources
 from godwit.card.process import Compilers
 from godwit.card.slots import slots
 from godwit.card.streams import links
 from godwit.card.unity import unite
 from godwit.card.verilated import VERILATE, Linkage, Model, Unit
 from godwit.card.wiring import modules
-from godwit.spec.generate import generate_rtl
+from godwit.spec.generate import RTL_PACKAGES, generate_rtl
 
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(what, done, total)``; steps with the same `what` belong to one bar."""
@@ -50,7 +50,7 @@ def generate_sources(work: Path, todo: Plan) -> tuple[list[Path], list[Path]]:
     (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
 
     files = [*shared_packages()]
-    files += [rtl / f"{name}.sv" for name in ("gw_spec_pkg", "gw_config_pkg", "gw_csr_regs_pkg")]
+    files += [rtl / name for name in RTL_PACKAGES]
     files += [kernels_dir / f"{kernel.package}.sv" for kernel in kernels]
     for kernel in kernels:
         files += kernel.manifest.sources if kernel.own else [kernels_dir / f"{kernel.manifest.name}.sv"]
@@ -165,7 +165,7 @@ def _verilate_litedram(compilers: Compilers, directory: Path, todo: Plan) -> Mod
     """The memory controller, its header in `directory`."""
     directory.mkdir()
     source = directory / f"{litedram.TOP}.v"
-    litedram.generate(source, memory_ports(todo.config), todo.config.memory.controller_mhz)
+    litedram.generate(source, todo.config.memory_ports, todo.config.memory.controller_mhz)
     prefix = f"V{litedram.TOP}"
     options = ["--prefix", prefix, "-Mdir", str(directory), "-O3", "--no-timing", "--x-assign", "fast"]
     options += ["--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "--quiet"]

@@ -18,8 +18,8 @@ from godwit.card.process import BuildError
 from godwit.card.slots import extra_ports, slots
 from godwit.card.streams import links
 from godwit.spec import config as configs
-from godwit.spec import layout
-from godwit.spec.schema import MAX_PORTS, Config
+from godwit.spec import layout, registers
+from godwit.spec.schema import DMA_PORTS, Config
 
 ABI = 2
 """GW_CARD_ABI of card/sim/gw_card.h."""
@@ -112,9 +112,9 @@ def plan(
             hint=f"one of {', '.join(TRAINING_KERNELS)} is needed",
         )
     extra = extra_ports(placed)
-    if checked.ports - checked.card.extra_ports + extra > MAX_PORTS:
+    if checked.ports - checked.card.extra_ports + extra > checked.most_ports:
         raise BuildError(
-            f"a card has at most {MAX_PORTS} memory ports",
+            f"a card has at most {checked.most_ports} memory ports",
             found=f"{len(names)} kernels with {len(names) + extra} bundles, {checked.card.external_ports} external ports",
             hint="give several arguments of a kernel one bundle (#pragma HLS INTERFACE m_axi bundle=gmem)",
         )
@@ -151,7 +151,7 @@ def _inputs(todo: Plan) -> set[Path]:
         root / "hw" / "rtl" / "lint.vlt",
         root / "spec" / "layout.toml",
         root / "spec" / "events.toml",
-        root / "spec" / "regs" / "gw_mmu.rdl",
+        *registers.sources(),
     }
     for directory in (*rtl_dirs(), *library_dirs(list(todo.kernels))):
         files |= {
@@ -224,11 +224,6 @@ def data_files(todo: Plan) -> dict[tuple[str, str], tuple[Path, Path]]:
     }
 
 
-def memory_ports(config: Config) -> int:
-    """Memory ports of a card: its ports, the command queue's and the walker's."""
-    return config.ports + 2
-
-
 def cpp_header(todo: Plan) -> str:
     """`gw_card_config.h`: the constants card/sim is compiled with."""
     card = todo.config.card
@@ -237,7 +232,8 @@ def cpp_header(todo: Plan) -> str:
     # Adjacent literals: compilers limit the length of one.
     pieces = "\n    ".join(f'R"json({text[at : at + 8000]})json"' for at in range(0, len(text), 8000))
     constants = {"kNumKernels": len(card.kernels), "kNumExt": card.external_ports}
-    constants |= {"kNumExtra": card.extra_ports, "kNumMem": memory_ports(todo.config)}
+    constants |= {"kNumExtra": card.extra_ports, "kNumMem": todo.config.memory_ports}
+    constants["kNumDma"] = DMA_PORTS if todo.config.dma.slots else 0
     constants |= {"kIdWidth": todo.config.axi.id_width, "kDataWidth": todo.config.axi.data_width}
     extra = "".join(
         f"    {{{slot.number}, {json.dumps(f'{slot.kernel.manifest.name}.{bundle.name}')}}},\n"

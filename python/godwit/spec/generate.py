@@ -54,6 +54,10 @@ def config_package(config: Config) -> str:
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
         "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
         "NumContexts": (config.contexts.count, "contexts"),
+        "DmaSlots": (config.dma.slots, "descriptors of the page DMA under way, 0 = none"),
+        "DmaBursts": (config.dma.bursts, "bursts of it under way, a direction"),
+        "DmaBufferLines": (config.dma.buffer_lines, "lines it reads ahead, a direction"),
+        "DmaFetchLines": (config.dma.fetch_lines, "lines of descriptors it reads ahead"),
     }
     lines = [
         f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()
@@ -77,9 +81,13 @@ def simulation_headers() -> dict[str, str]:
     return {"godwit_events.h": events_software.cpp(events.load()), "godwit_limits.h": limits.cpp()}
 
 
-RTL_PACKAGES = ("gw_spec_pkg.sv", "gw_config_pkg.sv", "gw_csr_regs_pkg.sv")
+RTL_PACKAGES = (
+    "gw_spec_pkg.sv",
+    "gw_config_pkg.sv",
+    *(f"{module}_pkg.sv" for module in registers.BLOCKS.values()),
+)
 """What `generate_rtl` writes and is read first, in this order."""
-RTL_MODULES = ("gw_csr_regs.sv", "gw_csr_events.sv")
+RTL_MODULES = (*(f"{module}.sv" for module in registers.BLOCKS.values()), "gw_csr_events.sv")
 """What it writes and is read behind every package."""
 
 
@@ -93,9 +101,11 @@ def generate_rtl(out: Path, config: Config) -> None:
     write_if_changed(out / "sv" / "gw_csr_events.sv", events_rtl.module(declared))
     for name, text in simulation_headers().items():
         write_if_changed(out / "c" / name, text)
-    top = registers.elaborate(config.contexts.count, config.ports)
     with tempfile.TemporaryDirectory() as directory:
-        registers.regblock(top, Path(directory))
+        for name in registers.BLOCKS:
+            registers.regblock(
+                registers.elaborate(config.contexts.count, config.ports, name), Path(directory)
+            )
         for path in Path(directory).iterdir():
             write_if_changed(out / "sv" / path.name, path.read_text())
 
@@ -106,7 +116,9 @@ def generate(out: Path, config: Config) -> None:
     write_if_changed(out / "rust" / "layout.rs", layout.rust(layout.load()))
     write_if_changed(out / "rust" / "counters.rs", events_software.rust(events.load()))
     write_if_changed(out / "regs" / "counters.rdl", events_rtl.rdl(events.load()))
-    top = registers.elaborate(config.contexts.count, config.ports)
-    write_if_changed(out / "c" / "godwit_regs.h", registers.c_header(top))
-    write_if_changed(out / "rust" / "regs.rs", registers.rust_constants(top))
-    registers.html(top, out / "html")
+    tops = [registers.elaborate(config.contexts.count, config.ports, name) for name in registers.BLOCKS]
+    for top in tops:
+        prefix = "" if top.inst_name == registers.MMU else f"{top.inst_name.removeprefix('gw_')}_"
+        write_if_changed(out / "c" / f"godwit_{prefix}regs.h", registers.c_header(top))
+        write_if_changed(out / "rust" / f"{prefix}regs.rs", registers.rust_constants(top))
+    registers.html(tops, out / "html")

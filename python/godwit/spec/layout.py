@@ -110,14 +110,16 @@ def spec_hash() -> int:
     Wording is left out: a card and a program that differ in it still understand each other.
     """
     layout = tomllib.loads((root() / "spec" / "layout.toml").read_text(encoding="utf-8"))
-    registers = (root() / "spec" / "regs" / "gw_mmu.rdl").read_text(encoding="utf-8")
+    described = [
+        path.read_text(encoding="utf-8") for path in sorted((root() / "spec" / "regs").glob("*.rdl"))
+    ]
     # In their order, which is that of the registers.
     counted = tomllib.loads(events.path().read_text(encoding="utf-8"))["counters"]
     counters = json.dumps(_without_docs(counted))
     meaning = [
         json.dumps(_without_docs(layout), sort_keys=True),
         counters,
-        *WORDS.sub(" ", registers).split(),
+        *WORDS.sub(" ", "\n".join(described)).split(),
     ]
     return int.from_bytes(hashlib.sha256("\n".join(meaning).encode()).digest()[:4], "big")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``spec/regs/gw_mmu.rdl`` with the counters of ``spec/events.toml``: register block (SystemVerilog), C header, Rust constants and HTML.
+"""``spec/regs`` with the counters of ``spec/events.toml``: register blocks (SystemVerilog), C headers, Rust constants and HTML.
 
 SystemVerilog, C and HTML are PeakRDL's own. Its Rust generator is not used: its accessors are typed pointers whose I/O
 cannot fail and whose arrays have a fixed length, while the runtime reaches registers through `Device::read32(offset)`,
@@ -22,7 +22,11 @@ from systemrdl.node import AddrmapNode, FieldNode, Node, RegNode
 from godwit.spec import events, events_rtl
 from godwit.toolchain import root
 
-BANNER = "Generated from spec/regs/gw_mmu.rdl by `python -m godwit.spec generate`; do not edit."
+MMU = "gw_mmu"
+DMA = "gw_dma"
+FOOTER = "Generated from spec/regs by `python -m godwit.spec generate`; do not edit."
+BLOCKS = {MMU: "gw_csr_regs", DMA: "gw_dma_regs"}
+"""The address maps, a file of their name each, and the module that has a map's registers."""
 
 
 class RegisterError(ValueError):
@@ -40,9 +44,17 @@ class _Collect(MessagePrinter):
         self.lines += lines
 
 
-def rdl_path() -> Path:
-    """The register description."""
-    return root() / "spec" / "regs" / "gw_mmu.rdl"
+def sources() -> list[Path]:
+    """The register descriptions."""
+    return [_path(name) for name in BLOCKS]
+
+
+def _path(name: str) -> Path:
+    return root() / "spec" / "regs" / f"{name}.rdl"
+
+
+def _banner(name: str) -> str:
+    return f"Generated from spec/regs/{name}.rdl by `python -m godwit.spec generate`; do not edit."
 
 
 _KEPT: list[tempfile.TemporaryDirectory] = []
@@ -57,26 +69,26 @@ def _counters(text: str) -> Path:
     return path
 
 
-def elaborate(contexts: int, ports: int) -> AddrmapNode:
-    """The address map for so many contexts and ports."""
+def elaborate(contexts: int, ports: int, name: str = MMU) -> AddrmapNode:
+    """An address map, for so many contexts and ports."""
+    parameters = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports} if name == MMU else {}
     messages = _Collect()
     compiler = RDLCompiler(message_printer=messages)
     for udp in ALL_UDPS:  # the register block's generator asks for its own properties on every register
         compiler.register_udp(udp)
     try:
         compiler.compile_file(str(_counters(events_rtl.rdl(events.load()))))
-        compiler.compile_file(str(rdl_path()))
-        parameters = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports}
-        return compiler.elaborate(top_def_name="gw_mmu", parameters=parameters).top
+        compiler.compile_file(str(_path(name)))
+        return compiler.elaborate(top_def_name=name, parameters=parameters).top
     except Exception as error:
         raise RegisterError(
-            "\n".join([f"{rdl_path()} does not compile: {error}", *messages.lines])
+            "\n".join([f"{_path(name)} does not compile: {error}", *messages.lines])
         ) from error
 
 
 def regblock(top: AddrmapNode, directory: Path) -> None:
-    """`gw_csr_regs.sv` and `gw_csr_regs_pkg.sv`, behind plain requests: `gw_csr_axil` has its AXI4-Lite. Addresses that are no
-    register are answered with an error.
+    """A block's module and package, behind plain requests: `gw_csr_axil` has the AXI4-Lite. Addresses that are no register are
+    answered with an error.
     """
     from peakrdl_regblock import RegblockExporter
     from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
@@ -85,8 +97,8 @@ def regblock(top: AddrmapNode, directory: Path) -> None:
         top,
         str(directory),
         cpuif_cls=PassthroughCpuif,
-        module_name="gw_csr_regs",
-        package_name="gw_csr_regs_pkg",
+        module_name=BLOCKS[top.inst_name],
+        package_name=f"{BLOCKS[top.inst_name]}_pkg",
         reuse_hwif_typedefs=False,
         default_reset_activelow=True,
         default_reset_async=True,
@@ -96,21 +108,21 @@ def regblock(top: AddrmapNode, directory: Path) -> None:
 
 
 def c_header(top: AddrmapNode) -> str:
-    """`godwit_regs.h`."""
+    """`godwit_regs.h`, or another block's."""
     from peakrdl_cheader.exporter import CHeaderExporter
 
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "godwit_regs.h"
         CHeaderExporter().export(top, str(path), reuse_typedefs=False)
         text = path.read_text()
-    return f"/* SPDX-License-Identifier: Apache-2.0 */\n/* {BANNER} */\n{text}"
+    return f"/* SPDX-License-Identifier: Apache-2.0 */\n/* {_banner(top.inst_name)} */\n{text}"
 
 
-def html(top: AddrmapNode, directory: Path) -> None:
-    """The register map as a small web site."""
+def html(tops: list[AddrmapNode], directory: Path) -> None:
+    """The register maps as a small web site."""
     from peakrdl_html import HTMLExporter
 
-    HTMLExporter().export(top, str(directory), title="Godwit registers", footer=BANNER)
+    HTMLExporter().export(tops, str(directory), title="Godwit registers", footer=FOOTER)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,12 +165,12 @@ def registers(top: AddrmapNode) -> Iterator[Register]:
 
 
 def rust_constants(top: AddrmapNode) -> str:
-    """`regs.rs`, for `include!`: byte offsets, array strides, field masks and shifts.
+    """`regs.rs` or another block's, for `include!`: byte offsets, array strides, field masks and shifts.
 
     An element of an array is at NAME + i * STRIDE; a 64-bit register is two 32-bit words, the lower first. Masks and
     shifts are those of the whole register, so a field of the upper word has a 64-bit mask.
     """
-    out = ["// SPDX-License-Identifier: Apache-2.0", f"// {BANNER}", ""]
+    out = ["// SPDX-License-Identifier: Apache-2.0", f"// {_banner(top.inst_name)}", ""]
     seen = set()
     for register in registers(top):
         for array, stride in register.strides:

@@ -26,6 +26,9 @@ from godwit.units import parse_size
 MAX_PORTS = 30
 """Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
 
+DMA_PORTS = 2
+"""Memory ports of the page DMA, on a card that has one: device memory and host memory."""
+
 
 STREAM_PORT = r"^[a-z][a-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*$"
 """A kernel and one of its streams."""
@@ -64,6 +67,12 @@ def _power_of_two(value: int) -> int:
     if value < 0 or value & (value - 1):
         raise ValueError("must be a power of two")
     return value
+
+
+def _slots(value: int) -> int:
+    if value == 1:
+        raise ValueError("must be 0 (no page DMA) or a power of two from 2 on")
+    return _power_of_two(value)
 
 
 def _sets(value: int) -> int:
@@ -208,6 +217,31 @@ class Contexts(Section):
     """Contexts (processes)."""
 
     count: int = Field(ge=16, le=256, description="contexts that can be bound to ports at the same time")
+
+
+class Dma(Section):
+    """The page DMA (gw_page_dma): pages between host and device, with ports of its own. Absent: none."""
+
+    slots: Annotated[int, AfterValidator(_slots), Legal("0, or a power of two from 2 to 64")] = Field(
+        default=0, ge=0, le=64, description="descriptors under way; 0 = no page DMA"
+    )
+    bursts: int = Field(
+        default=32,
+        ge=2,
+        le=128,
+        description="bursts of up to 1 KiB that a direction has read and not yet written, and that a port has to be answered",
+    )
+    buffer_lines: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 32 to 4096")] = (
+        Field(
+            default=256,
+            ge=32,
+            le=4096,
+            description="64-byte lines that a direction reads ahead: they cover latency × lines a cycle of what it reads from",
+        )
+    )
+    fetch_lines: int = Field(
+        default=8, ge=1, le=32, description="lines of two descriptors that are read ahead"
+    )
 
 
 class Memory(Section):
@@ -360,6 +394,7 @@ class Config(Section):
     range: Range = Range()
     walker: Walker
     contexts: Contexts
+    dma: Dma = Dma()
     memory: Memory
     host_link: HostLink
     stream: list[Stream] = []
@@ -372,9 +407,9 @@ class Config(Section):
             raise ValueError(
                 f"card.kernels: '{min(duplicate)}' is there twice; a further copy is '{min(duplicate)}_2'"
             )
-        if not 1 <= self.ports <= MAX_PORTS:
+        if not 1 <= self.ports <= self.most_ports:
             raise ValueError(
-                f"card: {self.ports} ports (memory bundles of kernels and external_ports), legal is 1 to {MAX_PORTS}"
+                f"card: {self.ports} ports (memory bundles of kernels and external_ports), legal is 1 to {self.most_ports}"
             )
         return self
 
@@ -413,6 +448,16 @@ class Config(Section):
     def ports(self) -> int:
         """Accelerator ports: the first one of each kernel, the external ones, further ones of kernels."""
         return len(self.card.kernels) + self.card.external_ports + self.card.extra_ports
+
+    @property
+    def most_ports(self) -> int:
+        """Accelerator ports that it can have: the page DMA takes some of `MAX_PORTS`."""
+        return MAX_PORTS - (DMA_PORTS if self.dma.slots else 0)
+
+    @property
+    def memory_ports(self) -> int:
+        """Memory ports: the accelerator ports', the page DMA's, the command queue's and the walker's."""
+        return self.ports + MAX_PORTS - self.most_ports + 2
 
     def resolved(self) -> str:
         """All fields with their values as canonical JSON: the same configuration is the same text."""
