@@ -231,7 +231,7 @@ class Buffer(ViewOfSelf):
 
     numpy takes it as it is (``np.asarray(buffer)`` is a view), and so do `memoryview`, Arrow (`to_arrow`) and
     everything that speaks DLPack. Host reads and writes through views take no simulated time; `upload` and `download`
-    go over the modelled host link. As a context manager it frees itself.
+    go over the host link, by the card's page DMA or as modelled. As a context manager it frees itself.
     """
 
     def __init__(self, native: _native.Buffer, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -294,7 +294,7 @@ class Buffer(ViewOfSelf):
         return pa.Array.from_buffers(data_type, rows, buffers, offset=offset)
 
     def upload(self, data: ArrayLike, offset: int = 0) -> None:
-        """Copies `data` over the host link to byte `offset`; the modelled time is added to the card's.
+        """Copies `data` over the host link to byte `offset`, by the card's page DMA; without one the modelled time is added.
 
         An array must have this buffer's dtype; numbers and lists of them are made to, if it holds them exactly enough
         (numpy's ``same_kind``). Bytes, and a buffer of bytes (uint8, void), take what they are given. Raises ArgumentError.

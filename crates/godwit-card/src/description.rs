@@ -35,6 +35,9 @@ pub struct Config {
     pub walker: WalkerConfig,
     /// `[contexts]`
     pub contexts: ContextsConfig,
+    /// `[dma]`
+    #[serde(default)]
+    pub dma: DmaConfig,
 }
 
 /// `[card]`
@@ -70,6 +73,13 @@ pub struct WalkerConfig {
 pub struct ContextsConfig {
     /// Contexts the hardware holds.
     pub count: u32,
+}
+
+/// `[dma]`
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct DmaConfig {
+    /// Descriptors under way; 0: the card has no page DMA.
+    pub slots: u32,
 }
 
 /// A kernel of the card.

@@ -22,7 +22,7 @@ pub trait Device: Send {
     fn reg_write(&mut self, offset: u64, value: u32) -> Result<(), CardError>;
 
     /// Lets time pass until an interrupt in `irq_mask` is high or `max_cycles` have passed; returns all interrupt lines
-    /// (bit 0: the MMU, bit 1 + k: kernel k).
+    /// (bit 0: the MMU, bit 1 + k: kernel k, bit 31: the page DMA).
     fn run(&mut self, max_cycles: u64, irq_mask: u32) -> Result<u32, CardError>;
 
     /// Lets the time of a copy over the host link pass that the caller makes itself, through the mapped memory.
@@ -35,6 +35,25 @@ pub trait Device: Send {
         bus_addr: u64,
         memory: Option<Arc<Memory>>,
     ) -> Result<(), CardError>;
+
+    /// Lets the card reach `len` bytes of this process's memory, from `addr` on, at the bus addresses of the same numbers. Whole
+    /// lines of 64 bytes; windows do not overlap.
+    ///
+    /// # Safety
+    /// Until [`Device::close_process_window`], or the card's end, the memory can be read and written by the thread that lets the
+    /// card's time pass, and nobody minds what the card writes.
+    unsafe fn open_process_window(&mut self, addr: u64, len: u64) -> Result<(), CardError> {
+        Err(CardError::Invalid(format!(
+            "this card cannot reach memory of this process ({len} bytes at {addr:#x})"
+        )))
+    }
+
+    /// Ends that for the window that begins at `addr`.
+    fn close_process_window(&mut self, addr: u64) -> Result<(), CardError> {
+        Err(CardError::Invalid(format!(
+            "no window of this process's memory begins at {addr:#x}"
+        )))
+    }
 
     /// What the card has done since it was opened.
     fn stats(&self) -> Result<Stats, CardError>;

@@ -271,6 +271,21 @@ impl Device for SimCard {
         Ok(())
     }
 
+    unsafe fn open_process_window(&mut self, addr: u64, len: u64) -> Result<(), CardError> {
+        // SAFETY: the card is open; the caller vouches for the memory.
+        let status =
+            unsafe { (self.functions.host_window)(self.card.as_ptr(), addr, addr as *mut _, len) };
+        self.check(status)
+    }
+
+    fn close_process_window(&mut self, addr: u64) -> Result<(), CardError> {
+        // SAFETY: the card is open; without memory a window ends.
+        let status = unsafe {
+            (self.functions.host_window)(self.card.as_ptr(), addr, std::ptr::null_mut(), 0)
+        };
+        self.check(status)
+    }
+
     fn charge_copy(&mut self, to_device: bool, addr: u64, len: u64) -> Result<(), CardError> {
         // SAFETY: the card is open; without host memory only time passes.
         let status = unsafe {

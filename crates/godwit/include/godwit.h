@@ -195,7 +195,8 @@ void *godwit_data(const godwit_buffer *buffer);
 /* Bytes that were asked for; 0 for NULL. */
 size_t godwit_size(const godwit_buffer *buffer);
 
-/* Copies over the host link: the modelled time is added to the card's. Access through the pointer takes no time. */
+/* Copies over the host link, by the card's page DMA; without one the modelled time is added to the card's. Access through the
+ * pointer takes no time. */
 int godwit_upload(godwit_buffer *buffer, size_t offset, const void *data, size_t size);
 int godwit_download(const godwit_buffer *buffer, size_t offset, void *data, size_t size);
 

@@ -18,6 +18,9 @@ pub enum Error {
     /// The card hung or was left in an unknown state before.
     #[error("the card cannot be used any more: {0}; open it again")]
     Broken(String),
+    /// The page DMA could not do what it was asked for.
+    #[error("the page DMA stopped at {0}")]
+    Transfer(String),
     /// The card was closed.
     #[error("the card is closed")]
     Closed,
@@ -184,6 +187,7 @@ impl Error {
             | Self::PageTable(_) => ErrorKind::Argument,
             Self::Card(_)
             | Self::Hardware(_)
+            | Self::Transfer(_)
             | Self::Broken(_)
             | Self::Closed
             | Self::WrongProcess { .. }

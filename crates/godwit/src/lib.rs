@@ -60,6 +60,7 @@ pub use hardware::command;
 pub use hardware::counters::{
     ChannelCounters, CounterKind, Counters, L2Counters, PortCounters, WalkerCounters,
 };
+pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
 pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy};
 pub use objects::buffer::Buffer;
@@ -69,6 +70,7 @@ pub use objects::launch::{Launch, Waited};
 pub use objects::launch_builder::LaunchBuilder;
 pub use objects::share::{RangeEntries, ShareOptions};
 pub use objects::value::Value;
+pub use state::transfers::Transfer;
 
 pub use godwit_card::{
     Arg, ArgAccess, ArgKind, CardError, CardFile, Description, Device, Kernel, LaunchEnd,
@@ -76,6 +78,11 @@ pub use godwit_card::{
     Stats,
 };
 pub use godwit_core::{HostMemory, Mapping, Mode, PageSize, Perm, layout, walker};
+
+/// Registers of the page DMA, generated from `spec/regs/gw_dma.rdl`.
+pub mod dma_regs {
+    include!(env!("GODWIT_DMA_REGS_RS"));
+}
 
 /// Registers of the MMU, generated from `spec/regs/gw_mmu.rdl`.
 pub mod regs {

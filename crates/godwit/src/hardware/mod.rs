@@ -5,6 +5,7 @@
 pub mod command;
 pub(crate) mod control;
 pub(crate) mod counters;
+pub(crate) mod dma;
 pub(crate) mod frames;
 pub(crate) mod mmu;
 pub(crate) mod queue;

@@ -11,6 +11,7 @@ use crate::hardware::mmu;
 use crate::hardware::window::{Placement, Window};
 use crate::objects::alloc::{self, Access, AllocOptions, Plan};
 use crate::objects::context::Context;
+use crate::objects::copies::{self, Bytes};
 use crate::state::{BufferState, State};
 
 /// Device memory, mapped into a context and into this process at the same address. Freed when dropped: a kernel that
@@ -191,18 +192,19 @@ impl Buffer {
         Ok(())
     }
 
-    /// Copies bytes into it over the host link; each physically contiguous piece is one transfer.
+    /// Copies bytes into it over the host link: by the card's page DMA, or without one as modelled, one transfer for each
+    /// physically contiguous piece.
     pub fn upload(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
         self.check_range(offset, data.len())?;
-        self.write(offset, data)?;
-        self.charge(true, offset, data.len())
+        let extents = self.extents(offset, data.len());
+        copies::copy(&self.context.card().shared, Bytes::In(data), &extents)
     }
 
-    /// Copies bytes out of it over the host link; each physically contiguous piece is one transfer.
+    /// Copies bytes out of it over the host link, as [`Buffer::upload`] does.
     pub fn download(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check_range(offset, out.len())?;
-        self.charge(false, offset, out.len())?;
-        self.read(offset, out)
+        let extents = self.extents(offset, out.len());
+        copies::copy(&self.context.card().shared, Bytes::Out(out), &extents)
     }
 
     /// Frees it now; what went wrong is only known this way. On an error its memory stays out of use.
@@ -210,24 +212,22 @@ impl Buffer {
         self.release()
     }
 
-    /// Lets the time of a copy over the link pass, one transfer for each physical piece of `len` bytes from `offset`.
-    fn charge(&self, to_device: bool, offset: u64, len: usize) -> Result<(), Error> {
+    /// The physical pieces of `len` bytes from `offset`.
+    fn extents(&self, offset: u64, len: usize) -> Vec<Extent> {
         let end = offset + len as u64;
         let mut start = 0;
-        let mut pieces = Vec::new();
+        let mut extents = Vec::new();
         for extent in &self.plan.extents {
             let (from, to) = (start.max(offset), (start + extent.len).min(end));
             if from < to {
-                pieces.push((extent.pa + (from - start), to - from));
+                extents.push(Extent {
+                    pa: extent.pa + (from - start),
+                    len: to - from,
+                });
             }
             start += extent.len;
         }
-        self.context.card().shared.with(|state| {
-            for (pa, len) in pieces {
-                state.device.charge_copy(to_device, pa, len)?;
-            }
-            Ok(())
-        })
+        extents
     }
 
     fn check_range(&self, offset: u64, len: usize) -> Result<(), Error> {

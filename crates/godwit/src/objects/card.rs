@@ -10,12 +10,14 @@ use godwit_card::{
 use godwit_core::layout;
 
 use crate::hardware::counters::Counters;
+use crate::hardware::dma::{Dma, Move};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
 use crate::state::State;
 use crate::state::engine::Engine;
+use crate::state::transfers::Transfer;
 use crate::{Error, Fault};
 
 /// An open card. Clones are handles of the same card.
@@ -30,6 +32,8 @@ pub(crate) struct Shared {
     pub description: Description,
     pub memory: Arc<Memory>,
     pub pool: FramePool,
+    /// Where bytes of explicit copies wait for the page DMA.
+    pub staging: Mutex<Option<Arc<Memory>>>,
     /// What the process's contiguous memory is made of.
     pub reserve: Mutex<Option<Extent>>,
     /// The process that opened the card.
@@ -102,11 +106,16 @@ impl Card {
             Error::Hardware("device memory does not even hold the command queue".to_owned())
         })?;
         let queue = CommandQueue::turn_on(device.as_mut(), ring)?;
+        let dma = match description.config.dma.slots {
+            0 => None,
+            _ => Some(Dma::turn_on(device.as_mut())?),
+        };
         let shared = Shared {
-            engine: Engine::start(State::new(device, queue))?,
+            engine: Engine::start(State::new(device, queue, dma))?,
             description,
             memory,
             pool,
+            staging: Mutex::new(None),
             reserve: Mutex::new(None),
             owner: std::process::id(),
         };
@@ -207,6 +216,32 @@ impl Card {
     pub fn set_host_window(&self, bus_addr: u64, memory: Option<Arc<Memory>>) -> Result<(), Error> {
         self.shared
             .with(|state| Ok(state.device.set_host_window(bus_addr, memory)?))
+    }
+
+    /// Posts a list to the card's page DMA: moves between device memory and host memory that the card may reach
+    /// ([`Card::set_host_window`]), in any order and side by side. Lists are done one after the other's end at the earliest; the clock
+    /// runs until they are. What is moved to device memory is not looked at: use frames of your own ([`Card::alloc_frames`]).
+    pub fn transfer(&self, moves: &[Move]) -> Result<Transfer, Error> {
+        self.shared.with(|state| state.post_moves(moves))
+    }
+
+    /// Lets the card reach `len` bytes of this process from `addr` on, at the bus addresses of the same numbers
+    /// ([`Side::Host`](crate::Side::Host)); whole lines of 64 bytes.
+    ///
+    /// # Safety
+    /// Until [`Card::close_host`], or the card's end, that memory is there, reading and writing it needs nothing of this process (no
+    /// fault that it serves itself), and nobody minds what the card writes to it.
+    pub unsafe fn open_host(&self, addr: u64, len: u64) -> Result<(), Error> {
+        self.shared.with(|state| {
+            // SAFETY: as the caller says.
+            Ok(unsafe { state.device.open_process_window(addr, len) }?)
+        })
+    }
+
+    /// Ends that for what was opened at `addr`; nothing may be under way there.
+    pub fn close_host(&self, addr: u64) -> Result<(), Error> {
+        self.shared
+            .with(|state| Ok(state.device.close_process_window(addr)?))
     }
 
     /// Queues requests of external ports.

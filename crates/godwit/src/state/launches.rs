@@ -180,7 +180,7 @@ impl State {
     }
 
     pub fn somebody_waits(&self) -> bool {
-        !self.waits.is_empty()
+        !self.waits.is_empty() || self.transfer_irq() != 0
     }
 
     /// Ends a launch; returns whether its kernel stands still.
@@ -286,7 +286,7 @@ impl State {
     /// Cycles to run, at most `limit`, and the interrupts that end the run.
     fn next_event(&self, now: u64, limit: u64) -> (u64, u32) {
         let mut until = now.saturating_add(limit);
-        let mut mask = 0;
+        let mut mask = self.transfer_irq();
         for (slot, kernel) in self.kernels.iter().enumerate() {
             let Some(running) = &kernel.running else {
                 continue;
@@ -304,6 +304,7 @@ impl State {
 
     /// Takes what interrupts and passed time say.
     fn service(&mut self, irq: u32) -> Result<(), Error> {
+        self.serve_transfers(irq)?;
         if irq & IRQ_MMU != 0 && self.kernels.iter().any(|kernel| kernel.running.is_some()) {
             self.collect_faults()?;
         }
@@ -617,6 +618,7 @@ impl State {
         for wait in std::mem::take(&mut self.waits) {
             wait.gate.iter().for_each(|gate| gate.open());
         }
+        self.end_transfers(error);
     }
 
     /// The card has failed: every launch ends with that, and so does every later call. The launches of the kernels that the
@@ -666,7 +668,9 @@ impl State {
                 self.end(&running.ticket, Err(error));
             }
         }
-        self.broken = Some(why.unwrap_or(message));
+        let why = why.unwrap_or(message);
+        self.end_transfers(|| Error::Broken(why.clone()));
+        self.broken = Some(why);
         self.end_if_broken();
     }
 }

@@ -8,6 +8,7 @@ mod launches;
 pub(crate) mod notifier;
 mod ranges;
 pub(crate) mod ticket;
+pub(crate) mod transfers;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use godwit_core::{HostMemory, Invalidation, PageTable, Perm, layout};
 
 use crate::NearBuffer;
 use crate::fault::FaultRecord;
+use crate::hardware::dma::Dma;
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
@@ -26,6 +28,7 @@ pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
 use notifier::Notifier;
 use ranges::Ranges;
+use transfers::Transfers;
 
 /// Most faults that are kept for those who ask.
 const FAULTS_KEPT: usize = 256;
@@ -33,6 +36,8 @@ const FAULTS_KEPT: usize = 256;
 pub(crate) struct State {
     pub device: Box<dyn Device>,
     pub queue: CommandQueue,
+    /// The page DMA, if the card has one.
+    transfers: Option<Transfers>,
     /// By hardware number.
     pub contexts: Vec<Option<ContextState>>,
     ports: Vec<PortState>,
@@ -72,7 +77,7 @@ pub(crate) struct PortState {
 }
 
 impl State {
-    pub fn new(device: Box<dyn Device>, queue: CommandQueue) -> Self {
+    pub fn new(device: Box<dyn Device>, queue: CommandQueue, dma: Option<Dma>) -> Self {
         let description = device.description();
         let contexts = (0..description.config.contexts.count)
             .map(|_| None)
@@ -84,6 +89,7 @@ impl State {
         Self {
             device,
             queue,
+            transfers: dma.map(Transfers::new),
             contexts,
             ports,
             ranges: Ranges::default(),
