@@ -59,6 +59,9 @@ pub enum Error {
         /// Bytes of the largest contiguous piece.
         largest: u64,
     },
+    /// The system does not let this process share its memory.
+    #[error("{0}")]
+    Sharing(String),
     /// This process has no room for a buffer's addresses.
     #[error("no {bytes} bytes of address space below {limit:#x} for a buffer: {reason}")]
     AddressSpace {
@@ -188,6 +191,7 @@ impl Error {
             Self::Card(_)
             | Self::Hardware(_)
             | Self::Transfer(_)
+            | Self::Sharing(_)
             | Self::Broken(_)
             | Self::Closed
             | Self::WrongProcess { .. }

@@ -38,6 +38,7 @@
 //! | `capi` | the C ABI | all below |
 //! | `objects` | what people hold: [`Card`], [`Context`], [`Buffer`], [`Launch`]. Their threads, their memory | `state`, `hardware` |
 //! | `state` | one card: its contexts and launches, and the engine, the thread that owns both | `hardware` |
+//! | `svm` | the pager: memory of the program that moves to cards and back, whatever a card is | |
 //! | `hardware` | procedures on registers, queues, control blocks and frames | |
 //!
 //! [`Error`], [`Fault`] and [`Completion`] are words for all of them. A module uses those below it and never one above, and no two modules
@@ -52,6 +53,7 @@ mod fault;
 mod hardware;
 mod objects;
 mod state;
+mod svm;
 
 pub use completion::Completion;
 pub use error::{Error, ErrorKind};
@@ -69,8 +71,10 @@ pub use objects::context::{Binding, Context};
 pub use objects::launch::{Launch, Waited};
 pub use objects::launch_builder::LaunchBuilder;
 pub use objects::share::{RangeEntries, ShareOptions};
-pub use objects::value::Value;
+pub use objects::shared::{Advice, Residency};
+pub use objects::value::{HostRange, Plain, Value};
 pub use state::transfers::Transfer;
+pub use svm::report::{Cause, Migrations};
 
 pub use godwit_card::{
     Arg, ArgAccess, ArgKind, CardError, CardFile, Description, Device, Kernel, LaunchEnd,

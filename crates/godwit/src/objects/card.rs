@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An open card, and what all its handles share.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use godwit_card::{
     Description, Device, MemEvent, Memory, OpenOptions, PortAnswers, PortBatch, Ports, SimCard,
@@ -18,6 +18,7 @@ use crate::hardware::table_memory::FramePool;
 use crate::state::State;
 use crate::state::engine::Engine;
 use crate::state::transfers::Transfer;
+use crate::svm::{OwnerId, Pager};
 use crate::{Error, Fault};
 
 /// An open card. Clones are handles of the same card.
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub staging: Mutex<Option<Arc<Memory>>>,
     /// What the process's contiguous memory is made of.
     pub reserve: Mutex<Option<Extent>>,
+    /// Contexts with which the program's memory is shared.
+    sharing: Mutex<Vec<(Arc<Pager>, OwnerId)>>,
     /// The process that opened the card.
     owner: u32,
 }
@@ -73,6 +76,20 @@ impl Shared {
             return Err(Error::WrongProcess { owner: self.owner });
         }
         Ok(())
+    }
+
+    fn sharing(&self) -> MutexGuard<'_, Vec<(Arc<Pager>, OwnerId)>> {
+        self.sharing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program's memory is shared with a context.
+    pub fn remember(&self, pager: &Arc<Pager>, owner: OwnerId) {
+        self.sharing().push((Arc::clone(pager), owner));
+    }
+
+    /// It is not any more.
+    pub fn forget(&self, owner: OwnerId) {
+        self.sharing().retain(|(_, of)| *of != owner);
     }
 }
 
@@ -117,6 +134,7 @@ impl Card {
             pool,
             staging: Mutex::new(None),
             reserve: Mutex::new(None),
+            sharing: Mutex::default(),
             owner: std::process::id(),
         };
         Ok(Self {
@@ -285,6 +303,11 @@ impl Card {
     /// else fails from now on, and whoever waits for a launch gets [`Error::Closed`]. Closing twice does nothing.
     pub fn close(&self) -> Result<(), Error> {
         self.shared.check_process()?;
+        // What it has of the program's memory comes home.
+        let sharing = std::mem::take(&mut *self.shared.sharing());
+        for (pager, owner) in sharing {
+            let _ = pager.detach(owner);
+        }
         self.shared.engine.close();
         Ok(())
     }

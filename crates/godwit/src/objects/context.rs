@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An address space on a card.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm, layout};
 
@@ -9,6 +9,7 @@ use crate::Error;
 use crate::hardware::mmu;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Card;
+use crate::objects::sharing::Sharing;
 use crate::state::{ContextState, State};
 
 /// One address space (a process, as the hardware sees it). Clones are handles of the same one; it ends with the last of
@@ -23,10 +24,17 @@ struct Inner {
     id: usize,
     serial: u64,
     mode: Mode,
+    /// Of the program's memory.
+    sharing: OnceLock<Sharing>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if self.card.shared.check_process().is_ok()
+            && let Some(sharing) = self.sharing.get()
+        {
+            sharing.end(&self.card.shared);
+        }
         // A card that is closed, hung or another process's has nothing left to be undone.
         let _ = self
             .card
@@ -68,6 +76,7 @@ impl Context {
                     id,
                     serial,
                     mode,
+                    sharing: OnceLock::new(),
                 }),
             })
         })
@@ -148,7 +157,43 @@ impl Context {
         let Inner {
             card, id, serial, ..
         } = &*self.inner;
+        if let Some(sharing) = self.sharing() {
+            sharing.end(&card.shared);
+        }
         card.shared.with(|state| state.close_context(*id, *serial))
+    }
+
+    /// That of the program's memory, if there is one.
+    pub(crate) fn sharing(&self) -> Option<&Sharing> {
+        self.inner.sharing.get()
+    }
+
+    /// The same, started by the first call.
+    pub(crate) fn start_sharing(&self) -> Result<&Sharing, Error> {
+        if let Some(sharing) = self.sharing() {
+            return Ok(sharing);
+        }
+        let inner = &*self.inner;
+        let sharing = Sharing::start(&inner.card.shared, inner.id, inner.serial)?;
+        if let Err(second) = inner.sharing.set(sharing) {
+            second.end(&inner.card.shared);
+        }
+        self.sharing().ok_or(Error::ContextClosed)
+    }
+
+    /// Refuses what is no memory that kernels of this context can reach.
+    pub(crate) fn check_memory(&self, address: u64, bytes: u64) -> Result<(), Error> {
+        match address.checked_add(bytes) {
+            Some(end) if address != 0 && end <= self.address_limit() => Ok(()),
+            Some(end) if address != 0 => Err(Error::Argument(format!(
+                "memory at {address:#x} cannot be shared: it ends at {end:#x}, and the context's addresses end at {:#x}; take a \
+                 wider mode, or a card that walks more levels",
+                self.address_limit()
+            ))),
+            _ => Err(Error::Argument(format!(
+                "{bytes} bytes at {address:#x} are no memory"
+            ))),
+        }
     }
 
     /// Its number, if it is one of `card` and open.

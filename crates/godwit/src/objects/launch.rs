@@ -2,13 +2,14 @@
 //! Kernels at work, and what it is to wait for them.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::objects::card::Card;
 use crate::state::ticket::{Gate, Ticket};
 use crate::state::{Request, State};
+use crate::svm::{Pager, PinId, Pinned};
 use crate::{Completion, Error};
 
 /// A kernel that was started, or waits behind launches of the same kernel. Dropped before it is done, it is cancelled.
@@ -23,6 +24,8 @@ pub struct Launch {
     ticket: Arc<Ticket>,
     /// The clock runs for it as a future.
     awaited: bool,
+    /// The program's memory that it works on; until it is known to be back.
+    pinned: Mutex<Option<(Arc<Pager>, PinId)>>,
 }
 
 /// What a wait of limited length found.
@@ -40,19 +43,40 @@ impl Launch {
         card: &Card,
         slot: usize,
         kernel: &str,
+        pinned: Option<Pinned>,
         request: impl FnOnce(&mut State) -> Result<Request, Error> + Send,
     ) -> Result<Self, Error> {
         let ticket = Arc::new(Ticket::new(kernel));
+        let pin = pinned.as_ref().map(Pinned::ticket);
         card.shared.with(|state| {
-            let request = request(state)?;
+            let mut request = request(state)?;
+            request.keeps = pinned;
             state.submit(slot, request, &ticket)
         })?;
-        Ok(Self {
+        let launch = Self {
             card: card.clone(),
             slot,
             ticket,
             awaited: false,
-        })
+            pinned: Mutex::new(pin),
+        };
+        if launch.pin().is_some() {
+            // Who touches its memory waits for its end, which must come without anybody waiting for the launch.
+            launch.keep_running();
+        }
+        Ok(launch)
+    }
+
+    fn pin(&self) -> MutexGuard<'_, Option<(Arc<Pager>, PinId)>> {
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the program's memory is the program's again: what the kernel wrote is seen then.
+    fn settle(&self) -> Result<(), Error> {
+        match self.pin().take() {
+            Some((pager, pin)) => pager.settle(pin),
+            None => Ok(()),
+        }
     }
 
     /// Its kernel.
@@ -120,12 +144,13 @@ impl Launch {
 
     /// The result of a launch that has ended, given once.
     pub fn take(&self) -> Result<Completion, Error> {
-        self.ticket.take().unwrap_or_else(|| {
-            Err(Error::Busy(format!(
+        let Some(result) = self.ticket.take() else {
+            return Err(Error::Busy(format!(
                 "kernel `{}` is running: wait for it or cancel it",
                 self.ticket.kernel
-            )))
-        })
+            )));
+        };
+        self.settle().and(result)
     }
 
     /// Has `callback` called at the end, on a thread that is made for that, where the card may be used; here and now when the
@@ -183,5 +208,8 @@ impl Drop for Launch {
     fn drop(&mut self) {
         // What cannot be stopped is marked, and reported by the next launch.
         let _ = self.cancel();
+        if self.card.shared.check_process().is_ok() {
+            let _ = self.settle();
+        }
     }
 }

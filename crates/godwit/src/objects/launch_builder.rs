@@ -7,8 +7,9 @@ use godwit_core::layout;
 use crate::objects::card::Card;
 use crate::objects::context::Context;
 use crate::objects::launch::Launch;
-use crate::objects::value::{Value, as_u32};
+use crate::objects::value::{HostRange, Value, as_u32};
 use crate::state::{Request, State};
+use crate::svm::{Pinned, Want};
 use crate::{Completion, Error};
 
 /// A launch in preparation; see [`Card::kernel`].
@@ -87,15 +88,33 @@ impl<'a> LaunchBuilder<'a> {
 
     /// Runs the kernel to its end; behind the launches of it that came before.
     pub fn run(self) -> Result<Completion, Error> {
-        self.start()?.wait()
+        self.start_anyhow()?.wait()
     }
 
     /// Starts the kernel, or puts the launch behind those of it that came before. Its buffers must live until it is done:
-    /// freeing one stops it.
+    /// freeing one stops it. Not for memory of the process, which nothing keeps: see [`LaunchBuilder::start_on_memory`].
     pub fn start(self) -> Result<Launch, Error> {
+        if let Some((name, _)) = self.memory().next() {
+            return Err(self.bad(format_args!(
+                "`{name}` is memory of the process, which may be gone before the kernel ends: use run, or start_on_memory"
+            )));
+        }
+        self.start_anyhow()
+    }
+
+    /// The same with memory of the process among its arguments.
+    ///
+    /// # Safety
+    /// The memory stays, and nobody refers to what the kernel writes, until the launch has ended and its result was taken.
+    pub unsafe fn start_on_memory(self) -> Result<Launch, Error> {
+        self.start_anyhow()
+    }
+
+    fn start_anyhow(self) -> Result<Launch, Error> {
         self.check_names()?;
         let context = self.common_context()?;
-        Launch::start(self.card, self.slot, &self.kernel.name, |state| {
+        let pinned = self.bring_memory(context)?;
+        Launch::start(self.card, self.slot, &self.kernel.name, pinned, |state| {
             let id = context
                 .map(|context| context.check(self.card, state))
                 .transpose()?;
@@ -114,8 +133,72 @@ impl<'a> LaunchBuilder<'a> {
                 buffers,
                 timeout_cycles: self.timeout_cycles,
                 check_status: self.check_status,
+                keeps: None,
             })
         })
+    }
+
+    fn memory(&self) -> impl Iterator<Item = (&str, HostRange)> {
+        self.args.iter().filter_map(|(name, value)| match value {
+            Value::Memory(range) => Some((name.as_str(), *range)),
+            _ => None,
+        })
+    }
+
+    /// Brings memory of the process that is no buffer's to the card, for as long as the launch takes.
+    fn bring_memory(&self, context: Option<&Context>) -> Result<Option<Pinned>, Error> {
+        let Some((name, _)) = self.memory().next() else {
+            return Ok(None);
+        };
+        let Some(context) = context else {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is memory of the process: say which context shares it"
+            )));
+        };
+        if self.bare {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is memory of the process, which a launch with physical addresses cannot reach"
+            )));
+        }
+        let mut wants = Vec::new();
+        for (name, range) in self.memory() {
+            let arg = self.kernel.args.iter().find(|arg| arg.name == name);
+            let writes = arg
+                .and_then(|arg| arg.access)
+                .map_or(range.writable, |access| access.writes());
+            if writes && !range.writable {
+                return Err(self.bad(format_args!(
+                    "it writes `{name}`, but that memory is read-only: give it memory that is writable"
+                )));
+            }
+            let HostRange { address, bytes, .. } = range;
+            context.check_memory(address, bytes)?;
+            wants.push(Want {
+                start: address,
+                len: bytes,
+                writes,
+            });
+        }
+        let id = context.id() as usize;
+        let wants = self.card.shared.with(|state| {
+            let buffers = &state.context(id, context.serial())?.buffers;
+            wants.retain(|want| {
+                let around = buffers.range(..=want.start).next_back();
+                around.is_none_or(|(start, buffer)| want.start - start >= buffer.len)
+            });
+            Ok(wants)
+        })?;
+        if wants.is_empty() {
+            return Ok(None);
+        }
+        let Some(sharing) = context.sharing() else {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is memory of the process, which the context does not share: open the card with shared=True \
+                 (Rust: Context::share_process, C: godwit_share_process), or copy it to a buffer"
+            )));
+        };
+        let pinned = sharing.pager.pin(sharing.owner, wants)?;
+        Ok(Some(pinned))
     }
 
     fn buffers(&self) -> impl Iterator<Item = (&str, &'a crate::Buffer)> {
@@ -211,6 +294,7 @@ impl<'a> LaunchBuilder<'a> {
             let number = match (arg.kind, value) {
                 (ArgKind::Buffer, Value::Null | Value::Number(0)) => 0,
                 (ArgKind::Buffer, Value::Address(address)) => *address,
+                (ArgKind::Buffer, Value::Memory(range)) => range.address,
                 (ArgKind::Buffer, Value::Number(address)) => {
                     self.pointer(arg, *address, state, context, &mut buffers)?
                 }
@@ -238,6 +322,7 @@ impl<'a> LaunchBuilder<'a> {
             (_, Value::Buffer(_)) => "a buffer",
             (_, Value::Null) => "nothing",
             (_, Value::Address(_)) => "an address",
+            (_, Value::Memory(_)) => "memory",
         };
         Err(self.bad(format_args!(
             "argument `{name}` is a {}, not {given}",

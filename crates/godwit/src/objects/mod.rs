@@ -10,4 +10,6 @@ pub(crate) mod copies;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod share;
+pub(crate) mod shared;
+pub(crate) mod sharing;
 pub(crate) mod value;

@@ -3,6 +3,46 @@
 
 use crate::objects::buffer::Buffer;
 
+/// Memory of this process, for a context that shares it ([`Context::share_process`](crate::Context::share_process)): it is on the card
+/// while the kernel runs. May as well lie in a live buffer of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostRange {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    pub(crate) writable: bool,
+}
+
+impl HostRange {
+    /// `bytes` bytes at `address`.
+    ///
+    /// # Safety
+    /// The memory is there until the launch has ended, nobody holds a reference to it that forbids what the kernel does, and every
+    /// content that the kernel can write is valid there.
+    pub unsafe fn new(address: u64, bytes: u64, writable: bool) -> Self {
+        Self {
+            address,
+            bytes,
+            writable,
+        }
+    }
+}
+
+/// Numbers: types of which every content is valid.
+pub trait Plain: sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! plain {
+    ($($number:ty)*) => {
+        $(impl sealed::Sealed for $number {}
+        impl Plain for $number {})*
+    };
+}
+
+plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
 /// A kernel's argument.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
@@ -12,6 +52,8 @@ pub enum Value<'a> {
     Buffer(&'a Buffer),
     /// A number, signed ones in two's complement; for a buffer an address inside a live buffer of the context.
     Number(u64),
+    /// Memory of this process, for a buffer.
+    Memory(HostRange),
     /// An address for a buffer that is given to the kernel as it is, checked by nobody but the hardware.
     Address(u64),
 }
@@ -19,6 +61,26 @@ pub enum Value<'a> {
 impl<'a> From<&'a Buffer> for Value<'a> {
     fn from(buffer: &'a Buffer) -> Self {
         Self::Buffer(buffer)
+    }
+}
+
+impl<'a, T> From<&'a [T]> for Value<'a> {
+    fn from(memory: &'a [T]) -> Self {
+        Self::Memory(HostRange {
+            address: memory.as_ptr() as u64,
+            bytes: size_of_val(memory) as u64,
+            writable: false,
+        })
+    }
+}
+
+impl<'a, T: Plain> From<&'a mut [T]> for Value<'a> {
+    fn from(memory: &'a mut [T]) -> Self {
+        Self::Memory(HostRange {
+            address: memory.as_ptr() as u64,
+            bytes: size_of_val(memory) as u64,
+            writable: true,
+        })
     }
 }
 

@@ -14,6 +14,7 @@ use godwit_core::layout;
 use super::State;
 use super::ticket::{Gate, Ticket};
 use crate::hardware::control::{Control, REST_MAX_CYCLES, Trouble};
+use crate::svm::Pinned;
 use crate::{Completion, Error};
 
 /// Cycles between two looks for jobs while the clock runs.
@@ -43,6 +44,8 @@ pub(crate) struct Request {
     pub timeout_cycles: Option<u64>,
     /// An end with an error status is an error.
     pub check_status: bool,
+    /// What has to stay until the launch has ended.
+    pub keeps: Option<Pinned>,
 }
 
 impl Request {

@@ -139,11 +139,24 @@ impl State {
 
     /// Takes mappings away and waits until the hardware has forgotten them.
     pub fn unmap(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
+        self.unmap_all(id, serial, &[(va, len)])
+    }
+
+    /// The same for several ranges, waited for once. After an error those before the one that failed are unmapped.
+    pub fn unmap_all(
+        &mut self,
+        id: usize,
+        serial: u64,
+        ranges: &[(u64, u64)],
+    ) -> Result<(), Error> {
         let mut what = Invalidation::new();
-        self.context(id, serial)?.table.unmap(va, len, &mut what)?;
+        let table = &mut self.context(id, serial)?.table;
+        let unmapped = ranges
+            .iter()
+            .try_for_each(|(va, len)| table.unmap(*va, *len, &mut what));
         self.forget(id, &what)?;
         self.context(id, serial)?.table.reclaim();
-        Ok(())
+        Ok(unmapped?)
     }
 
     /// Drops every cached translation and waits for the acknowledge.

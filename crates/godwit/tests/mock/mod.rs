@@ -390,11 +390,13 @@ impl MockCard {
         if left == 0 && tag != FOREVER && tag != IGNORES_ERRORS {
             return self.finish(slot, copied, 0);
         }
-        let size = left.min(STEP);
         let (src, dst) = (
             self.get64(base + SRC) + copied,
             self.get64(base + DST) + copied,
         );
+        // No burst crosses a page.
+        let in_page = |address: u64| 4096 - address % 4096;
+        let size = left.min(STEP).min(in_page(src)).min(in_page(dst));
         let from = self.translate(slot as u64, src, false);
         let to = self.translate(slot as u64, dst, true);
         match (from, to) {

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the system tells: touches of pages that are away, and changes of the address space under them.
+
+use rustix::io::Errno;
+
+use super::blocks::{Place, Run};
+use super::pages::Pages;
+use super::report::Cause;
+use super::uffd::Event;
+use super::{BLOCK, PAGE};
+
+/// Pages that come home with a touched one, at least; where they lie is aligned to as many.
+const FEWEST: u64 = 16 * PAGE;
+
+/// How much comes home with a touched page: twice as much each time that the touch is where the last group ended.
+pub(super) struct Around {
+    next: u64,
+    window: u64,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self {
+            next: u64::MAX,
+            window: FEWEST,
+        }
+    }
+}
+
+impl Around {
+    /// First address and length of the group of a touched page; within its block.
+    fn group(&mut self, page: u64) -> (u64, u64) {
+        self.window = if page == self.next {
+            (self.window * 2).min(BLOCK)
+        } else {
+            FEWEST
+        };
+        // From where the touch goes on, to the end of an aligned group; around it, where it begins.
+        let aligned = page & !(self.window - 1);
+        let start = if page == self.next { page } else { aligned };
+        self.next = aligned + self.window;
+        (start, self.next - start)
+    }
+}
+
+impl Pages {
+    /// Reads what there is, to be handled when nothing else is under way.
+    pub fn read_events(&mut self) {
+        while let Some(event) = self.watch.next_event(&self.uffd) {
+            self.backlog.push_back(event);
+        }
+    }
+
+    /// Handles everything there is; whether there was something.
+    pub fn handle_events(&mut self) -> bool {
+        self.read_events();
+        let some = !self.backlog.is_empty();
+        while let Some(event) = self.backlog.pop_front() {
+            match event {
+                Event::Touch { address, write, .. } => self.touched(address & !(PAGE - 1), write),
+                Event::Remove { start, end } => self.given_up(start, end),
+                Event::Unmap { start, end } => {
+                    self.given_up(start, end);
+                    self.blocks.set(start, end - start, Place::Unwatched);
+                    self.sweep();
+                }
+                Event::Remap { from, to, len } => self.remapped(from, to, len),
+            }
+            self.take_rescued();
+            self.read_events();
+        }
+        self.take_rescued();
+        some
+    }
+
+    /// A thread waits for a page.
+    fn touched(&mut self, page: u64, write: bool) {
+        match self.blocks.place(page) {
+            Place::Away(_) if self.pinned(page, PAGE, None) => {
+                self.report.waited += 1;
+                self.parked.push((page, write));
+                return;
+            }
+            Place::Away(_) => {
+                self.report.touches += 1;
+                let (start, len) = self.around.group(page);
+                let mut runs = self.blocks.away_runs(start, len, None);
+                runs.retain(|run| !self.pinned(run.start, run.len, None));
+                if !runs.iter().any(|run| run.contains(page)) {
+                    // A pin ends inside the run.
+                    runs = self.blocks.away_runs(page, PAGE, None);
+                }
+                self.retrieve(&runs, Cause::Touch);
+            }
+            Place::Home | Place::Unwatched => self.report.duplicates += 1,
+        }
+        // It may be one that was never touched.
+        self.fill(page, write);
+    }
+
+    /// Gives a missing page what a page that was never touched reads as.
+    fn fill(&mut self, page: u64, write: bool) {
+        loop {
+            let progress = if write {
+                let zeros = self.watch.zeros();
+                self.uffd.copy(page, zeros, PAGE)
+            } else {
+                self.uffd.zero(page, PAGE)
+            };
+            match progress.stopped {
+                Some(Errno::AGAIN) => {
+                    self.read_events();
+                    std::thread::yield_now();
+                }
+                _ => break,
+            }
+        }
+        // It was there, or it is not watched any more: the thread looks itself.
+        let _ = self.uffd.wake(page, PAGE);
+    }
+
+    /// Touches of pages that were pinned.
+    pub fn retry_parked(&mut self) {
+        for (page, write) in std::mem::take(&mut self.parked) {
+            self.touched(page, write);
+        }
+    }
+
+    /// Content was given up, by the program itself.
+    fn given_up(&mut self, start: u64, end: u64) {
+        let runs = self.blocks.away_runs(start, end - start, None);
+        self.forsake(&runs);
+        // Whoever waited for it gets a fresh page, or the error of memory that is gone.
+        let (gone, parked) = std::mem::take(&mut self.parked)
+            .into_iter()
+            .partition(|(page, _)| (start..end).contains(page));
+        self.parked = parked;
+        for (page, write) in gone {
+            self.fill(page, write);
+        }
+    }
+
+    /// A mapping has moved; what of it is away comes home, to where it is now.
+    fn remapped(&mut self, from: u64, to: u64, len: u64) {
+        let runs = self.blocks.away_runs(from, len, None);
+        self.retrieve_to(&runs, to.wrapping_sub(from), Cause::Touch);
+        self.blocks.set(from, len, Place::Unwatched);
+        self.unwatch(to, len);
+        self.sweep();
+    }
+
+    /// Pages that a thread which must not wait has touched: they were free memory.
+    fn take_rescued(&mut self) {
+        while let Some(page) = self.watch.next_rescued() {
+            let runs = self.blocks.away_runs(page, PAGE, None);
+            self.forsake(&runs);
+        }
+    }
+}
+
+impl Run {
+    fn contains(&self, page: u64) -> bool {
+        (self.start..self.start + self.len).contains(&page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_grow_where_touches_go_on() {
+        let mut around = Around::default();
+        let page = |page: u64| page * PAGE;
+        assert_eq!(around.group(page(5)), (0, page(16)));
+        assert_eq!(around.group(page(16)), (page(16), page(16)));
+        assert_eq!(around.group(page(32)), (page(32), page(32)));
+        assert_eq!(around.group(page(64)), (page(64), page(64)));
+        assert_eq!(around.group(page(3)), (0, page(16)));
+    }
+
+    #[test]
+    fn groups_stay_in_their_block() {
+        let mut around = Around::default();
+        let mut page = 7 * BLOCK;
+        for _ in 0..40 {
+            let (start, len) = around.group(page);
+            assert!(start <= page && page < start + len);
+            assert_eq!(start / BLOCK, (start + len - 1) / BLOCK);
+            page = start + len;
+        }
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pages that cannot move: launches get copies, and what they change is merged in at their end, byte by byte.
+
+use rustix::io::Errno;
+
+use super::blocks::Place;
+use super::memory::{read_process, write_process};
+use super::owner::{Leaving, Piece};
+use super::pages::Pages;
+use super::{OwnerId, PAGE, PinId};
+use crate::Error;
+
+/// A page that launches have a copy of.
+pub(super) struct Lend {
+    /// What it was when it was copied, or merged last: what differs from it was written by the card.
+    twin: Box<[u8]>,
+    writable: bool,
+    users: Vec<User>,
+}
+
+/// A launch, and which bytes of the page it works on.
+#[derive(Debug, Clone, Copy)]
+struct User {
+    pin: PinId,
+    start: u64,
+    end: u64,
+    writes: bool,
+}
+
+/// Bytes that a launch gets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loan {
+    pub pin: PinId,
+    pub owner: OwnerId,
+    pub start: u64,
+    pub end: u64,
+    pub writes: bool,
+}
+
+impl Pages {
+    /// Lends the pages that overlap [start, start + len), of which the launch works on the bytes of the loan.
+    pub fn lend(&mut self, start: u64, len: u64, loan: Loan) -> Result<(), Error> {
+        for page in (start..start + len).step_by(PAGE as usize) {
+            self.lend_page(page, loan)?;
+        }
+        Ok(())
+    }
+
+    fn lend_page(&mut self, page: u64, loan: Loan) -> Result<(), Error> {
+        if let Place::Away(away) = self.blocks.place(page) {
+            let runs = self.blocks.away_runs(page, PAGE, None);
+            if away.owner == loan.owner {
+                // It is there already: all of it was given before.
+                for run in runs {
+                    self.let_write(run, away, loan.writes)?;
+                }
+                return Ok(());
+            }
+            self.retrieve(&runs, super::report::Cause::Launch);
+        }
+        let user = User {
+            pin: loan.pin,
+            start: loan.start.max(page),
+            end: loan.end.min(page + PAGE),
+            writes: loan.writes,
+        };
+        let key = (loan.owner, page);
+        if let Some(lend) = self.lends.get_mut(&key) {
+            lend.users.push(user);
+            if !loan.writes || std::mem::replace(&mut lend.writable, true) {
+                return Ok(());
+            }
+            return self.owner(loan.owner)?.allow_writes(page, PAGE);
+        }
+        let twin = self.copy_of(page)?;
+        let piece = Piece {
+            va: page,
+            len: PAGE,
+            from: Some(twin.as_ptr() as u64),
+            writable: loan.writes,
+        };
+        self.owner(loan.owner)?.take(&[piece])?;
+        self.report.lent += PAGE;
+        let lend = Lend {
+            twin,
+            writable: loan.writes,
+            users: vec![user],
+        };
+        self.lends.insert(key, lend);
+        Ok(())
+    }
+
+    /// What is in a page of the program.
+    fn copy_of(&mut self, page: u64) -> Result<Box<[u8]>, Error> {
+        if self.blocks.place(page) == Place::Home {
+            // Read while it is missing it would wait for this thread.
+            while self.uffd.zero(page, PAGE).stopped == Some(Errno::AGAIN) {
+                self.read_events();
+                std::thread::yield_now();
+            }
+        }
+        let mut copy = vec![0; PAGE as usize].into_boxed_slice();
+        if read_process(page, &mut copy) {
+            return Ok(copy);
+        }
+        Err(Error::Argument(format!(
+            "there is no memory at {page:#x} that this process can read: is the pointer right, and is its length given in bytes?"
+        )))
+    }
+
+    /// Takes back what was lent to a launch. The error is of the first byte that could not be merged.
+    pub fn take_back(&mut self, pin: PinId) -> Result<(), Error> {
+        let of_pin = |lend: &Lend| lend.users.iter().any(|user| user.pin == pin);
+        let keys: Vec<_> = self
+            .lends
+            .iter()
+            .filter(|(_, lend)| of_pin(lend))
+            .map(|(key, _)| *key)
+            .collect();
+        // Withdrawn at once: the card waits once for what it has under way.
+        let mut over = Vec::new();
+        for key in &keys {
+            if let Some(lend) = self.lends.get(key)
+                && lend.users.iter().all(|user| user.pin == pin)
+            {
+                over.push((key.0, key.1, lend.writable));
+            }
+        }
+        for leaving in over.chunk_by(|a, b| a.0 == b.0) {
+            let pages: Vec<_> = leaving
+                .iter()
+                .map(|(_, page, writable)| Leaving {
+                    va: *page,
+                    len: PAGE,
+                    fetched: *writable,
+                })
+                .collect();
+            if let Ok(owner) = self.owner(leaving[0].0) {
+                owner.withdraw(&pages);
+            }
+        }
+        let mut result = Ok(());
+        for key in keys {
+            let merged = self.merge(key, pin);
+            result = result.and(merged);
+        }
+        result
+    }
+
+    /// Writes into the program what the card changed of a page in the bytes of a launch, which has ended.
+    fn merge(&mut self, key: (OwnerId, u64), pin: PinId) -> Result<(), Error> {
+        let (owner, page) = key;
+        let Some(mut lend) = self.lends.remove(&key) else {
+            return Ok(());
+        };
+        let (mine, others): (Vec<User>, Vec<User>) =
+            lend.users.iter().partition(|user| user.pin == pin);
+        let mut result = Ok(());
+        if mine.iter().any(|user| user.writes)
+            && let Some(Some(had)) = self.owners.get(usize::from(owner))
+        {
+            let mut now = vec![0; PAGE as usize];
+            had.fetch(page, &mut now);
+            for user in mine.iter().filter(|user| user.writes) {
+                let bytes = (user.start - page) as usize..(user.end - page) as usize;
+                for (at, len) in changes(&lend.twin, &now, bytes) {
+                    let changed = &now[at..at + len];
+                    lend.twin[at..at + len].copy_from_slice(changed);
+                    if write_process(page + at as u64, changed) {
+                        self.report.merged += len as u64;
+                    } else if result.is_ok() {
+                        result = Err(Error::Argument(format!(
+                            "a kernel wrote {len} bytes at {:#x}, where this process cannot write: give it memory that is \
+                             writable",
+                            page + at as u64
+                        )));
+                    }
+                }
+            }
+        }
+        if others.is_empty() {
+            if let Ok(owner) = self.owner(owner) {
+                owner.release(page, PAGE);
+            }
+        } else {
+            lend.users = others;
+            self.lends.insert(key, lend);
+        }
+        result
+    }
+}
+
+/// Where `now` differs from `before`, within `bytes`: positions and lengths.
+fn changes(before: &[u8], now: &[u8], bytes: std::ops::Range<usize>) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for at in bytes.filter(|at| before[*at] != now[*at]) {
+        match found.last_mut() {
+            Some((start, len)) if *start + *len == at => *len += 1,
+            _ => found.push((at, 1)),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bytes_that_changed_are_written() {
+        let before = [1, 2, 3, 4, 5, 6];
+        assert_eq!(
+            changes(&before, &[1, 9, 9, 4, 9, 9], 0..6),
+            [(1, 2), (4, 2)]
+        );
+        assert_eq!(
+            changes(&before, &[1, 9, 9, 4, 9, 9], 2..5),
+            [(2, 1), (4, 1)]
+        );
+        assert!(changes(&before, &before, 0..6).is_empty());
+    }
+}

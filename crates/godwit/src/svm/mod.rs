@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Memory of the program that moves to cards and back: the pager.
+//!
+//! One thread a process, the *pager*, knows where every shared page is ([`blocks`]) and is the only one that moves any. It hears by
+//! userfaultfd ([`uffd`]) who touches a page that is away and what becomes of the address space ([`events`]), and takes
+//! orders from everybody else ([`pager`]). What a card does is behind [`Owner`]: this floor knows no card.
+//!
+//! - **A page moves when all of it is the caller's**: it lies wholly in the memory that was given. The page itself changes its place
+//!   (`UFFDIO_MOVE`) into the [`memory::Shadow`], from where the card gets its copy: no store can be lost in between, and a page that
+//!   the card did not write comes home without a copy.
+//! - **What cannot move is lent** ([`lend`]): pages that the memory covers in part only, and arenas of `malloc` ([`arena`]), where the
+//!   allocator's or the runtime's own data may lie; mappings of files, shared memory, huge pages of hugetlbfs, pinned pages. A launch gets a copy, and what it
+//!   changed is merged in at its end.
+//! - **A launch pins its pages** until it has ended: who touches one meanwhile waits.
+//! - The pager and the threads of cards never wait for a page: what they touch is given to them at once by the [`sentinel`].
+
+mod arena;
+mod blocks;
+mod events;
+mod fork;
+mod lend;
+pub(crate) mod memory;
+mod moves;
+mod owner;
+mod pager;
+mod pages;
+pub(crate) mod report;
+mod sentinel;
+mod uffd;
+
+pub(crate) use owner::{Leaving, Owner, Piece};
+pub(crate) use pager::{Pager, Pinned, Want};
+pub(crate) use pages::Residence;
+
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = 4096;
+/// Bytes of a block, what huge pages have and page states are kept by.
+pub(crate) const BLOCK: u64 = 2 << 20;
+
+/// Number of an owner.
+pub(crate) type OwnerId = u16;
+/// Number of a pin; never given twice.
+pub(crate) type PinId = u64;

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pages that move: to a card, and home.
+
+use rustix::io::Errno;
+
+use super::arena;
+use super::blocks::{Away, Place, Run};
+use super::memory;
+use super::owner::{Leaving, Piece};
+use super::pages::Pages;
+use super::report::Cause;
+use super::{BLOCK, OwnerId, PAGE};
+use crate::Error;
+
+/// Another thread changes the address space and waits until that was read; so often it is tried again before pages stay.
+const PATIENCE: u32 = 100_000;
+
+/// How pages go to a card.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Going {
+    pub owner: OwnerId,
+    pub writable: bool,
+    pub cause: Cause,
+}
+
+/// What became of the pages that were to move.
+#[derive(Default)]
+struct Taken {
+    pieces: Vec<Piece>,
+    /// These cannot.
+    stay: Vec<(u64, u64)>,
+}
+
+impl Pages {
+    /// Brings the pages of a range (whole pages) to a card; returns those that cannot move. On an error all are where they were,
+    /// or at home.
+    pub fn bring(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
+        self.owner(going.owner)?;
+        let mut taken = Taken::default();
+        let mut fresh = Vec::new();
+        for run in self.blocks.runs(start, len) {
+            match run.place {
+                Place::Away(away) if away.owner == going.owner => {
+                    self.let_write(run, away, going.writable)?;
+                    continue;
+                }
+                Place::Away(_) => self.retrieve(&[run], going.cause),
+                Place::Home => {}
+                Place::Unwatched => {
+                    let bound = arena::contains(run.start);
+                    if bound || self.uffd.register(run.start, run.len).is_err() {
+                        taken.stay.push((run.start, run.len));
+                        continue;
+                    }
+                    self.blocks.set(run.start, run.len, Place::Home);
+                    fresh.push((run.start, run.len));
+                }
+            }
+            // Runs of watched memory end with their block, as shadows do.
+            for run in self.blocks.runs(run.start, run.len) {
+                self.detach_run(run, going, &mut taken);
+            }
+        }
+        let result = self.hand_over(&taken.pieces, going);
+        if result.is_err() || !taken.stay.is_empty() {
+            self.unwatch_unmoved(&fresh);
+        }
+        self.sweep();
+        result.map(|()| taken.stay)
+    }
+
+    pub fn let_write(&mut self, run: Run, away: Away, writable: bool) -> Result<(), Error> {
+        if !writable || away.writable {
+            return Ok(());
+        }
+        self.owner(away.owner)?.allow_writes(run.start, run.len)?;
+        let writable = Place::Away(Away {
+            writable: true,
+            ..away
+        });
+        self.blocks.set(run.start, run.len, writable);
+        Ok(())
+    }
+
+    /// Gives the card what was taken from the program; the program gets it back when the card refuses.
+    fn hand_over(&mut self, pieces: &[Piece], going: Going) -> Result<(), Error> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.owner(going.owner)?.take(pieces) {
+            for piece in pieces {
+                self.blocks.set(piece.va, piece.len, Place::Home);
+                if let Some(shadow) = piece.from {
+                    self.restore(piece.va, shadow, piece.len);
+                }
+                // Who touched it meanwhile looks again.
+                let _ = self.uffd.wake(piece.va, piece.len);
+            }
+            return Err(error);
+        }
+        self.report.groups += 1;
+        for piece in pieces {
+            match piece.from {
+                Some(_) => self.report.went(going.cause, piece.len),
+                None => self.report.cleared += piece.len,
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory that was registered for a move, of which nothing moved, is left alone again.
+    fn unwatch_unmoved(&mut self, fresh: &[(u64, u64)]) {
+        for &(start, len) in fresh {
+            if self.blocks.away_runs(start, len, None).is_empty() {
+                self.unwatch(start, len);
+            }
+        }
+    }
+
+    /// Ends looking after memory that is at home.
+    pub fn unwatch(&mut self, start: u64, len: u64) {
+        // It may be gone, or partly: then there is nothing to undo.
+        let _ = self.uffd.unregister(start, len);
+        let _ = self.uffd.wake(start, len);
+        self.blocks.set(start, len, Place::Unwatched);
+    }
+
+    /// Takes pages that are at home, of one block, from the program.
+    fn detach_run(&mut self, run: Run, going: Going, taken: &mut Taken) {
+        let Some(shadow) = self.shadow_of(run.start) else {
+            return taken.stay.push((run.start, run.len));
+        };
+        let end = run.start + run.len;
+        let (mut at, mut unshared, mut patience) = (run.start, u64::MAX, PATIENCE);
+        let mut step = run.len;
+        while at < end {
+            let to = shadow + (at - run.start);
+            let progress = self.shadow.keep(to, at, step.min(end - at));
+            if progress.bytes > 0 {
+                self.mark_away(at, progress.bytes, Some(to), going, taken);
+                at += progress.bytes;
+                step = end - at;
+                patience = PATIENCE;
+                continue;
+            }
+            match progress.stopped {
+                // Never touched, or gone by now, which an event will tell.
+                Some(Errno::NOENT) => {
+                    self.mark_away(at, PAGE, None, going, taken);
+                    at += PAGE;
+                    step = end - at;
+                }
+                Some(Errno::AGAIN) if patience > 0 => {
+                    patience -= 1;
+                    self.read_events();
+                    std::thread::yield_now();
+                }
+                // Shared with a child, or pinned: a copy of its own helps against the first.
+                Some(Errno::BUSY) if unshared != at => {
+                    unshared = at;
+                    let _ = memory::unshare(at, PAGE);
+                }
+                // The rest may lie in another mapping.
+                Some(Errno::INVAL) if step.min(end - at) > PAGE => step = PAGE,
+                _ => {
+                    match taken.stay.last_mut() {
+                        Some((start, len)) if *start + *len == at => *len += PAGE,
+                        _ => taken.stay.push((at, PAGE)),
+                    }
+                    at += PAGE;
+                    // What refuses one page most likely refuses its neighbours, each for itself.
+                    step = PAGE;
+                }
+            }
+        }
+    }
+
+    fn mark_away(&mut self, at: u64, len: u64, from: Option<u64>, going: Going, taken: &mut Taken) {
+        let away = Away {
+            owner: going.owner,
+            held: from.is_some(),
+            writable: going.writable,
+        };
+        self.blocks.set(at, len, Place::Away(away));
+        // Neighbours are one piece, so that they get neighbouring frames.
+        let follows = |piece: &Piece| {
+            piece.va + piece.len == at
+                && match (piece.from, from) {
+                    (Some(first), Some(next)) => first + piece.len == next,
+                    (None, None) => true,
+                    _ => false,
+                }
+        };
+        match taken.pieces.last_mut() {
+            Some(piece) if follows(piece) => piece.len += len,
+            _ => taken.pieces.push(Piece {
+                va: at,
+                len,
+                from,
+                writable: going.writable,
+            }),
+        }
+    }
+
+    /// Where the page at this address is kept while it is away.
+    fn shadow_of(&mut self, address: u64) -> Option<u64> {
+        let block = address & !(BLOCK - 1);
+        let place = self.blocks.shadow(address)?;
+        if *place == 0 {
+            *place = self.shadow.take().ok()?;
+        }
+        Some(*place + (address - block))
+    }
+
+    /// Brings runs that are away home.
+    pub fn retrieve(&mut self, runs: &[Run], cause: Cause) {
+        self.retrieve_to(runs, 0, cause);
+    }
+
+    /// The same, to addresses that are so much higher by now.
+    pub fn retrieve_to(&mut self, runs: &[Run], shift: u64, cause: Cause) {
+        for runs in runs.chunk_by(|a, b| owner_of(a) == owner_of(b)) {
+            let Some(owner) = runs.first().and_then(owner_of) else {
+                continue;
+            };
+            self.report.groups += 1;
+            self.retrieve_from(owner, runs, shift, cause);
+        }
+        self.sweep();
+    }
+
+    fn retrieve_from(&mut self, owner: OwnerId, runs: &[Run], shift: u64, cause: Cause) {
+        let leaving: Vec<Leaving> = runs
+            .iter()
+            .map(|run| Leaving {
+                va: run.start,
+                len: run.len,
+                fetched: writable(run),
+            })
+            .collect();
+        if let Ok(owner) = self.owner(owner) {
+            owner.withdraw(&leaving);
+        }
+        for run in runs {
+            let Place::Away(away) = run.place else {
+                continue;
+            };
+            if away.writable {
+                self.report.came(cause, run.len);
+            } else {
+                self.report.clean += run.len;
+            }
+            let shadow = run.shadow;
+            if let (true, Some(Some(owner))) = (away.writable, self.owners.get(usize::from(owner)))
+            {
+                let to = if away.held {
+                    // SAFETY: these pages of the shadow were put there when they went away, are this thread's alone, and
+                    // stay until they move back below.
+                    unsafe { std::slice::from_raw_parts_mut(shadow as *mut u8, run.len as usize) }
+                } else {
+                    self.scratch.bytes(run.len as usize)
+                };
+                owner.fetch(run.start, to);
+            }
+            if let Ok(owner) = self.owner(owner) {
+                owner.release(run.start, run.len);
+            }
+            self.blocks.set(run.start, run.len, Place::Home);
+            let home = run.start.wrapping_add(shift);
+            if away.held {
+                self.restore(home, shadow, run.len);
+            } else if away.writable {
+                let scratch = self.scratch.address();
+                self.put(home, scratch, run.len, false);
+            }
+            // What the card was not to write was never touched, still.
+        }
+    }
+
+    /// Gives the program the pages back that the shadow has.
+    fn restore(&mut self, start: u64, shadow: u64, len: u64) {
+        self.put(start, shadow, len, true);
+        // Of what was copied, or not wanted.
+        self.shadow.drop_pages(shadow, len);
+    }
+
+    /// Puts pages at `from` into the program: the pages themselves, or copies. What is there already is newer, and stays; where no
+    /// memory is any more, nothing is put.
+    fn put(&mut self, start: u64, from: u64, len: u64, themselves: bool) {
+        let mut done = 0;
+        let (mut step, mut moving) = (len, themselves);
+        while done < len {
+            let (to, source, bytes) = (start + done, from + done, step.min(len - done));
+            let progress = if moving {
+                self.uffd.relocate(to, source, bytes)
+            } else {
+                self.uffd.copy(to, source, bytes)
+            };
+            done += progress.bytes;
+            if progress.bytes > 0 {
+                step = len - done;
+                moving = themselves;
+                continue;
+            }
+            match progress.stopped {
+                Some(Errno::AGAIN) => {
+                    self.read_events();
+                    std::thread::yield_now();
+                }
+                Some(Errno::EXIST) => {
+                    done += PAGE;
+                    step = len - done;
+                }
+                _ if bytes > PAGE => step = PAGE,
+                // Not writable any more, locked meanwhile: copies can be put there.
+                _ if moving => moving = false,
+                _ => {
+                    done += PAGE;
+                    moving = themselves;
+                }
+            }
+        }
+    }
+
+    /// Pages whose content nobody wants any more: they are home, and never touched.
+    pub fn forsake(&mut self, runs: &[Run]) {
+        for run in runs {
+            let Place::Away(away) = run.place else {
+                continue;
+            };
+            if let Ok(owner) = self.owner(away.owner) {
+                owner.withdraw(&[Leaving {
+                    va: run.start,
+                    len: run.len,
+                    fetched: false,
+                }]);
+                owner.release(run.start, run.len);
+            }
+            if away.held {
+                self.shadow.drop_pages(run.shadow, run.len);
+            }
+            self.blocks.set(run.start, run.len, Place::Home);
+        }
+        self.sweep();
+    }
+}
+
+fn owner_of(run: &Run) -> Option<OwnerId> {
+    match run.place {
+        Place::Away(away) => Some(away.owner),
+        _ => None,
+    }
+}
+
+fn writable(run: &Run) -> bool {
+    matches!(run.place, Place::Away(Away { writable: true, .. }))
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pager's thread and what everybody else asks of it. One in a process, made with the first address space that shares.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::arena;
+use super::lend::Loan;
+use super::memory::{pages_around, pages_inside};
+use super::moves::Going;
+use super::owner::Owner;
+use super::pages::{Pages, Pin, Residence};
+use super::report::{Cause, Migrations};
+use super::sentinel::{self, Watch};
+use super::uffd::Uffd;
+use super::{OwnerId, PAGE, PinId};
+use crate::Error;
+
+/// Work for the pager; false when it has to wait for a launch to end, and is to be asked again.
+type Order = Box<dyn FnMut(&mut Pages) -> bool + Send>;
+
+/// Memory that a launch works on, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub start: u64,
+    pub len: u64,
+    /// The kernel may write it.
+    pub writes: bool,
+}
+
+struct Mailbox {
+    orders: Mutex<VecDeque<Order>>,
+    watch: Arc<Watch>,
+    /// Orders wait while this is not 0: the process forks.
+    held: AtomicU32,
+}
+
+impl Mailbox {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Order>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<Order> {
+        if self.held.load(Ordering::Acquire) > 0 {
+            return None;
+        }
+        self.lock().pop_front()
+    }
+}
+
+/// The pager of this process, as others see it.
+pub(crate) struct Pager {
+    mailbox: Arc<Mailbox>,
+    user_mode_only: bool,
+}
+
+impl Pager {
+    /// Starts one. There is at most one in a process: see [`Pager::of_process`].
+    pub(super) fn start() -> Result<Self, Error> {
+        let failed = |why: String| Error::Sharing(format!("no pager for shared memory: {why}"));
+        let uffd = Arc::new(Uffd::open(true)?);
+        arena::keep_apart();
+        let watch = Watch::new().map_err(|error| failed(error.to_string()))?;
+        let watch = Arc::new(watch);
+        let pages = Pages::new(Arc::clone(&uffd), Arc::clone(&watch))?;
+        let mailbox = Arc::new(Mailbox {
+            orders: Mutex::default(),
+            watch: Arc::clone(&watch),
+            held: AtomicU32::new(0),
+        });
+        sentinel::start(&watch, &uffd).map_err(|error| failed(error.to_string()))?;
+        let theirs = Arc::clone(&mailbox);
+        std::thread::Builder::new()
+            .name("godwit-pager".into())
+            .spawn(move || run(pages, &theirs))
+            .map_err(|error| {
+                watch.stop();
+                failed(error.to_string())
+            })?;
+        Ok(Self {
+            mailbox,
+            user_mode_only: uffd.user_mode_only(),
+        })
+    }
+
+    /// Whether only touches of the program's own code bring pages back: system calls fail on pages that are away.
+    pub fn user_mode_only(&self) -> bool {
+        self.user_mode_only
+    }
+
+    fn post(&self, order: Order) {
+        self.mailbox.lock().push_back(order);
+        self.mailbox.watch.ring();
+    }
+
+    /// Has the pager do something, again after each end of a launch until it answers.
+    fn call<R: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&mut Pages) -> Option<R> + Send + 'static,
+    ) -> Result<R, Error> {
+        let (sender, receiver) = sync_channel(1);
+        self.post(Box::new(move |pages| match work(pages) {
+            Some(answer) => {
+                // A caller that is gone wants nothing any more.
+                let _ = sender.send(answer);
+                true
+            }
+            None => false,
+        }));
+        receiver.recv().map_err(|_| {
+            Error::Sharing("internal error in Godwit's pager, please report it".into())
+        })
+    }
+
+    /// A number for one that has pages.
+    pub fn attach(&self, owner: Box<dyn Owner>) -> Result<OwnerId, Error> {
+        let mut owner = Some(owner);
+        self.call(move |pages| owner.take().map(|owner| pages.attach(owner)))?
+    }
+
+    /// Brings home what an owner has, and forgets it.
+    pub fn detach(&self, owner: OwnerId) -> Result<(), Error> {
+        self.call(move |pages| {
+            pages.detach(owner);
+            Some(())
+        })
+    }
+
+    /// Brings memory to its owner, for a launch, and keeps it there until the pin is dropped.
+    pub fn pin(self: &Arc<Self>, owner: OwnerId, wants: Vec<Want>) -> Result<Pinned, Error> {
+        let id = self.call(move |pages| pages.pin(owner, &wants))??;
+        Ok(Pinned {
+            pager: Arc::clone(self),
+            id,
+        })
+    }
+
+    /// Ends a pin, dropped or not, and returns when the program's memory is its own again: what the kernel wrote is then seen.
+    pub fn settle(&self, id: PinId) -> Result<(), Error> {
+        self.call(move |pages| {
+            pages.unpin(id);
+            let failed = pages.failed.iter().position(|(of, _)| *of == id);
+            Some(failed.map_or(Ok(()), |at| Err(pages.failed.swap_remove(at).1)))
+        })?
+    }
+
+    /// Brings the whole pages of a range to a card, as far as they can move.
+    pub fn to_device(
+        &self,
+        owner: OwnerId,
+        start: u64,
+        len: u64,
+        cause: Cause,
+    ) -> Result<(), Error> {
+        self.call(move |pages| {
+            if pages.pinned(start, len, Some(owner)) {
+                return None;
+            }
+            let going = Going {
+                owner,
+                writable: false,
+                cause,
+            };
+            Some(pages.bring_free(start, len, going).map(|_| ()))
+        })?
+    }
+
+    /// Brings the pages of a range home; when a launch works on them, after its end.
+    pub fn to_host(&self, start: u64, len: u64) -> Result<(), Error> {
+        let (start, len) = pages_around(start, len);
+        self.call(move |pages| {
+            if pages.pinned(start, len, None) {
+                return None;
+            }
+            let runs = pages.blocks.away_runs(start, len, None);
+            pages.retrieve(&runs, Cause::User);
+            Some(())
+        })
+    }
+
+    /// Where the pages of a range are.
+    pub fn residency(&self, start: u64, len: u64) -> Result<Vec<Residence>, Error> {
+        let (start, len) = pages_around(start, len);
+        self.call(move |pages| Some(pages.residency(start, len)))
+    }
+
+    /// What moved since the start of the process.
+    pub fn migrations(&self) -> Result<Migrations, Error> {
+        self.call(|pages| Some(pages.report))
+    }
+
+    /// Brings everything home and does nothing else until [`Pager::go_on`].
+    pub(super) fn halt(&self) -> Result<(), Error> {
+        let mailbox = Arc::clone(&self.mailbox);
+        self.call(move |pages| {
+            if !pages.pins.is_empty() {
+                return None;
+            }
+            mailbox.held.fetch_add(1, Ordering::AcqRel);
+            pages.retreat(None);
+            Some(())
+        })
+    }
+
+    pub(super) fn go_on(&self) {
+        self.mailbox.held.fetch_sub(1, Ordering::AcqRel);
+        self.mailbox.watch.ring();
+    }
+}
+
+/// Memory that is on a card for a launch. Dropped, what was lent comes back and who waits for the memory gets it.
+pub(crate) struct Pinned {
+    pager: Arc<Pager>,
+    id: PinId,
+}
+
+impl Pinned {
+    /// To settle it with, later.
+    pub fn ticket(&self) -> (Arc<Pager>, PinId) {
+        (Arc::clone(&self.pager), self.id)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.pager.post(Box::new(move |pages| {
+            pages.unpin(id);
+            true
+        }));
+    }
+}
+
+impl std::fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pinned").field(&self.id).finish()
+    }
+}
+
+impl Pages {
+    /// Brings memory to a card for a launch; `None` while a launch of another owner works on it.
+    fn pin(&mut self, owner: OwnerId, wants: &[Want]) -> Option<Result<PinId, Error>> {
+        let around = |want: &Want| pages_around(want.start, want.len);
+        if wants
+            .iter()
+            .map(around)
+            .any(|(start, len)| self.pinned(start, len, Some(owner)))
+        {
+            return None;
+        }
+        self.next_pin += 1;
+        let id = self.next_pin;
+        let result = wants
+            .iter()
+            .filter(|want| want.len > 0)
+            .try_for_each(|want| self.pin_one(owner, id, *want));
+        if let Err(error) = result {
+            self.unpin(id);
+            return Some(Err(error));
+        }
+        self.pins.extend(wants.iter().map(|want| {
+            let (start, len) = around(want);
+            Pin {
+                id,
+                owner,
+                start,
+                end: start + len,
+            }
+        }));
+        Some(Ok(id))
+    }
+
+    fn pin_one(&mut self, owner: OwnerId, pin: PinId, want: Want) -> Result<(), Error> {
+        let loan = Loan {
+            pin,
+            owner,
+            start: want.start,
+            end: want.start + want.len,
+            writes: want.writes,
+        };
+        let (first, len) = pages_around(want.start, want.len);
+        let Some((inside, inside_len)) = pages_inside(want.start, want.len) else {
+            return self.lend(first, len, loan);
+        };
+        let going = Going {
+            owner,
+            writable: want.writes,
+            cause: Cause::Launch,
+        };
+        for (start, len) in self.bring_free(inside, inside_len, going)? {
+            self.lend(start, len, loan)?;
+        }
+        self.lend(first, inside - first, loan)?;
+        let end = inside + inside_len;
+        self.lend(end, first + len - end, loan)
+    }
+
+    /// Brings the whole pages of a range to a card. Those that stay are returned: they cannot move, or are lent already.
+    fn bring_free(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
+        let Some((mut at, whole)) = pages_inside(start, len) else {
+            return Ok(Vec::new());
+        };
+        let end = at + whole;
+        let lent: Vec<u64> = self
+            .lends
+            .range((going.owner, at)..(going.owner, end))
+            .map(|((_, page), _)| *page)
+            .collect();
+        let mut stay = Vec::new();
+        for page in lent.into_iter().chain([end]) {
+            if at < page {
+                stay.extend(self.bring(at, page - at, going)?);
+            }
+            if page < end {
+                stay.push((page, PAGE));
+            }
+            at = page + PAGE;
+        }
+        Ok(stay)
+    }
+
+    /// Ends a pin, if it has not ended.
+    fn unpin(&mut self, id: PinId) {
+        if let Err(error) = self.take_back(id) {
+            self.failed.push((id, error));
+        }
+        let before = self.pins.len();
+        self.pins.retain(|pin| pin.id != id);
+        self.unpinned |= self.pins.len() < before;
+    }
+
+    /// Brings home what an owner has, or all.
+    fn retreat(&mut self, owner: Option<OwnerId>) {
+        for (start, len) in self.blocks.watched() {
+            let runs = self.blocks.away_runs(start, len, owner);
+            self.retrieve(&runs, Cause::Retreat);
+        }
+    }
+
+    fn detach(&mut self, owner: OwnerId) {
+        let of_owner = |pin: &&Pin| pin.owner == owner;
+        let pins: Vec<PinId> = self
+            .pins
+            .iter()
+            .filter(of_owner)
+            .map(|pin| pin.id)
+            .collect();
+        pins.into_iter().for_each(|id| self.unpin(id));
+        self.retreat(Some(owner));
+        if let Some(slot) = self.owners.get_mut(usize::from(owner)) {
+            *slot = None;
+        }
+        if self.owners.iter().all(Option::is_none) {
+            for (start, len) in self.blocks.watched() {
+                self.unwatch(start, len);
+            }
+            self.sweep();
+        }
+    }
+}
+
+/// The pager's thread, as long as the process lives.
+fn run(mut pages: Pages, mailbox: &Mailbox) {
+    pages
+        .watch
+        .add_thread(rustix::thread::gettid().as_raw_nonzero().get() as u32);
+    let mut waiting: Vec<Order> = Vec::new();
+    loop {
+        // After an error of ours nobody may be left waiting: who touched a page touches it again.
+        let turn = AssertUnwindSafe(|| while one_turn(&mut pages, mailbox, &mut waiting) {});
+        if catch_unwind(turn).is_err() {
+            for (start, len) in pages.blocks.watched() {
+                let _ = pages.uffd.wake(start, len);
+            }
+            continue;
+        }
+        pages.watch.sleep(&pages.uffd);
+    }
+}
+
+/// Does what there is to do; whether there may be more.
+fn one_turn(pages: &mut Pages, mailbox: &Mailbox, waiting: &mut Vec<Order>) -> bool {
+    let mut more = pages.handle_events();
+    if std::mem::take(&mut pages.unpinned) {
+        pages.retry_parked();
+        for mut order in std::mem::take(waiting) {
+            if !order(pages) {
+                waiting.push(order);
+            }
+        }
+        more = true;
+    }
+    if let Some(mut order) = mailbox.next() {
+        if !order(pages) {
+            waiting.push(order);
+        }
+        more = true;
+    }
+    more
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What moved, and why.
+
+/// Why pages moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// A kernel was about to be launched on them.
+    Launch,
+    /// A thread of the program touched one of them.
+    Touch,
+    /// The program asked for it.
+    User,
+    /// The program said that it will be used.
+    Prefetch,
+    /// The process forks, or the card or context that has them ends.
+    Retreat,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Launch,
+        Self::Touch,
+        Self::User,
+        Self::Prefetch,
+        Self::Retreat,
+    ];
+
+    /// Its name, as reports have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Touch => "touch",
+            Self::User => "user",
+            Self::Prefetch => "prefetch",
+            Self::Retreat => "retreat",
+        }
+    }
+}
+
+/// What the pager of this process did since its start. Bytes are those of pages unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Migrations {
+    to_device: [u64; Cause::ALL.len()],
+    to_host: [u64; Cause::ALL.len()],
+    /// Bytes of pages never touched before, which the card got cleared: nothing was copied.
+    pub cleared: u64,
+    /// Bytes of pages that came home without a copy: the card had not been allowed to write them.
+    pub clean: u64,
+    /// Bytes of pages that were lent to launches, because they cannot move.
+    pub lent: u64,
+    /// Single bytes that kernels had changed in pages that were lent.
+    pub merged: u64,
+    /// Touches of pages that were away.
+    pub touches: u64,
+    /// ... of which another touch had brought the page already.
+    pub duplicates: u64,
+    /// Touches that waited for a kernel to end.
+    pub waited: u64,
+    /// Groups of pages that were brought to a card or home at once.
+    pub groups: u64,
+}
+
+impl Migrations {
+    /// Bytes copied to cards for this cause.
+    pub fn to_device(&self, cause: Cause) -> u64 {
+        self.to_device[cause as usize]
+    }
+
+    /// Bytes copied home for this cause.
+    pub fn to_host(&self, cause: Cause) -> u64 {
+        self.to_host[cause as usize]
+    }
+
+    pub(super) fn went(&mut self, cause: Cause, bytes: u64) {
+        self.to_device[cause as usize] += bytes;
+    }
+
+    pub(super) fn came(&mut self, cause: Cause, bytes: u64) {
+        self.to_host[cause as usize] += bytes;
+    }
+
+    /// What happened between `earlier` and now.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut since = *self;
+        for cause in Cause::ALL {
+            since.to_device[cause as usize] -= earlier.to_device[cause as usize];
+            since.to_host[cause as usize] -= earlier.to_host[cause as usize];
+        }
+        since.cleared -= earlier.cleared;
+        since.clean -= earlier.clean;
+        since.lent -= earlier.lent;
+        since.merged -= earlier.merged;
+        since.touches -= earlier.touches;
+        since.duplicates -= earlier.duplicates;
+        since.waited -= earlier.waited;
+        since.groups -= earlier.groups;
+        since
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plain memory of the process as a kernel's argument: pages go to the card and come back, on a mock card.
+#![allow(
+    clippy::unwrap_used,
+    clippy::undocumented_unsafe_blocks,
+    reason = "a test that cannot go on says so by failing"
+)]
+
+mod mock;
+mod process;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use godwit::{Cause, Error, HostRange, Residency, Value};
+use mock::MockCard;
+use process::*;
+
+#[test]
+fn plain_memory_is_an_argument_and_its_pages_move() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let from = Mapped::private(40).filled(3);
+    let to = Mapped::private(40);
+    let before = context.migrations().unwrap();
+    copy(&card, &context, &*from.slice(), to.slice(), 40 * PAGE).unwrap();
+    assert_eq!(on_device(&context, from.slice()), 40 * PAGE as u64);
+    assert_eq!(on_device(&context, to.slice()), 40 * PAGE as u64);
+    assert!(is_pattern(to.slice(), 3));
+    assert_eq!(on_device(&context, to.slice()), 0);
+    assert!(is_pattern(from.slice(), 3));
+    let moved = context.migrations().unwrap().since(&before);
+    assert_eq!(moved.to_device(Cause::Launch), 40 * PAGE as u64);
+    // The output was never touched, the input only read.
+    assert_eq!(moved.cleared, 40 * PAGE as u64);
+    assert_eq!(moved.clean, 40 * PAGE as u64);
+    assert_eq!(moved.to_host(Cause::Touch), 40 * PAGE as u64);
+}
+
+#[test]
+fn a_second_launch_moves_nothing() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(8).filled(1), Mapped::private(8));
+    copy(&card, &context, &*from.slice(), to.slice(), 8 * PAGE).unwrap();
+    let before = context.migrations().unwrap();
+    copy(&card, &context, &*from.slice(), to.slice(), 8 * PAGE).unwrap();
+    assert_eq!(context.migrations().unwrap(), before);
+    // What was only read so far is written now.
+    copy(&card, &context, &*to.slice(), from.slice(), 100).unwrap();
+    assert_eq!(context.migrations().unwrap(), before);
+    assert!(is_pattern(from.slice(), 1));
+}
+
+#[test]
+fn memory_between_other_data_is_lent_and_its_neighbours_are_left_alone() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(2).filled(5), Mapped::private(2).filled(9));
+    // Both straddle two pages.
+    let (first, last) = (PAGE - 300, PAGE + 300);
+    let input = from.slice()[first..last].to_vec();
+    let done = copy(
+        &card,
+        &context,
+        &from.slice()[first..last],
+        &mut to.slice()[first..last],
+        600,
+    );
+    assert_eq!(done.unwrap().result("copied"), Some(600));
+    assert_eq!(on_device(&context, to.slice()), 0);
+    assert_eq!(to.slice()[first..last], input);
+    for at in (0..first).chain(last..2 * PAGE) {
+        assert_eq!(to.slice()[at], pattern(9, at));
+    }
+}
+
+#[test]
+fn whole_pages_move_and_the_edges_are_lent() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(8).filled(5), Mapped::private(8).filled(9));
+    let before = context.migrations().unwrap();
+    let range = 100..7 * PAGE + 100;
+    let (input, output) = (&from.slice()[range.clone()], &mut to.slice()[range.clone()]);
+    copy(&card, &context, input, output, 7 * PAGE).unwrap();
+    let moved = context.migrations().unwrap().since(&before);
+    assert_eq!(moved.lent, 4 * PAGE as u64);
+    assert_eq!(moved.to_device(Cause::Launch), 12 * PAGE as u64);
+    for at in 0..8 * PAGE {
+        let seed = if range.contains(&at) { 5 } else { 9 };
+        assert_eq!(to.slice()[at], pattern(seed, at), "{at}");
+    }
+}
+
+#[test]
+fn what_is_private_to_a_file_or_shared_is_lent() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    for make in [Mapped::file, Mapped::shared] {
+        let (from, to) = (make(4).filled(2), make(4).filled(7));
+        let before = context.migrations().unwrap();
+        copy(&card, &context, &*from.slice(), to.slice(), 4 * PAGE).unwrap();
+        let moved = context.migrations().unwrap().since(&before);
+        assert_eq!(moved.lent, 8 * PAGE as u64);
+        assert!(is_pattern(to.slice(), 2));
+        context.migrate_to_device(from.slice()).unwrap();
+        assert_eq!(on_device(&context, from.slice()), 0);
+    }
+}
+
+#[test]
+fn locked_memory_is_lent() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(4).filled(2), Mapped::private(4));
+    unsafe { rustix::mm::mlock(from.at.cast(), from.len) }.unwrap();
+    copy(&card, &context, &*from.slice(), to.slice(), 4 * PAGE).unwrap();
+    assert_eq!(on_device(&context, from.slice()), 0);
+    assert!(is_pattern(to.slice(), 2));
+}
+
+#[test]
+fn pages_that_a_pipe_refers_to_are_lent() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(4).filled(2), Mapped::private(4));
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let vector = libc::iovec {
+        iov_base: from.at.cast(),
+        iov_len: PAGE,
+    };
+    use std::os::fd::AsRawFd;
+    let spliced = unsafe { libc::vmsplice(writer.as_raw_fd(), &vector, 1, 0) };
+    assert_eq!(spliced, PAGE as isize);
+    copy(&card, &context, &*from.slice(), to.slice(), 4 * PAGE).unwrap();
+    assert!(is_pattern(to.slice(), 2));
+    assert!(is_pattern(from.slice(), 2));
+    let mut bytes = vec![0; PAGE];
+    assert_eq!(rustix::io::read(&reader, &mut bytes).unwrap(), PAGE);
+    assert!(is_pattern(&bytes, 2));
+}
+
+#[test]
+fn no_store_of_a_running_thread_is_lost() {
+    const WORDS: usize = 16 * 512;
+    let _alone = alone();
+    let (_card, context) = shared_card();
+    let memory = Mapped::private(16);
+    let words = unsafe { std::slice::from_raw_parts(memory.at.cast::<AtomicU64>(), WORDS) };
+    let stop = AtomicBool::new(false);
+    let counts: Vec<u64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2)
+            .map(|thread| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let mut count = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        for word in words[thread..].iter().step_by(2 * 37) {
+                            // A plain increment, as a program has it: lost if the page is copied behind its back.
+                            word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                            count += 1;
+                        }
+                    }
+                    count
+                })
+            })
+            .collect();
+        for round in 0..300 {
+            let first = round % 7;
+            let range = &memory.slice()[first * PAGE..(first + 9) * PAGE];
+            context.migrate_to_device(range).unwrap();
+            if round % 3 == 0 {
+                context.migrate_to_host(range).unwrap();
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    let sum: u64 = words.iter().map(|word| word.load(Ordering::Relaxed)).sum();
+    assert_eq!(sum, counts.iter().sum::<u64>());
+}
+
+#[test]
+fn kernels_and_threads_in_turns_see_what_the_others_wrote() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (left, right) = (Mapped::private(6), Mapped::private(6));
+    for turn in 0..20u8 {
+        left.slice().iter_mut().for_each(|byte| *byte += 1);
+        copy(&card, &context, &*left.slice(), right.slice(), 6 * PAGE).unwrap();
+        let other = std::thread::scope(|scope| {
+            let sum = scope.spawn(|| right.slice().iter().all(|byte| *byte == 2 * turn + 1));
+            sum.join().unwrap()
+        });
+        assert!(other, "turn {turn}");
+        right.slice().iter_mut().for_each(|byte| *byte += 1);
+        copy(&card, &context, &*right.slice(), left.slice(), 6 * PAGE).unwrap();
+    }
+    assert!(left.slice().iter().all(|byte| *byte == 40));
+}
+
+#[test]
+fn who_touches_what_a_kernel_works_on_waits_for_its_end() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(64).filled(4), Mapped::private(64));
+    let range = |memory: &Mapped, writable| unsafe {
+        Value::Memory(HostRange::new(
+            memory.at as u64,
+            memory.len as u64,
+            writable,
+        ))
+    };
+    let builder = card
+        .kernel("copy")
+        .unwrap()
+        .context(&context)
+        .arg("src", range(&from, false))
+        .arg("dst", range(&to, true))
+        .arg("bytes", from.len)
+        .arg("tag", 0u32);
+    let launch = unsafe { builder.start_on_memory() }.unwrap();
+    // Nobody waits for the launch, and it ends all the same.
+    assert_eq!(to.slice()[from.len - 1], pattern(4, from.len - 1));
+    assert!(launch.is_ended());
+    assert!(is_pattern(to.slice(), 4));
+    launch.take().unwrap();
+}
+
+#[test]
+fn a_launch_that_nothing_keeps_memory_for_is_refused() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let memory = Mapped::private(1);
+    let builder = card.kernel("copy").unwrap().context(&context);
+    let builder = builder.arg("src", &*memory.slice()).arg("dst", Value::Null);
+    let error = builder.arg("bytes", 0u64).arg("tag", 0u32).start();
+    let Err(Error::Argument(text)) = error else {
+        panic!("started");
+    };
+    assert!(text.contains("start_on_memory"), "{text}");
+}
+
+#[test]
+fn bad_memory_is_refused_with_words() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let gone = Mapped::private(3).unmap();
+    let bad = |address: u64, writable| unsafe {
+        let from = Value::Memory(HostRange::new(address, 3 * PAGE as u64, writable));
+        let to = Value::Memory(HostRange::new(address, 3 * PAGE as u64, writable));
+        copy(&card, &context, from, to, 1).unwrap_err().to_string()
+    };
+    assert!(bad(gone as u64, true).contains("there is no memory"));
+    assert!(bad(gone as u64, false).contains("read-only"));
+    assert!(bad(1 << 47, true).contains("wider mode"));
+    assert!(bad(0, true).contains("no memory"));
+    let plain = card.context(None).unwrap();
+    let memory = Mapped::private(1);
+    let error = copy(&card, &plain, &*memory.slice(), memory.slice(), 1).unwrap_err();
+    assert!(error.to_string().contains("does not share"), "{error}");
+}
+
+#[test]
+fn memory_that_does_not_fit_stays_where_it_is() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let pages = (mock::MEMORY_BYTES as usize / PAGE) * 3 / 5;
+    let (from, to) = (
+        Mapped::private(pages).filled(6),
+        Mapped::private(pages).filled(8),
+    );
+    let (free, _) = card.memory_free();
+    let error = copy(&card, &context, &*from.slice(), to.slice(), PAGE).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    assert!(is_pattern(from.slice(), 6) && is_pattern(to.slice(), 8));
+    assert!(context.prefetch(from.slice()).is_ok());
+    drop((from, to));
+    context.migrate_to_host(&[0u8; 8]).unwrap();
+    // Tables may stay until their context ends.
+    drop(context);
+    assert!(card.memory_free().0 >= free);
+}
+
+#[test]
+fn residency_says_where_pages_are() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let memory = Mapped::private(6).filled(1);
+    let place = |context: &godwit::Context| context.residency(memory.slice()).unwrap();
+    assert_eq!(place(&context).len(), 1);
+    context
+        .migrate_to_device(&memory.slice()[PAGE..3 * PAGE])
+        .unwrap();
+    let at = memory.at as u64;
+    let page = PAGE as u64;
+    assert_eq!(
+        place(&context),
+        [
+            (at, page, Residency::Host),
+            (at + page, 2 * page, Residency::Device),
+            (at + 3 * page, 3 * page, Residency::Host)
+        ]
+    );
+    let other = card.context(None).unwrap();
+    other.share_process().unwrap();
+    assert_eq!(place(&other)[1].2, Residency::Elsewhere);
+}
+
+#[test]
+fn pages_go_from_card_to_card() {
+    let _alone = alone();
+    let (first, here) = shared_card();
+    let (second, there) = shared_card();
+    let (a, b, c) = (
+        Mapped::private(5).filled(4),
+        Mapped::private(5),
+        Mapped::private(5),
+    );
+    copy(&first, &here, &*a.slice(), b.slice(), a.len).unwrap();
+    copy(&second, &there, &*b.slice(), c.slice(), a.len).unwrap();
+    assert_eq!(on_device(&here, b.slice()), 0);
+    assert_eq!(on_device(&there, b.slice()), b.len as u64);
+    assert!(is_pattern(c.slice(), 4) && is_pattern(b.slice(), 4));
+}
+
+#[test]
+fn the_end_of_a_context_or_card_brings_everything_home() {
+    let _alone = alone();
+    for close in [true, false] {
+        let (card, context) = shared_card();
+        let (from, to) = (Mapped::private(5).filled(4), Mapped::private(5));
+        copy(&card, &context, &*from.slice(), to.slice(), from.len).unwrap();
+        if close {
+            card.close().unwrap();
+        } else {
+            drop(context);
+        }
+        assert!(is_pattern(to.slice(), 4) && is_pattern(from.slice(), 4));
+    }
+}
+
+#[test]
+fn a_card_that_broke_gives_its_pages_back() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(5).filled(4), Mapped::private(5));
+    copy(&card, &context, &*from.slice(), to.slice(), from.len).unwrap();
+    let hangs = card
+        .kernel("copy")
+        .unwrap()
+        .context(&context)
+        .arg("src", &*from.slice())
+        .arg("dst", to.slice())
+        .arg("bytes", from.len)
+        .arg("tag", mock::HANGS)
+        .run();
+    assert!(matches!(hangs, Err(Error::Hang(_))));
+    assert!(is_pattern(to.slice(), 4) && is_pattern(from.slice(), 4));
+}
+
+#[test]
+fn touches_in_a_row_bring_growing_groups() {
+    let _alone = alone();
+    let (_card, context) = shared_card();
+    // Two blocks of 2 MiB, wherever they begin.
+    let memory = Mapped::private(1536).filled(1);
+    let skip = (memory.at as usize).next_multiple_of(512 * PAGE) - memory.at as usize;
+    let blocks = &memory.slice()[skip..skip + 1024 * PAGE];
+    context.migrate_to_device(blocks).unwrap();
+    let before = context.migrations().unwrap();
+    assert_eq!(blocks.iter().step_by(PAGE).count(), 1024);
+    let sum: u64 = blocks
+        .iter()
+        .step_by(PAGE)
+        .map(|byte| u64::from(*byte))
+        .sum();
+    assert!(sum > 0);
+    let moved = context.migrations().unwrap().since(&before);
+    // 16, 16 (a group of 32 begins at its half), 32, 64, 128, 256; then a block.
+    assert_eq!((moved.touches, moved.groups), (7, 7));
+}
+
+#[test]
+fn a_large_page_is_mapped_for_a_whole_block() {
+    let _alone = alone();
+    let (_card, context) = shared_card();
+    let memory = Mapped::private(1536).filled(1);
+    let skip = (memory.at as usize).next_multiple_of(512 * PAGE) - memory.at as usize;
+    let from_half = &memory.slice()[skip - skip.min(48 * PAGE)..skip + 512 * PAGE];
+    context.migrate_to_device(from_half).unwrap();
+    let block = context.lookup((memory.at as usize + skip) as u64).unwrap();
+    assert_eq!(block.unwrap().size, godwit::PageSize::Size2M);
+}
+
+#[test]
+fn a_card_with_other_kernels_at_work_waits_for_nobody() {
+    let _alone = alone();
+    let (card, context) = shared(MockCard::with_kernels(&[Default::default(); 2]));
+    let memory: Vec<_> = (0..2)
+        .map(|_| (Mapped::private(32).filled(3), Mapped::private(32)))
+        .collect();
+    std::thread::scope(|scope| {
+        for (slot, (from, to)) in memory.iter().enumerate() {
+            let (card, context) = (&card, &context);
+            scope.spawn(move || {
+                let name = ["copy", "copy1"][slot];
+                for _ in 0..5 {
+                    card.kernel(name)
+                        .unwrap()
+                        .context(context)
+                        .arg("src", &*from.slice())
+                        .arg("dst", to.slice())
+                        .arg("bytes", from.len)
+                        .arg("tag", 0u32)
+                        .run()
+                        .unwrap();
+                    assert!(is_pattern(to.slice(), 3));
+                    to.slice().fill(0);
+                }
+            });
+        }
+    });
+}
