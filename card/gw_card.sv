@@ -121,6 +121,7 @@ module gw_card #(
     .WalkLineBeats   (gw_config_pkg::WalkLineBeats),
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
     .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
+    .PageRequests    (gw_config_pkg::PageRequests),
     .req_t           (req_t),
     .rsp_t           (rsp_t)
   ) u_mmu (

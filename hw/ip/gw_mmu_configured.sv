@@ -45,7 +45,8 @@ module gw_mmu_configured (
     .WalkLines       (gw_config_pkg::WalkLines),
     .WalkLineBeats   (gw_config_pkg::WalkLineBeats),
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
-    .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0)
+    .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
+    .PageRequests    (gw_config_pkg::PageRequests)
   ) u_mmu (
     .clk_i,
     .rst_ni,

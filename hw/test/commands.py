@@ -33,10 +33,21 @@ def iofence(addr=None, data=0, *, wsi=False, pr=False, pw=False):
     return low | (addr or 0) >> 2 << 64
 
 
-def understand(command, contexts):
-    """("inval", scope, ctx, vpn, order), ("fence", addr or None, data, wsi, drains) or None for an illegal one."""
+def prgr(ctx, group, code):
+    """ATS.PRGR: the response to a group of a context."""
+    return 4 | 1 << 7 | ctx << 12 | 1 << 32 | (group << 32 | code << 44) << 64
+
+
+def understand(command, contexts, page_requests=False):
+    """("inval", scope, ctx, vpn, order), ("fence", addr or None, data, wsi, drains), ("respond", group, code) or None for an illegal
+    one.
+    """
     low, high = command & (1 << 64) - 1, command >> 64
     opcode, func3 = low & 0x7F, low >> 7 & 7
+    if page_requests and (opcode, func3) == (4, 1):
+        if low >> 10 & 3 or low >> 32 != 1 or low >> 12 & 0xFFFFF >= contexts or high & ~(0xF1FF << 32):
+            return None
+        return ("respond", high >> 32 & 0x1FF, high >> 44 & 15)
     if func3 or high >> 62:
         return None
     av = low >> 10 & 1
@@ -74,12 +85,16 @@ def random_inval(rng: random.Random, contexts):
     return iotinval(ctx, rng.getrandbits(52), order)
 
 
-def random_illegal(rng: random.Random, contexts):
+def random_response(rng: random.Random, contexts):
+    return prgr(rng.randrange(contexts), rng.randrange(512), rng.randrange(16))
+
+
+def random_illegal(rng: random.Random, contexts, page_requests=False):
     """A legal command with one thing wrong."""
     while True:
-        command = rng.choice((random_inval(rng, contexts), iofence(wsi=True)))
+        command = rng.choice((random_inval(rng, contexts), iofence(wsi=True), random_response(rng, contexts)))
         command ^= 1 << rng.randrange(128)
         if rng.random() < 0.2:
             command = iotinval(contexts + rng.randrange(100))
-        if understand(command, contexts) is None:
+        if understand(command, contexts, page_requests) is None:
             return command

@@ -48,8 +48,8 @@ def tree(tmp_path_factory) -> Path:
     )
     replace(
         events,
-        "\n[counters.mmu]\n",
-        'rehashes = { counts = "l2.rehash", doc = "Lookups in a second set." }\n\n[counters.mmu]\n',
+        "\n[counters.page]\n",
+        'rehashes = { counts = "l2.rehash", doc = "Lookups in a second set." }\n\n[counters.page]\n',
     )
     replace(
         tree / "spec" / "status.toml",

@@ -124,6 +124,15 @@ int godwit_get_stats(const godwit_card *card, godwit_stats *stats);
  *   drops        Cycles in which an answer was not kept: the queue was full, or an invalidation came first.
  *   invalidated  Entries cleared by invalidations.
  *
+ * Counters of page requests, page.
+ *   parked    Accesses that came to wait for a page that the host was asked for.
+ *   no_room   ... for room to ask; they do so again.
+ *   requests  Records written into the page-request queue.
+ *   resolved  Pages that came.
+ *   refused   Pages that will not come: refused, given up, or the context ended.
+ *   timeouts  ... given up after a timeout.
+ *   stale     Responses ignored, because nothing waited for them.
+ *
  * Of the MMU as a whole
  *   faults_lost  Faults that found the fault record occupied; stays at its maximum.
  */

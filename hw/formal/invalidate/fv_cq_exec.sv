@@ -4,7 +4,7 @@
 // have anything under way as long as they like, and see the epoch turn up to four cycles late. One pulse, any, is followed,
 // with something under way that began before it:
 // - a command that is done was executed once, in its place: the pulse of an invalidation is in the next cycle, exactly as it
-//   was decoded, and there is no pulse that neither a command nor the registers asked for;
+//   was decoded, a response is taken in the cycle in which its command is done, and there is no pulse that neither a command nor the registers asked for;
 // - no fence is done, or begins to write, while something is under way that a pulse before it is younger than;
 // - a fence, and a start, end as soon as the levels were not busy for 18 cycles in all, whatever pulses come meanwhile;
 // - a start, or a write of a context, is a pulse of everything in the next cycle; its end is not told before all levels are
@@ -29,7 +29,8 @@ module fv_cq_exec (
   input logic ctx_write_i,
   input logic level_done_i,
   input logic level_busy_i,
-  input logic follow_i
+  input logic follow_i,
+  input logic respond_ready_i
 );
 
   import gw_pkg::*;
@@ -41,7 +42,8 @@ module fv_cq_exec (
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  // Commands: drop a page or everything; fences without and with a write, with a signal, for all under way; illegal ones.
+  // Commands: drop a page or everything; fences without and with a write, with a signal, for all under way; an illegal one; a
+  // response.
   typedef enum logic [2:0] {
     DropPage,
     DropAll,
@@ -49,11 +51,11 @@ module fv_cq_exec (
     FenceWrite,
     FenceSignal,
     FenceDrain,
-    BadOpcode,
-    BadBit
+    BadBit,
+    Respond
   } what_e;
   logic [CmdWidth-1:0] cmd;
-  logic is_drop, is_fence, is_illegal;
+  logic is_drop, is_fence, is_illegal, is_respond;
   always_comb begin
     cmd = '0;
     cmd[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] = is_fence ? CommandIofence : CommandIotinval;
@@ -66,19 +68,27 @@ module fv_cq_exec (
       FenceWrite: cmd[IofenceAvLsb] = 1'b1;
       FenceSignal: cmd[IofenceWsiLsb] = 1'b1;
       FenceDrain: cmd[IofencePrLsb] = 1'b1;
-      BadOpcode: cmd[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] = '1;
       BadBit: cmd[63] = 1'b1;
+      Respond: begin
+        cmd[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] = CommandAts;
+        cmd[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] = CommandAtsPrgr;
+        cmd[AtsPrgrPvLsb] = 1'b1;
+        cmd[64+AtsPrgrPayloadPlaceLsb+:2] = vpn_i;
+      end
       default: ;
     endcase
   end
   assign is_drop = what_i == DropPage || what_i == DropAll;
-  assign is_illegal = what_i == BadOpcode || what_i == BadBit;
-  assign is_fence = !is_drop && !is_illegal;
+  assign is_illegal = what_i == BadBit;
+  assign is_respond = what_i == Respond;
+  assign is_fence = !is_drop && !is_illegal && !is_respond;
 
   cq_cfg_t cfg;
   cq_status_t status;
   logic error_q, run, cmd_ready, exec_valid, exec_ready, exec_all, fence, fence_done, epoch, aw_valid, w_valid, b_ready, waits, ended;
   inval_t exec_inval, inval;
+  logic respond_valid;
+  page_response_t respond;
   logic port_epoch;
   logic inval_valid, busy;
   ppn_t base;
@@ -95,7 +105,8 @@ module fv_cq_exec (
 
   command_t command;
   gw_cq_decode #(
-    .NumContexts(1)
+    .NumContexts (1),
+    .PageRequests(1'b1)
   ) u_decode (
     .cmd_i    (cmd),
     .command_o(command)
@@ -121,6 +132,9 @@ module fv_cq_exec (
     .inval_all_o  (exec_all),
     .fence_o      (fence),
     .fence_done_i (fence_done),
+    .respond_valid_o(respond_valid),
+    .respond_ready_i,
+    .respond_o    (respond),
     .aw_valid_o   (aw_valid),
     .aw_ready_i,
     .w_valid_o    (w_valid),
@@ -233,7 +247,7 @@ module fv_cq_exec (
     all_next_q <= everything;
     next_q <= exec_inval;
     head_q <= status.head;
-    done_q <= rst_ni && cmd_valid_i && cmd_ready && is_drop;
+    done_q <= rst_ni && cmd_valid_i && cmd_ready && (is_drop || is_respond);
     fence_q <= rst_ni && ((cmd_valid_i && cmd_ready && is_fence) || (fence_q && status.head == head_q && run));
     write_q <= rst_ni && aw_valid;
     past_clear_q <= rst_ni && status.clear;
@@ -248,6 +262,10 @@ module fv_cq_exec (
         (what_i != DropPage || exec_inval.vpn == vpn_t'(vpn_i)));
       if (cmd_valid_i && cmd_ready) NotIllegal_A : assert (!is_illegal && !cmd_fault_i);
       if (cmd_valid_i && cmd_ready && is_drop) Executed_A : assert (take_drop);
+      if (respond_valid) RespondIsCommand_A : assert (
+        cmd_valid_i && is_respond && !cmd_fault_i && cmd_ready == respond_ready_i &&
+        {respond.code, respond.generation, respond.place} == 14'(vpn_i));
+      if (cmd_valid_i && cmd_ready && is_respond) Responded_A : assert (respond_valid && respond_ready_i);
       if (take_drop) IsCommand_A : assert (cmd_valid_i && cmd_ready && (is_drop || what_i == FenceDrain));
       // Fences.
       if (following_q && !f_all_q) begin

@@ -29,7 +29,8 @@ package gw_axi_pkg;
   localparam int unsigned PtIdWidth = 7;
   `GW_AXI_TYPEDEF(pt, PtIdWidth, 512)
 
-  // Port of the command queue: reads of one 64-byte beat, writes of one beat with four bytes, one ID.
+  // Port of the command queue: reads of one 64-byte beat, writes of one beat with four bytes (what fences write) or
+  // sixteen (page requests), one ID.
   localparam int unsigned CqIdWidth = 1;
   `GW_AXI_TYPEDEF(cq, CqIdWidth, 512)
 

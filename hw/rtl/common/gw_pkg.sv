@@ -192,11 +192,34 @@ package gw_pkg;
     logic        fence;         // IOFENCE.C with WSI done
   } cq_status_t;
 
+  // The page-request queue, as its registers set it up.
+  typedef struct packed {
+    logic        enable;
+    logic        stopped;          // an error bit is set
+    ppn_t        base;             // first frame of the ring
+    logic [4:0]  log2_size_less1;  // 2**(n+1) records
+    logic [31:0] head;
+    logic [31:0] unsent_cycles;    // timeouts, 0: never
+    logic [31:0] sent_cycles;
+    logic [7:0]  irq_count;        // interrupt moderation
+    logic [31:0] irq_cycles;
+  } pq_cfg_t;
+
+  // ... and what it reports to them. All but tail and on are pulses.
+  typedef struct packed {
+    logic [31:0] tail;
+    logic        on;
+    logic        memory_fault;
+    logic        timeout;          // a page was given up
+    logic        irq;              // there are records to read
+  } pq_status_t;
+
   // A decoded command.
   typedef enum logic [1:0] {
     CmdIllegal = 2'd0,
     CmdInval   = 2'd1,
-    CmdFence   = 2'd2
+    CmdFence   = 2'd2,
+    CmdRespond = 2'd3
   } cmd_kind_e;
 
   typedef struct packed {
@@ -206,12 +229,21 @@ package gw_pkg;
     logic [63:0] addr;
   } fence_t;
 
-  // A command of the queue, as it was decoded: `inval` and `fence` belong to their kinds.
+  // A page-group response: for the record of this use of a place, how it ended (gw_spec_pkg::PageResponse*). Widths as in
+  // gw_spec_pkg::AtsPrgrPayload*.
   typedef struct packed {
-    cmd_kind_e kind;
-    inval_t    inval;
-    fence_t    fence;
-    logic      drain;  // the fence waits for everything under way
+    logic [3:0] code;
+    logic [2:0] generation;
+    park_t      place;
+  } page_response_t;
+
+  // A command of the queue, as it was decoded: `inval`, `fence` and `response` belong to their kinds.
+  typedef struct packed {
+    cmd_kind_e      kind;
+    inval_t         inval;
+    fence_t         fence;
+    logic           drain;  // the fence waits for everything under way
+    page_response_t response;
   } command_t;
 
   // Second-level TLB: sizes of its entries, each with an index of its own. L2Cluster holds the pages of one cluster that lie
@@ -451,6 +483,19 @@ package gw_pkg;
     ctx_id_t fill_ctx;        // context of the answer that filled, merged or evicted
   } l2_event_t;
 
+  // Event pulses of page requests.
+  typedef struct packed {
+    logic parked;          // an access waits for a page that was asked for
+    logic no_room;         // ... for room to ask
+    logic request;         // record written into the page-request queue
+    logic resolved;        // a page came: who waits for it asks again
+    logic refused;         // a page will not come: who waits for it fails
+    logic timeout;         // ... for it was given up after a timeout
+    logic stale;           // a response was ignored: nothing waits for it
+    owner_t asked_of;      // of `parked`, `no_room`
+    ctx_id_t request_ctx;  // of `request`
+  } page_event_t;
+
   // Events of one accelerator port, with the context it is bound to.
   typedef struct packed {
     ctx_id_t     ctx;
@@ -465,6 +510,7 @@ package gw_pkg;
     inval_scope_e inval_scope;  // what it drops
     ctx_id_t inval_ctx;         // the context it is about
     l2_event_t l2;
+    page_event_t page;
   } mmu_event_t;
   // end: generated
 

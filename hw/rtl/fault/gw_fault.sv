@@ -21,6 +21,7 @@
 // - end_i, a pulse, at any time: the requests of a context that were accepted up to its cycle are woken as not ok. busy_o, from the cycle after it
 //   until they were. A request with another generation than those of its context ends these, too; so a requester
 //   that has sent the new one sends none of the old.
+// - record_o: a record is in memory, and the tail moves in the next cycle.
 // - irq_o: records are there (gw_fault_moderate). No path from an input to an output but through registers; put to the ring excepted.
 `include "gw_assert.svh"
 
@@ -73,11 +74,11 @@ module gw_fault #(
   output logic                       ring_on_o,
   output logic                       ring_memory_fault_o,
   output logic                       irq_o,
-  /// Pulses: a response was ignored; a page was given up.
+  /// Pulses: a record was written, of that context; a response was ignored; a page was given up.
+  output logic                       record_o,
+  output gw_pkg::ctx_id_t            record_ctx_o,
   output logic                       stale_o,
   output logic                       timeout_o,
-  /// Responses ignored since reset; stays at its maximum.
-  output logic [31:0]                stale_count_o,
   output gw_axi_pkg::pt_req_t        m_req_o,
   input  gw_axi_pkg::pt_rsp_t        m_rsp_i
 );
@@ -186,10 +187,15 @@ module gw_fault #(
     .irq_o
   );
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) stale_count_o <= '0;
-    else if (stale_o && stale_count_o != '1) stale_count_o <= stale_count_o + 32'd1;
+  // The ring holds one record, from here to its write's answer.
+  always_ff @(posedge clk_i) begin
+    if (put) record_ctx_o <= put_ctx;
   end
+  assign record_o = written;
+
+  // A place's number has room for those of others (gw_pkg::park_t).
+  logic unused;
+  assign unused = ^put_place;
 
   `GW_ASSERT(WakeStays_A, wake_o.valid && !wake_ready_i |=> $stable(wake_o))
   `GW_ASSERT(AnswerStays_A, ans_valid_o && !ans_ready_i |=> ans_valid_o && $stable({ans_parked_o, ans_park_o}))

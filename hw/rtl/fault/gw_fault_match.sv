@@ -53,8 +53,8 @@ module gw_fault_match #(
     return row_t'(place >> BankWidth);
   endfunction
 
-  function automatic place_t place_of(row_t row, int unsigned bank);
-    return place_t'(place_t'(row) << BankWidth) | place_t'(bank);
+  function automatic place_t place_of(row_t row, place_t bank);
+    return place_t'(place_t'(row) << BankWidth) | bank;
   endfunction
 
   // A row is read, and compared in the next cycle.
@@ -91,7 +91,7 @@ module gw_fault_match #(
     end
   end
   always_ff @(posedge clk_i) begin
-    for (int unsigned b = 0; b < Banks; b++) alive_q[b] <= alive_i[place_of(row, b)];
+    for (int unsigned b = 0; b < Banks; b++) alive_q[b] <= alive_i[place_of(row, place_t'(b))];
   end
 
   always_comb begin
@@ -99,7 +99,7 @@ module gw_fault_match #(
     for (int unsigned b = 0; b < Banks; b++) begin
       same[b] = compare_q && alive_q[b] && read_q[b] == find;
       other[b] = compare_q && alive_q[b] && read_q[b].ctx == find.ctx && read_q[b].generation != find.generation;
-      other_o[place_of(compared_q, b)] = other[b];
+      other_o[place_of(compared_q, place_t'(b))] = other[b];
     end
   end
 
@@ -109,7 +109,7 @@ module gw_fault_match #(
   always_comb begin
     place = '0;
     for (int unsigned b = 0; b < Banks; b++) begin
-      if (same[b]) place |= place_of(compared_q, b);
+      if (same[b]) place |= place_of(compared_q, place_t'(b));
     end
   end
   always_ff @(posedge clk_i) begin

@@ -331,6 +331,10 @@ module gw_miss #(
   assign event_no_room_o = rsp_valid_o && rsp_o.parked && rsp_o.park == ParkRoom;
   assign event_of_o = '{src: rsp_o.src, ctx: rsp_o.ctx};
 
+  // Whichever context ends.
+  logic unused;
+  assign unused = ^end_i.ctx;
+
   `GW_INVARIANT(NothingIsLost_A, !take || room)
   `GW_INVARIANT(AnswerOfHere_A, !rsp_valid_o || !rsp_o.fault || !rsp_o.parked)
   `GW_ASSERT(AskedStays_A, fault_valid_o && !fault_ready_i |=> fault_valid_o && $stable(fault_req_o))

@@ -4,13 +4,15 @@
 //
 // Contract
 // - IOTINVAL.VMA and IOFENCE.C of the RISC-V IOMMU specification, the former with the S bit of its address-range
-//   invalidation. A reserved bit that is set, a context that this hardware does not have, and everything else is illegal:
+//   invalidation, and, with page requests, ATS.PRGR for an existing context. A reserved bit that is set, a context that this hardware does not have, and everything else is illegal:
 //   there is no second stage (GV, GSCID), and tables above leaves are always dropped with them (NL).
 // - Never drops less than it was asked to. More: an address without a context drops everything, because it covers global
 //   mappings; a range above 1 GiB drops its context.
 module gw_cq_decode #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
-  parameter int unsigned NumContexts = 16
+  parameter int unsigned NumContexts = 16,
+  /// There are page requests, and so responses.
+  parameter bit PageRequests = 1'b0
 ) (
   input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
   output gw_pkg::command_t                       command_o
@@ -37,6 +39,10 @@ module gw_cq_decode #(
     bits(IofenceWsiLsb, IofenceWsiWidth) | bits(IofencePrLsb, IofencePrWidth) |
     bits(IofencePwLsb, IofencePwWidth) | bits(IofenceDataLsb, IofenceDataWidth);
   localparam logic [63:0] FenceWhereBits = bits(IofenceWhereAddrLsb, IofenceWhereAddrWidth);
+
+  localparam logic [63:0] RespondBits = HeadBits | bits(AtsPrgrPidLsb, AtsPrgrPidWidth) | bits(AtsPrgrPvLsb, AtsPrgrPvWidth);
+  localparam logic [63:0] RespondPayloadBits = bits(AtsPrgrPayloadPlaceLsb, AtsPrgrPayloadPlaceWidth) |
+    bits(AtsPrgrPayloadGenerationLsb, AtsPrgrPayloadGenerationWidth) | bits(AtsPrgrPayloadCodeLsb, AtsPrgrPayloadCodeWidth);
 
   // IOTINVAL.VMA.
   logic [IotinvalPscidWidth-1:0] pscid;
@@ -75,11 +81,20 @@ module gw_cq_decode #(
   assign is_fence = what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandIofence &&
                     what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandIofenceC &&
                     (what & ~FenceBits) == '0 && (where & ~FenceWhereBits) == '0;
+
+  // ATS.PRGR.
+  logic is_respond;
+  assign is_respond = PageRequests && what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandAts &&
+                      what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandAtsPrgr &&
+                      (what & ~RespondBits) == '0 && (where & ~RespondPayloadBits) == '0 && what[AtsPrgrPvLsb] &&
+                      32'(what[AtsPrgrPidLsb+:AtsPrgrPidWidth]) < 32'(NumContexts);
+
   cmd_kind_e kind;
   always_comb begin
     kind = CmdIllegal;
     if (is_inval && (known_context || !has_context)) kind = CmdInval;
     else if (is_fence) kind = CmdFence;
+    else if (is_respond) kind = CmdRespond;
   end
 
   assign command_o = '{
@@ -96,7 +111,12 @@ module gw_cq_decode #(
       data: what[IofenceDataLsb+:IofenceDataWidth],
       addr: {where[IofenceWhereAddrLsb+:IofenceWhereAddrWidth], 2'b00}
     },
-    drain: kind == CmdFence && (what[IofencePrLsb] || what[IofencePwLsb])
+    drain: kind == CmdFence && (what[IofencePrLsb] || what[IofencePwLsb]),
+    response: '{
+      code: where[AtsPrgrPayloadCodeLsb+:AtsPrgrPayloadCodeWidth],
+      generation: where[AtsPrgrPayloadGenerationLsb+:AtsPrgrPayloadGenerationWidth],
+      place: park_t'(where[AtsPrgrPayloadPlaceLsb+:AtsPrgrPayloadPlaceWidth])
+    }
   };
 
   if (NumContexts < 1 || NumContexts > 2 ** CtxIdWidth) begin : gen_bad_num_contexts

@@ -4,7 +4,8 @@
 //
 // Contract
 // - Turned on (cfg_i.enable rises): the head is 0, the ring as cfg_i says in that cycle, status bits are cleared.
-// - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle. IOFENCE.C waits for fence_done_i,
+// - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle; ATS.PRGR that in which the response
+//   is (respond_ready_i). IOFENCE.C waits for fence_done_i,
 //   writes if it is asked to, then signals; no command after it begins before. The head moves when a command is done.
 // - An unreadable or illegal command, a fence that could not be written, or one that waited longer than the timeout, sets
 //   its status bit and stops the queue with the head at that command. When all error bits are cleared the command is read
@@ -37,6 +38,10 @@ module gw_cq_exec (
   output logic               inval_all_o,
   output logic               fence_o,
   input  logic               fence_done_i,
+  /// Page-group responses.
+  output logic               respond_valid_o,
+  input  logic               respond_ready_i,
+  output gw_pkg::page_response_t respond_o,
   /// The write of a fence: address and data, then its answer.
   output logic               aw_valid_o,
   input  logic               aw_ready_i,
@@ -70,6 +75,7 @@ module gw_cq_exec (
   assign drains = cmd_i.drain;
   assign inval_all_o = drains;
   assign fence_o = state_q == Fence;
+  assign respond_o = cmd_i.response;
   assign inval_o = drains ? '{scope: gw_pkg::InvalRange, default: '0} : cmd_i.inval;
   assign timed_out = cfg_i.timeout_cycles != '0 && waited_q == cfg_i.timeout_cycles;
   assign aw_done = aw_done_q || aw_ready_i;
@@ -81,6 +87,7 @@ module gw_cq_exec (
     begin_fence = 1'b0;
     done = 1'b0;
     inval_valid_o = 1'b0;
+    respond_valid_o = 1'b0;
     cmd_ready_o = 1'b0;
     status_o = '{head: head_q, on: state_q != Off, default: '0};
     unique case (state_q)
@@ -103,6 +110,11 @@ module gw_cq_exec (
               inval_valid_o = 1'b1;
               cmd_ready_o = inval_ready_i;
               done = inval_ready_i;
+            end
+            gw_pkg::CmdRespond: begin
+              respond_valid_o = 1'b1;
+              cmd_ready_o = respond_ready_i;
+              done = respond_ready_i;
             end
             gw_pkg::CmdFence: begin
               inval_valid_o = drains;

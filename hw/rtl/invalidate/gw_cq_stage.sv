@@ -10,7 +10,9 @@
 
 module gw_cq_stage #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
-  parameter int unsigned NumContexts = 16
+  parameter int unsigned NumContexts = 16,
+  /// There are page requests.
+  parameter bit PageRequests = 1'b0
 ) (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
@@ -51,7 +53,8 @@ module gw_cq_stage #(
   end
 
   gw_cq_decode #(
-    .NumContexts(NumContexts)
+    .NumContexts (NumContexts),
+    .PageRequests(PageRequests)
   ) u_decode (
     .cmd_i    (raw_q.cmd),
     .command_o(decoded)

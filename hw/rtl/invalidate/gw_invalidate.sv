@@ -9,6 +9,7 @@
 // - Pulses leave one a cycle, back to back; only IOFENCE.C waits for the levels, and with it the commands behind it. See
 //   gw_cq_exec and gw_inval_issue.
 // - Nothing here holds up an access; traffic that no pulse covers runs on at full speed.
+// - Page-group responses of the queue leave one by one (respond_*), each in its place among the other commands.
 // - Memory port: reads of one 64-byte beat, at most `FetchLines` under way, and one write of four bytes at a time; one ID.
 // - Reset: off, nothing pending. No access may be under way on the memory port.
 module gw_invalidate #(
@@ -17,7 +18,9 @@ module gw_invalidate #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
   parameter int unsigned NumContexts = 16,
   /// Lines of four commands read ahead, >= 1.
-  parameter int unsigned FetchLines = 4
+  parameter int unsigned FetchLines = 4,
+  /// There are page requests: without them a response is an illegal command.
+  parameter bit PageRequests = 1'b0
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -31,6 +34,10 @@ module gw_invalidate #(
   /// Memory: commands, and what fences write.
   output gw_axi_pkg::cq_req_t m_req_o,
   input  gw_axi_pkg::cq_rsp_t m_rsp_i,
+  /// Page-group responses.
+  output logic                   respond_valid_o,
+  input  logic                   respond_ready_i,
+  output gw_pkg::page_response_t respond_o,
   /// To all levels, and from them.
   output logic                inval_valid_o,
   output gw_pkg::inval_t      inval_o,
@@ -81,7 +88,8 @@ module gw_invalidate #(
   );
 
   gw_cq_stage #(
-    .NumContexts(NumContexts)
+    .NumContexts (NumContexts),
+    .PageRequests(PageRequests)
   ) u_stage (
     .clk_i,
     .rst_ni,
@@ -117,6 +125,9 @@ module gw_invalidate #(
     .inval_all_o  (exec_all),
     .fence_o      (fence),
     .fence_done_i (fence_done),
+    .respond_valid_o,
+    .respond_ready_i,
+    .respond_o,
     .aw_valid_o   (aw_valid),
     .aw_ready_i   (m_rsp_i.aw_ready),
     .w_valid_o    (w_valid),

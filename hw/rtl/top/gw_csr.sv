@@ -11,7 +11,9 @@
 // - Command queue: registers as the RISC-V IOMMU specification has them, offsets apart; gw_invalidate is what works.
 // - Fault record: the first fault since `fault.valid` was cleared (see gw_csr_fault); one that comes in the
 //   cycle before the clear is lost and counted.
-// - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie`, a status bit of the queue.
+// - Page-request queue: as the specification has it, too (gw_csr_pages); gw_page_requests is what works. Without page requests its
+//   registers and counters read zero.
+// - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie` or `pqcsr.pie`, a status bit of that queue.
 // - Reset: contexts, ports and queue off, interrupts disabled, counters zero.
 `include "gw_assert.svh"
 
@@ -24,8 +26,8 @@ module gw_csr #(
   parameter int unsigned Levels = 4,
   /// Entries of the range TLB, 0 to 16.
   parameter int unsigned RangeEntries = 8,
-  /// There are page requests.
-  parameter bit PageRequests = 1'b0,
+  /// Pages asked for at a time by page requests, a power of two; 0: there are none.
+  parameter int unsigned PageRequests = 0,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -44,6 +46,8 @@ module gw_csr #(
   input  logic                                    inval_done_i,
   output gw_pkg::cq_cfg_t                         cq_cfg_o,
   input  gw_pkg::cq_status_t                      cq_status_i,
+  output gw_pkg::pq_cfg_t                         pq_cfg_o,
+  input  gw_pkg::pq_status_t                      pq_status_i,
   /// Per port: [0] AR, [1] AW. Pulses.
   input  logic [NumPorts-1:0][1:0]                fault_valid_i,
   input  gw_pkg::fault_t [NumPorts-1:0][1:0]      fault_i,
@@ -112,6 +116,7 @@ module gw_csr #(
   // What this is.
   assign hwif_in.spec_hash.hash.next = gw_spec_pkg::SpecHash;
   assign hwif_in.capabilities.levels.next = 3'(Levels);
+  assign hwif_in.capabilities.page_requests.next = (PageRequests > 0) ? 3'($clog2(PageRequests)) : 3'd0;
   assign hwif_in.capabilities.ports.next = 6'(NumPorts);
   assign hwif_in.capabilities.contexts.next = 9'(NumContexts);
   assign hwif_in.capabilities.ranges.next = 5'(RangeEntries);
@@ -129,11 +134,9 @@ module gw_csr #(
   // Requests to the external blocks, a cycle after they were decoded. Address and data stay until the answer.
   localparam int unsigned CtxTableWidth = gw_pkg::CtxIdWidth + 3;
   localparam int unsigned PortAddrWidth = $clog2(gw_spec_pkg::ChannelSlots) + 3 + gw_pkg::SrcWidth;
-  localparam int unsigned GroupAddrWidth = $clog2(
-      (gw_spec_pkg::WalkerSlots > gw_spec_pkg::L2Slots) ? gw_spec_pkg::WalkerSlots : gw_spec_pkg::L2Slots
-  ) + 3;
+  localparam int unsigned GroupAddrWidth = $clog2(gw_spec_pkg::WalkerSlots) + 3;
   typedef struct packed {
-    logic contexts, ranges, walker, l2, port;
+    logic contexts, ranges, pages, walker, l2, page, port;
   } blocks_t;
   blocks_t                   asked, req_q, asked_q;
   logic [CtxTableWidth-1:0]  ctx_addr;
@@ -142,8 +145,10 @@ module gw_csr #(
   assign asked = '{
     contexts: hwif_out.contexts.req,
     ranges:   hwif_out.ranges.req,
+    pages:    hwif_out.page_queue.req,
     walker:   hwif_out.walker_counters.req,
     l2:       hwif_out.l2_counters.req,
+    page:     hwif_out.page_counters.req,
     port:     hwif_out.port_counters.req
   };
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -160,7 +165,11 @@ module gw_csr #(
     ctx_addr[$bits(hwif_out.contexts.addr)-1:0] = hwif_out.contexts.addr;
     port_addr = '0;
     port_addr[$bits(hwif_out.port_counters.addr)-1:0] = hwif_out.port_counters.addr;
-    group_addr = asked_q.walker ? GroupAddrWidth'(hwif_out.walker_counters.addr) : GroupAddrWidth'(hwif_out.l2_counters.addr);
+    unique case (1'b1)
+      asked_q.walker: group_addr = GroupAddrWidth'(hwif_out.walker_counters.addr);
+      asked_q.l2:     group_addr = GroupAddrWidth'(hwif_out.l2_counters.addr);
+      default:        group_addr = GroupAddrWidth'(hwif_out.page_counters.addr);
+    endcase
   end
 
   // Contexts.
@@ -168,7 +177,7 @@ module gw_csr #(
   logic [31:0] ctx_rdata;
   gw_csr_contexts #(
     .NumContexts (NumContexts),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests > 0)
   ) u_contexts (
     .clk_i,
     .rst_ni,
@@ -199,7 +208,8 @@ module gw_csr #(
   };
 
   gw_csr_counters #(
-    .NumPorts(NumPorts)
+    .NumPorts    (NumPorts),
+    .PageRequests(PageRequests > 0)
   ) u_counters (
     .clk_i,
     .rst_ni,
@@ -211,6 +221,7 @@ module gw_csr #(
     .mmu_event_i,
     .walker_req_i(req_q.walker && count_read),
     .l2_req_i    (req_q.l2 && count_read),
+    .page_req_i  (req_q.page && count_read),
     .port_req_i  (req_q.port && count_read),
     .group_addr_i(group_addr),
     .port_addr_i (port_addr),
@@ -223,6 +234,9 @@ module gw_csr #(
   assign hwif_in.l2_counters.rd_ack = count_ack && asked_q.l2;
   assign hwif_in.l2_counters.wr_ack = req_q.l2 && reg_write;
   assign hwif_in.l2_counters.rd_data = count_rdata;
+  assign hwif_in.page_counters.rd_ack = count_ack && asked_q.page;
+  assign hwif_in.page_counters.wr_ack = req_q.page && reg_write;
+  assign hwif_in.page_counters.rd_data = count_rdata;
   assign hwif_in.port_counters.rd_ack = count_ack && asked_q.port;
   assign hwif_in.port_counters.wr_ack = req_q.port && reg_write;
   assign hwif_in.port_counters.rd_data = count_rdata;
@@ -249,6 +263,29 @@ module gw_csr #(
   assign hwif_in.ranges.rd_ack = range_ack && !reg_write;
   assign hwif_in.ranges.wr_ack = range_ack && reg_write;
   assign hwif_in.ranges.rd_data = range_rdata;
+
+  // Page-request queue.
+  logic        pages_ack, pq_irq;
+  logic [31:0] pages_rdata;
+  gw_csr_pages #(
+    .PageRequests(PageRequests > 0)
+  ) u_pages (
+    .clk_i,
+    .rst_ni,
+    .req_i   (req_q.pages),
+    .write_i (reg_write),
+    .addr_i  (hwif_out.page_queue.addr),
+    .wdata_i (reg_wdata),
+    .wmask_i (reg_wmask),
+    .ack_o   (pages_ack),
+    .rdata_o (pages_rdata),
+    .cfg_o   (pq_cfg_o),
+    .status_i(pq_status_i),
+    .irq_o   (pq_irq)
+  );
+  assign hwif_in.page_queue.rd_ack = pages_ack && !reg_write;
+  assign hwif_in.page_queue.wr_ack = pages_ack && reg_write;
+  assign hwif_in.page_queue.rd_data = pages_rdata;
 
   // Fault record.
   logic                        capture;
@@ -308,7 +345,7 @@ module gw_csr #(
   assign hwif_in.irq_pending.invalidated.hwset = inval_done_i;
   assign irq_o = (hwif_out.irq_pending.fault.value && hwif_out.irq_enable.fault.value) ||
                  (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value) ||
-                 cq_irq;
+                 cq_irq || pq_irq;
 
   // All external blocks get the same request.
   logic unused;
@@ -320,6 +357,12 @@ module gw_csr #(
     hwif_out.ranges.req_is_wr,
     hwif_out.ranges.wr_data,
     hwif_out.ranges.wr_biten,
+    hwif_out.page_queue.req_is_wr,
+    hwif_out.page_queue.wr_data,
+    hwif_out.page_queue.wr_biten,
+    hwif_out.page_counters.req_is_wr,
+    hwif_out.page_counters.wr_data,
+    hwif_out.page_counters.wr_biten,
     hwif_out.walker_counters.req_is_wr,
     hwif_out.walker_counters.wr_data,
     hwif_out.walker_counters.wr_biten,

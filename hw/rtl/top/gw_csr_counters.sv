@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters` and `port_counters` of gw_mmu.rdl. Which
+// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters`, `page_counters` and `port_counters` of gw_mmu.rdl. Which
 // there are, and what they count, is in spec/events.toml.
 //
 // Contract
@@ -18,10 +18,13 @@ module gw_csr_counters
 #(
   /// Accelerator ports, 1 to 2**(gw_pkg::SrcWidth-1).
   parameter int unsigned NumPorts = 1,
+  /// There are page requests, and so counters of them; without them these read zero.
+  parameter bit PageRequests = 1'b0,
   /// Derived: address bits of the channels of all ports, and of a group.
   localparam int unsigned ChannelAddrWidth = $clog2(ChannelSlots) + 3,
   localparam int unsigned PortAddrWidth = ChannelAddrWidth + gw_pkg::SrcWidth,
-  localparam int unsigned GroupAddrWidth = $clog2((WalkerSlots > L2Slots) ? WalkerSlots : L2Slots) + 3
+  localparam int unsigned GroupSlots = (WalkerSlots > L2Slots) ? WalkerSlots : (L2Slots > PageSlots) ? L2Slots : PageSlots,
+  localparam int unsigned GroupAddrWidth = $clog2(GroupSlots) + 3
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
@@ -35,6 +38,7 @@ module gw_csr_counters
   // Reads: pulses with the byte offset in the register file.
   input  logic                                    walker_req_i,
   input  logic                                    l2_req_i,
+  input  logic                                    page_req_i,
   input  logic                                    port_req_i,
   input  logic [GroupAddrWidth-1:0]               group_addr_i,
   /// Ports, in each first the counters of AR, then those of AW.
@@ -64,6 +68,7 @@ module gw_csr_counters
   logic [NumPorts-1:0][1:0][ChannelCounters-1:0][ChannelIncWidth-1:0] channel, channel_q;
   logic [WalkerCounters-1:0][WalkerIncWidth-1:0] walker, walker_q;
   logic [L2Counters-1:0][L2IncWidth-1:0]         l2, l2_q;
+  logic [PageCounters-1:0][PageIncWidth-1:0]     page, page_q;
   gw_csr_events #(
     .NumPorts(NumPorts)
   ) u_events (
@@ -73,18 +78,20 @@ module gw_csr_counters
     .mmu_event_i (mmu_event_q),
     .channel_o   (channel),
     .walker_o    (walker),
-    .l2_o        (l2)
+    .l2_o        (l2),
+    .page_o      (page)
   );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q} <= '0;
-    else {channel_q, walker_q, l2_q} <= {channel, walker, l2};
+    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q, page_q} <= '0;
+    else {channel_q, walker_q, l2_q, page_q} <= {channel, walker, l2, page};
   end
 
   // Reads: the request waits until the events before it have reached the banks, then for the scanner's visit.
   typedef enum logic [1:0] {
     Port   = 2'd0,
     Walker = 2'd1,
-    L2     = 2'd2
+    L2     = 2'd2,
+    Page   = 2'd3
   } group_e;
   localparam int unsigned IdxWidth = PortAddrWidth - 3;
   typedef struct packed {
@@ -96,8 +103,8 @@ module gw_csr_counters
   logic req, upper_q, req_q, wait_q, held_valid_q, is_held, exists, done;
   logic [31:0] held_word_q;
   logic [63:0] value;
-  assign req = walker_req_i || l2_req_i || port_req_i;
-  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : L2;
+  assign req = walker_req_i || l2_req_i || page_req_i || port_req_i;
+  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : l2_req_i ? L2 : Page;
   assign asked.idx = port_req_i ? port_addr_i[PortAddrWidth-1:3] : IdxWidth'(group_addr_i[GroupAddrWidth-1:3]);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -116,8 +123,8 @@ module gw_csr_counters
   end
   assign is_held = upper_q && held_valid_q && held_q == asked_q;
 
-  // A bank a port, one each for walker and second level. Channels are `ChannelSlots` words apart, in the bank side by side.
-  localparam int unsigned NumBanks = NumPorts + 2;
+  // A bank a port, one each for walker, second level and page requests. Channels are `ChannelSlots` words apart, in the bank side by side.
+  localparam int unsigned NumBanks = NumPorts + 3;
   localparam int unsigned SlotBits = $clog2(ChannelSlots);
   localparam int unsigned BankIdxWidth = $clog2(2 * ChannelCounters);
   logic [NumBanks-1:0]       bank_done;
@@ -133,7 +140,8 @@ module gw_csr_counters
     case (asked_q.group)
       Port:    exists = 32'(port) < NumPorts && 32'(slot) < ChannelCounters;
       Walker:  exists = 32'(asked_q.idx) < WalkerCounters;
-      default: exists = 32'(asked_q.idx) < L2Counters;
+      L2:      exists = 32'(asked_q.idx) < L2Counters;
+      default: exists = PageRequests && 32'(asked_q.idx) < PageCounters;
     endcase
   end
 
@@ -186,6 +194,29 @@ module gw_csr_counters
     .done_o (bank_done[NumPorts+1]),
     .value_o(bank_value[NumPorts+1])
   );
+
+  if (PageRequests) begin : gen_page
+    gw_counter_bank #(
+      .NumCounters(PageCounters),
+      .IncWidth   (PageIncWidth),
+      .IncBits    (PageIncBits),
+      .IsMax      (PageIsMax)
+    ) u_bank (
+      .clk_i,
+      .rst_ni,
+      .clear_i(clear_q),
+      .inc_i  (page_q),
+      .read_i (wait_q && asked_q.group == Page),
+      .idx_i  (asked_q.idx[$clog2(PageCounters)-1:0]),
+      .done_o (bank_done[NumPorts+2]),
+      .value_o(bank_value[NumPorts+2])
+    );
+  end else begin : gen_no_page
+    assign bank_done[NumPorts+2] = 1'b0;
+    assign bank_value[NumPorts+2] = '0;
+    logic unused_page;
+    assign unused_page = ^page_q;
+  end
 
   assign done = bank_done != '0;
   always_comb begin

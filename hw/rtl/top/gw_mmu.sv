@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The MMU: a translator for every accelerator port, a shared second level, one walker, invalidation, and their registers.
-// Wiring only.
+// The MMU: a translator for every accelerator port, a shared second level, one walker, page requests, invalidation, and their
+// registers. Wiring only.
 //
 // Contract
 // - Each port's AR and AW addresses leave on the memory side translated as gw_translator states; W, R and B pass. A port
 //   that is bound bare bypasses its translator (gw_bare_switch); a port that is off answers everything with an error.
 // - The walker reads page tables through `pt_req_o`/`pt_rsp_i`, and sets A and D there by exclusive accesses: memory must
-//   support them (AXI4) if any context asks for it. The command queue reads its commands through `cq_req_o`/`cq_rsp_i`.
+//   support them (AXI4) if any context asks for it. The command queue reads its commands through `cq_req_o`/`cq_rsp_i`; fences
+//   and page requests write there.
+// - With page requests, an access of a context that asks (`en_pri`) to a page that is not there waits for the host, and holds up no
+//   other; what is mapped takes the same cycles with and without.
 // - An invalidation reaches all translators, the second level and the walker in the same cycle and is busy until all of
 //   them are done.
 // - Nothing but the registers says which context a port has and what a context's tables are; the memory ports do not reach
@@ -48,6 +51,8 @@ module gw_mmu #(
   parameter int unsigned WalkCacheEntries = 8,
   /// Page-table lines are prefetched.
   parameter bit WalkPrefetch = 1'b1,
+  /// Pages asked for at a time: a power of two, 2 to 64; 0: there are no page requests.
+  parameter int unsigned PageRequests = 0,
   /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t
@@ -104,7 +109,10 @@ module gw_mmu #(
   gw_pkg::xlate_rsp_t              l2_rsp;
   logic                            walk_req_valid, walk_req_ready, walk_cancel, walk_rsp_valid;
   gw_pkg::xlate_req_t              walk_req;
-  gw_pkg::xlate_rsp_t              walk_rsp;
+  gw_pkg::xlate_rsp_t              walk_rsp, miss_rsp;
+  gw_pkg::miss_t                   walk_miss;
+  gw_pkg::wake_t                   wake;
+  logic                            walk_hold, miss_rsp_valid, pages_busy;
 
   for (genvar i = 0; i < NumPorts; i++) begin : gen_port
     assign port_ctx[i] = port_cfg[i].ctx;
@@ -183,8 +191,7 @@ module gw_mmu #(
       .inval_i          (inval),
       .epoch_i          (port_epoch[i]),
       .inval_busy_o     (port_busy[i]),
-      // Nothing parks an access yet.
-      .wake_i           ('0),
+      .wake_i           (wake),
       .ctx_write_i      ('{valid: ctx_write, ctx: ctx_write_ctx}),
       .fault_valid_o    (fault_valid[i]),
       .fault_o          (fault[i]),
@@ -221,7 +228,7 @@ module gw_mmu #(
   logic l2_clk, l2_awake;
   gw_clock_gate u_l2_gate (
     .clk_i,
-    .en_i (l2_req_valid || walk_rsp_valid || inval_valid || range_we || l2_awake || !rst_ni),
+    .en_i (l2_req_valid || miss_rsp_valid || inval_valid || range_we || l2_awake || !rst_ni),
     .clk_o(l2_clk)
   );
 
@@ -242,11 +249,11 @@ module gw_mmu #(
     .rsp_valid_o     (l2_rsp_valid),
     .rsp_o           (l2_rsp),
     .walk_req_valid_o(walk_req_valid),
-    .walk_req_ready_i(walk_req_ready),
+    .walk_req_ready_i(walk_req_ready && !walk_hold),
     .walk_req_o      (walk_req),
     .walk_cancel_o   (walk_cancel),
-    .walk_rsp_valid_i(walk_rsp_valid),
-    .walk_rsp_i      (walk_rsp),
+    .walk_rsp_valid_i(miss_rsp_valid),
+    .walk_rsp_i      (miss_rsp),
     .range_we_i      (range_we),
     .range_idx_i     (range_idx),
     .range_i         (range_wdata),
@@ -262,7 +269,7 @@ module gw_mmu #(
   logic walk_clk, walk_awake;
   gw_clock_gate u_walk_gate (
     .clk_i,
-    .en_i (walk_req_valid || inval_valid || walk_awake || !rst_ni),
+    .en_i ((walk_req_valid && !walk_hold) || inval_valid || walk_awake || !rst_ni),
     .clk_o(walk_clk)
   );
 
@@ -273,18 +280,19 @@ module gw_mmu #(
     .LineBeats   (WalkLineBeats),
     .CacheEntries(WalkCacheEntries),
     .Prefetch    (WalkPrefetch),
-    .NumContexts (NumContexts)
+    .NumContexts (NumContexts),
+    .TellMiss    (PageRequests > 0)
   ) u_walker (
     .clk_i       (walk_clk),
     .rst_ni,
     .ctx_i       (ctx),
-    .req_valid_i (walk_req_valid),
+    .req_valid_i (walk_req_valid && !walk_hold),
     .req_ready_o (walk_req_ready),
     .req_i       (walk_req),
     .req_cancel_i(walk_cancel),
     .rsp_valid_o (walk_rsp_valid),
     .rsp_o       (walk_rsp),
-    .rsp_miss_o  (),
+    .rsp_miss_o  (walk_miss),
     .m_req_o     (pt_req_o),
     .m_rsp_i     (pt_rsp_i),
     .inval_valid_i(inval_valid),
@@ -295,9 +303,78 @@ module gw_mmu #(
     .event_o     (walk_event)
   );
 
+  // Pages that are not there. Whoever brings them himself (gw_touch) has his place at touch_*.
+  gw_axi_pkg::cq_req_t     queue_req;
+  gw_axi_pkg::cq_rsp_t     queue_rsp;
+  logic                    respond_valid, respond_ready;
+  gw_pkg::page_response_t  respond;
+  gw_pkg::pq_cfg_t         pq_cfg;
+  gw_pkg::pq_status_t      pq_status;
+  gw_pkg::page_event_t     page_event;
+  if (PageRequests > 0) begin : gen_pages
+    gw_axi_pkg::pt_req_t record_req;
+    gw_axi_pkg::pt_rsp_t record_rsp;
+
+    gw_page_requests #(
+      .Pages      (PageRequests),
+      .NumContexts(NumContexts)
+    ) u_page_requests (
+      .clk_i,
+      .rst_ni,
+      .ctx_i             (ctx),
+      .end_i             ('{valid: ctx_write, ctx: ctx_write_ctx}),
+      .inval_valid_i     (inval_valid),
+      .busy_o            (pages_busy),
+      .walk_valid_i      (walk_rsp_valid),
+      .walk_rsp_i        (walk_rsp),
+      .walk_miss_i       (walk_miss),
+      .hold_o            (walk_hold),
+      .rsp_valid_o       (miss_rsp_valid),
+      .rsp_o             (miss_rsp),
+      .wake_o            (wake),
+      .touch_valid_o     (),
+      .touch_ready_i     (1'b0),
+      .touch_req_o       (),
+      .touch_miss_o      (),
+      .touch_ans_valid_i (1'b0),
+      .touch_ans_ready_o (),
+      .touch_ans_i       ('0),
+      .touch_wake_i      ('0),
+      .touch_wake_ready_o(),
+      .respond_valid_i   (respond_valid),
+      .respond_ready_o   (respond_ready),
+      .respond_i         (respond),
+      .pq_cfg_i          (pq_cfg),
+      .pq_status_o       (pq_status),
+      .event_o           (page_event),
+      .m_req_o           (record_req),
+      .m_rsp_i           (record_rsp)
+    );
+
+    gw_write_join u_write_join (
+      .clk_i,
+      .rst_ni,
+      .queue_req_i (queue_req),
+      .queue_rsp_o (queue_rsp),
+      .record_req_i(record_req),
+      .record_rsp_o(record_rsp),
+      .m_req_o     (cq_req_o),
+      .m_rsp_i     (cq_rsp_i)
+    );
+  end else begin : gen_no_pages
+    assign {miss_rsp_valid, miss_rsp} = {walk_rsp_valid, walk_rsp};
+    assign {walk_hold, pages_busy, wake, pq_status, page_event} = '0;
+    assign respond_ready = 1'b1;
+    assign cq_req_o = queue_req;
+    assign queue_rsp = cq_rsp_i;
+    logic unused;
+    assign unused = ^{walk_miss, respond_valid, respond, pq_cfg};
+  end
+
   gw_invalidate #(
-    .NumPorts   (NumPorts),
-    .NumContexts(NumContexts)
+    .NumPorts    (NumPorts),
+    .NumContexts (NumContexts),
+    .PageRequests(PageRequests > 0)
   ) u_invalidate (
     .clk_i,
     .rst_ni,
@@ -307,21 +384,25 @@ module gw_mmu #(
     .ctx_write_i  (ctx_write),
     .busy_o       (inval_waits),
     .done_o       (inval_done),
-    .m_req_o      (cq_req_o),
-    .m_rsp_i      (cq_rsp_i),
+    .m_req_o      (queue_req),
+    .m_rsp_i      (queue_rsp),
+    .respond_valid_o(respond_valid),
+    .respond_ready_i(respond_ready),
+    .respond_o    (respond),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
     .epoch_o      (epoch),
     .port_epoch_o (port_epoch),
     .port_ctx_i   (port_ctx),
-    .inval_busy_i (walker_busy || l2_busy || port_busy != '0)
+    .inval_busy_i (walker_busy || l2_busy || pages_busy || port_busy != '0)
   );
 
   gw_csr #(
     .NumPorts   (NumPorts),
     .NumContexts(NumContexts),
     .Levels     (Levels),
-    .RangeEntries(RangeEntries)
+    .RangeEntries(RangeEntries),
+    .PageRequests(PageRequests)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -336,6 +417,8 @@ module gw_mmu #(
     .inval_done_i (inval_done),
     .cq_cfg_o     (cq_cfg),
     .cq_status_i  (cq_status),
+    .pq_cfg_o     (pq_cfg),
+    .pq_status_i  (pq_status),
     .fault_valid_i(fault_valid),
     .fault_i      (fault),
     .chan_event_i (chan_event),
@@ -353,6 +436,7 @@ module gw_mmu #(
   assign mmu_event_o = '{
     l2:          l2_event,
     walk:        walk_event,
+    page:        page_event,
     inval:       inval_valid,
     inval_scope: inval.scope,
     inval_ctx:   inval.ctx

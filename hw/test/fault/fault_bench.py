@@ -70,7 +70,7 @@ class Bench:
         self.records, self.done_responses = [], []
         self.aw = self.w = self.b = None
         self.memory, self.head, self.seen, self.stopped = {}, 0, 0, 0
-        self.unsignalled, self.restart = [], 0
+        self.unsignalled, self.restart, self.told, self.stale = [], 0, [], 0
         self.log, self.wakes, self.wrong_sent, self.longest = [], [], 0, 0
         self.merged = self.upgraded = self.refusals = self.timeouts = self.faults = 0
 
@@ -258,6 +258,9 @@ class Bench:
         if get("irq_o"):
             assert self.unsignalled, "an interrupt for nothing"
             self.unsignalled = [t for t in self.unsignalled if t > self.now - 2]
+        self.stale += get("stale_o")
+        if get("record_o"):
+            self.told.append(get("record_ctx_o"))
         # Turned on, the tail is zero in the cycle after.
         self.restart = max(self.restart - 1, 0)
         while not self.restart and self.seen != get("tail_o"):
@@ -277,6 +280,7 @@ class Bench:
         place, generation = payload >> 3 & 63, payload >> 9 & 7
         high = ((1 << 52) - 1) >> 45 << 45 if vpn >> 44 else 0
         assert record & ((1 << 64) - 1) == context << 12 | 1 << 32
+        assert self.told.pop(0) == context
         assert payload == (vpn | high) << 12 | generation << 9 | place << 3 | 1 << 2 | write << 1 | 1
         known = [page for page in self.dead if page.place == place]
         if place in self.live:

@@ -44,7 +44,8 @@ module tb_fault #(
   output logic         irq_o,
   output logic         stale_o,
   output logic         timeout_o,
-  output logic [31:0]  stale_count_o,
+  output logic         record_o,
+  output logic [7:0]   record_ctx_o,
   output logic         aw_valid_o,
   input  logic         aw_ready_i,
   output logic [63:0]  aw_addr_o,
@@ -119,7 +120,8 @@ module tb_fault #(
     .irq_o,
     .stale_o,
     .timeout_o,
-    .stale_count_o,
+    .record_o,
+    .record_ctx_o,
     .m_req_o               (req),
     .m_rsp_i               (rsp)
   );

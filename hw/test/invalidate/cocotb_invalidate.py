@@ -6,7 +6,7 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from commands import iofence, iotinval, random_illegal, random_inval, understand
+from commands import iofence, iotinval, random_illegal, random_inval, random_response
 from invalidate_bench import ALL, ERRORS, Bench
 
 SEED = int(os.environ["GODWIT_SEED"])
@@ -96,15 +96,18 @@ async def random_commands_with_random_stalls(dut):
                         pr=rng.random() < 0.2,
                         pw=rng.random() < 0.2,
                     )
-                    b.put(fence if rng.random() < 0.25 else random_inval(rng, b.contexts))
+                    kind = rng.random()
+                    if b.page_requests and kind > 0.7:
+                        b.put(random_response(rng, b.contexts))
+                    else:
+                        b.put(fence if kind < 0.25 else random_inval(rng, b.contexts))
                     commands += 1
             for _ in range(rng.choice((0, 1, 1, 3, 40))):
                 b.start, b.ctx_write = rng.random() < 0.05, rng.random() < 0.05
                 await b.step()
         await b.run()
-        wanted = [
-            m for m in (understand(c, b.contexts) for c in b.written) if m[0] == "fence" and m[1] is not None
-        ]
+        wanted = [m for m in (b.meaning(c) for c in b.written) if m[0] == "fence" and m[1] is not None]
+        assert len(b.responses) == sum(b.meaning(c)[0] == "respond" for c in b.written)
         assert [write[1:] for write in b.writes] == [m[1:3] for m in wanted]
         await b.turn_off()
 
@@ -125,7 +128,7 @@ async def an_illegal_command_stops_the_queue(dut):
     for _ in range(25):
         b = await bench(dut, rng, stall=0.2, log2=5)
         before = [random_inval(rng, b.contexts) for _ in range(rng.randrange(6))]
-        illegal = random_illegal(rng, b.contexts)
+        illegal = random_illegal(rng, b.contexts, b.page_requests)
         b.put(*before, illegal, iotinval(1), iofence(wsi=True))
         await stopped(b, "illegal", len(before))
         # Cleared without a change it is found again; put right, the queue goes on.

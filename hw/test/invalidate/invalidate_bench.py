@@ -40,6 +40,8 @@ class Bench:
         self.dut, self.rng, self.stall = dut, rng, stall
         self.latency, self.busy_for = latency, busy
         self.contexts = int(dut.NumContexts.value)
+        self.page_requests = bool(int(dut.PageRequests.value))
+        self.responses = []  # taken since the queue was turned on
         self.memory = {}
         self.bad_lines, self.bad_words = set(), set()
         self.size, self.base = 1 << log2, base
@@ -84,6 +86,7 @@ class Bench:
             "aw_ready_i",
             "w_ready_i",
             "b_valid_i",
+            "respond_ready_i",
         ):
             self.drive(name, 0)
         self.drive("inval_busy_i", 0)
@@ -110,7 +113,7 @@ class Bench:
     async def turn_on(self):
         assert not self.config["enable_i"]
         self.config |= {"enable_i": 1, "tail_i": 0}
-        self.written, self.expected, self.done = [], deque(), 0
+        self.written, self.expected, self.done, self.responses = [], deque(), 0, []
         while not self.get("on_o"):
             await self.step()
 
@@ -142,11 +145,14 @@ class Bench:
         for word in range(2):
             self.memory[at + 8 * word] = command >> (64 * word) & (1 << 64) - 1
 
+    def meaning(self, command):
+        return understand(command, self.contexts, self.page_requests)
+
     def expect(self, number):
-        meaning = understand(self.written[number], self.contexts)
+        meaning = self.meaning(self.written[number])
         if meaning and meaning[0] == "inval":
             self.expected.append((number, meaning[1:]))
-        elif meaning and meaning[4]:
+        elif meaning and meaning[0] == "fence" and meaning[4]:
             self.expected.append((number, None))  # waits behind a pulse of any kind
 
     def replace(self, number, command):
@@ -175,7 +181,7 @@ class Bench:
         self.drive("stopped_i", int(any(self.status[name] for name in ERRORS)))
         self.drive("start_i", int(self.start))
         self.drive("ctx_write_i", int(self.ctx_write))
-        for name in ("ar", "aw", "w"):
+        for name in ("ar", "aw", "w", "respond"):
             self.drive(f"{name}_ready_i", int(self.flowing()))
         if "r" not in self._offer and self.reads and self.reads[0][1] <= self.now and self.flowing():
             self._offer["r"] = self.reads[0][0]
@@ -203,6 +209,7 @@ class Bench:
         self.check_reads()
         self.check_write()
         self.check_status()
+        self.check_response()
         self.epochs.append(self.get("epoch_o"))
         if self.start:
             self.begin_all.append(len(self.pulses) + 1)
@@ -238,8 +245,17 @@ class Bench:
         number, wanted = self.expected.popleft()
         seen = pulse if pulse[0] == 2 else (pulse[0], pulse[1] if pulse[0] == 1 else 0, 0, 0)
         assert wanted is None or seen == wanted, f"{pulse}, expected {wanted} for command {number}"
-        earlier = [understand(c, self.contexts) for c in self.written[self.done : number]]
+        earlier = [self.meaning(c) for c in self.written[self.done : number]]
         assert not any(c and c[0] == "fence" for c in earlier), "a pulse before a fence was done"
+
+    def check_response(self):
+        """It is taken when all before it are done."""
+        self.stays("respond_valid_o", "respond_ready_i", ("respond_o",))
+        if self.get("respond_valid_o") and self._driven["respond_ready_i"]:
+            word = self.get("respond_o")
+            _, group, code = self.meaning(self.written[self.done])
+            assert (word >> 7 & 7, word & 0x7F, word >> 10) == (group >> 6, group & 63, code)
+            self.responses.append(self.done)
 
     def settled(self, pulses):
         """The levels are done with the first `pulses` pulses."""
@@ -265,7 +281,7 @@ class Bench:
         self.stays("aw_valid_o", "aw_ready_i", ("aw_addr_o", "aw_shape_o"))
         self.stays("w_valid_o", "w_ready_i", ("w_data_o", "w_strb_o"))
         if self.get("aw_valid_o") or self.get("w_valid_o"):
-            _, addr, data, _, _ = understand(self.written[self.done], self.contexts)
+            _, addr, data, _, _ = self.meaning(self.written[self.done])
             assert self.settled(self.command_pulse), "a fence is written before the levels are done"
             if self.get("aw_valid_o"):
                 assert (self.get("aw_addr_o"), self.get("aw_shape_o")) == (addr, WORD_WRITE)
@@ -278,7 +294,7 @@ class Bench:
                 assert self.write[part] is None
                 self.write[part] = self.get("aw_addr_o") if part == 0 else True
         if None not in self.write:
-            _, addr, data, _, _ = understand(self.written[self.done], self.contexts)
+            _, addr, data, _, _ = self.meaning(self.written[self.done])
             self.answer, self.write = ((addr, data), self.now + 1 + self.latency(self.rng)), [None, None]
         if "b" in self._offer and self.get("b_ready_o"):
             addr, data = self._offer.pop("b")
@@ -311,7 +327,7 @@ class Bench:
             head = self.get("head_o")
             if head != self.done % self.size:
                 assert head == (self.done + 1) % self.size, "the head jumped"
-                meaning = understand(self.written[self.done], self.contexts)
+                meaning = self.meaning(self.written[self.done])
                 assert meaning is not None, "an illegal command was done"
                 if meaning[0] == "fence":
                     assert self.settled(self.command_pulse), "a fence is done before the levels are"

@@ -3,7 +3,8 @@
 // gw_invalidate with plain pins for cocotb.
 module tb_invalidate #(
   parameter int unsigned NumContexts = 16,
-  parameter int unsigned FetchLines = 4
+  parameter int unsigned FetchLines = 4,
+  parameter bit PageRequests = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -44,6 +45,9 @@ module tb_invalidate #(
   input  logic         b_valid_i,
   output logic         b_ready_o,
   input  logic [1:0]   b_resp_i,
+  output logic         respond_valid_o,
+  input  logic         respond_ready_i,
+  output logic [13:0]  respond_o,  // {code, generation, place}
   output logic         inval_valid_o,
   output logic [59:0]  inval_o,  // {scope, ctx, vpn, order}
   output logic         epoch_o,
@@ -99,7 +103,8 @@ module tb_invalidate #(
   gw_invalidate #(
     .NumPorts   (2),
     .NumContexts(NumContexts),
-    .FetchLines (FetchLines)
+    .FetchLines (FetchLines),
+    .PageRequests(PageRequests)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -111,6 +116,9 @@ module tb_invalidate #(
     .done_o,
     .m_req_o      (req),
     .m_rsp_i      (rsp),
+    .respond_valid_o,
+    .respond_ready_i,
+    .respond_o    (respond_o),
     .inval_valid_o,
     .inval_o      (inval),
     .epoch_o,

@@ -17,16 +17,17 @@ def contexts(dut) -> list[tuple[int, int, int, int]]:
 
 
 def as_context(value: int) -> tuple[int, int, int, int]:
-    return value >> 60, value >> 59 & 1, value >> 58 & PAGE_REQUESTS, value & ((1 << 44) - 1)
+    return value >> 60, value >> 59 & 1, value >> 58 & (PAGE_REQUESTS > 0), value & ((1 << 44) - 1)
 
 
 @cocotb.test()
 async def identifies_itself(dut):
     regs = await start(dut, new_rng())
-    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 0}
+    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 1}
     assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
     assert await regs.fields("capabilities") == {
         "levels": LEVELS,
+        "page_requests": max(PAGE_REQUESTS.bit_length() - 1, 0),
         "ports": PORTS,
         "contexts": CONTEXTS,
         "ranges": 2,
@@ -56,7 +57,15 @@ async def only_registers_answer(dut):
             places = [place + i * stride for place in places for i in range(count)]
         words |= {place + 4 * half for place in places for half in range(register.width // 32)}
     # Inside the external blocks the gaps between registers belong to the block: they read zero.
-    blocks = [(0x1000, 0x40), (0x1100, 0x40), (0x1200, 0x200), (0x2000, 256 * PORTS), (0x4000, 8 * CONTEXTS)]
+    blocks = [
+        (0x80, 0x24),
+        (0x1000, 0x40),
+        (0x1100, 0x40),
+        (0x1200, 0x200),
+        (0x1400, 0x38),
+        (0x2000, 256 * PORTS),
+        (0x4000, 8 * CONTEXTS),
+    ]
     beside = (
         {word + 4 for word in words} | {word - 4 for word in words if word} | {0x200, 0x3FC, 0x7F00, 0x7FFC}
     )
@@ -89,7 +98,7 @@ async def a_context_changes_as_a_whole(dut):
     for _ in range(150):
         index = rng.randrange(CONTEXTS)
         offset = regs.offset("contexts_fsc", index)
-        value = random_context(rng, PAGE_REQUESTS)
+        value = random_context(rng, PAGE_REQUESTS > 0)
         what = rng.choice(("low", "high", "both", "read", "byte"))
         if what in ("low", "both"):
             await regs.raw_write(offset, value & 0xFFFF_FFFF)
@@ -153,7 +162,7 @@ async def reads_beside_writes_see_what_is_in_effect(dut):
             key = rng.choice(list(model))
             name, index = key
             if name == "contexts_fsc":
-                new = random_context(rng, PAGE_REQUESTS)
+                new = random_context(rng, PAGE_REQUESTS > 0)
             elif name == "port_binding":
                 new = regs.pack(name, mode=rng.randrange(4), context_id=rng.randrange(256))
             else:
@@ -200,7 +209,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     assert contexts(dut) == [(8, 0, 0, index) for index in range(CONTEXTS)]
     assert not any(task.done() for task in waiting)
     reads.pause = False
-    assert [await task for task in waiting] == [0x4757_0200] * 2
+    assert [await task for task in waiting] == [0x4757_0201] * 2
     writes.pause = True
     written = cocotb.start_soon(
         regs.write("port_binding", regs.pack("port_binding", mode=1, context_id=7), 0)
@@ -253,7 +262,7 @@ async def invalidations_are_answered(dut):
         await regs.write("irq_pending", 3)
         starts, written = rng.choice((0, 1, 1, 2, 3)), rng.randrange(2)
         for _ in range(written):
-            await regs.write("contexts_fsc", random_context(rng, PAGE_REQUESTS), rng.randrange(CONTEXTS))
+            await regs.write("contexts_fsc", random_context(rng, PAGE_REQUESTS > 0), rng.randrange(CONTEXTS))
         for _ in range(starts):
             await regs.write("invalidate", start_bit)
         while await regs.read("invalidate") & busy_bit:

@@ -5,7 +5,7 @@ module tb_csr #(
   parameter int unsigned NumPorts = 2,
   parameter int unsigned NumContexts = 16,
   parameter int unsigned Levels = 4,
-  parameter bit PageRequests = 1'b0,
+  parameter int unsigned PageRequests = 0,
   localparam int unsigned NumRanges = 2
 ) (
   input  logic                         clk_i,
@@ -48,6 +48,9 @@ module tb_csr #(
   // {enable, stopped, base, log2_size_less1, tail, timeout_cycles} and {head, on, clear, memory_fault, timeout, illegal, fence}
   output logic [114:0]                 cq_cfg_o,
   input  logic [37:0]                  cq_status_i,
+  // {enable, stopped, base, log2_size_less1, head, unsent, sent, irq_count, irq_cycles} and {tail, on, memory_fault, timeout, irq}
+  output logic [186:0]                 pq_cfg_o,
+  input  logic [35:0]                  pq_status_i,
   input  logic [NumRanges-1:0]         range_drop_i,
   output logic [145*NumRanges-1:0]     ranges_o,
   output logic                         irq_o
@@ -146,6 +149,8 @@ module tb_csr #(
     .inval_done_i (inval_done),
     .cq_cfg_o     (cq_cfg),
     .cq_status_i  (cq_status_i),
+    .pq_cfg_o     (pq_cfg_o),
+    .pq_status_i  (pq_status_i),
     .fault_valid_i,
     .fault_i      (fault),
     .chan_event_i (chan_event),

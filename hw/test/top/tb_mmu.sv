@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_mmu with two ports for cocotb: masters, memories and registers on plain pins.
-module tb_mmu (
+module tb_mmu #(
+  parameter int unsigned PageRequests = 0
+) (
   input  logic clk_i,
   input  logic rst_ni,
   output logic irq_o
@@ -128,7 +130,8 @@ module tb_mmu (
     .Levels          (4),
     .WalkRequests    (8),
     .WalkLines       (4),
-    .WalkCacheEntries(2)
+    .WalkCacheEntries(2),
+    .PageRequests    (PageRequests)
   ) u_dut (
     .clk_i,
     .rst_ni,

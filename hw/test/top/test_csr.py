@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_csr in two shapes: odd sizes, and one port."""
+"""gw_csr in two shapes: odd sizes with page requests, and one port without."""
 
 import os
 
@@ -9,7 +9,7 @@ from runner import ROOT, run
 from godwit.spec import config
 from godwit.spec.generate import generate_rtl
 
-SHAPES = {"three_ports": (3, 17, 5), "one_port": (1, 16, 3)}
+SHAPES = {"three_ports": (3, 17, 5, 16), "one_port": (1, 16, 3, 0)}
 
 
 def spec_for(monkeypatch, ports: int, contexts: int, levels: int):
@@ -23,17 +23,17 @@ def spec_for(monkeypatch, ports: int, contexts: int, levels: int):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_registers(shape, monkeypatch):
-    ports, contexts, levels = SHAPES[shape]
+    ports, contexts, levels, places = SHAPES[shape]
     rtl = spec_for(monkeypatch, ports, contexts, levels)
     run(
         "tb_csr",
-        "cocotb_csr,cocotb_csr_counters",
+        "cocotb_csr,cocotb_csr_counters,cocotb_csr_pages",
         here=__file__,
         parameters={
             "NumPorts": ports,
             "NumContexts": contexts,
             "Levels": levels,
-            "PageRequests": int(ports > 1),
+            "PageRequests": places,
         },
         packages=[rtl / "gw_csr_regs_pkg.sv"],
         env={
@@ -41,6 +41,6 @@ def test_registers(shape, monkeypatch):
             "BENCH_PORTS": str(ports),
             "BENCH_CONTEXTS": str(contexts),
             "BENCH_LEVELS": str(levels),
-            "BENCH_PAGE_REQUESTS": str(int(ports > 1)),
+            "BENCH_PAGE_REQUESTS": str(places),
         },
     )

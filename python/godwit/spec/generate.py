@@ -53,6 +53,7 @@ def config_package(config: Config) -> str:
         "WalkLineBeats": (config.walker.line_beats, "beats of 64 bytes of such a line"),
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
         "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
+        "PageRequests": (config.page_requests.places, "pages asked for at a time, 0 = no page requests"),
         "NumContexts": (config.contexts.count, "contexts"),
         "DmaSlots": (config.dma.slots, "descriptors of the page DMA under way, 0 = none"),
         "DmaBursts": (config.dma.bursts, "bursts of it under way, a direction"),

@@ -96,7 +96,7 @@ def systemverilog() -> list[str]:
     return out
 
 
-RTL_SECTIONS = ("axi", "translator", "l2", "range", "walker", "contexts")
+RTL_SECTIONS = ("axi", "translator", "l2", "range", "walker", "page_requests", "contexts")
 
 
 def cpp() -> str:

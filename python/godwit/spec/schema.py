@@ -81,6 +81,12 @@ def _sets(value: int) -> int:
     return _power_of_two(value)
 
 
+def _places(value: int) -> int:
+    if value == 1:
+        raise ValueError("must be 0 (no page requests) or a power of two from 2 on")
+    return _power_of_two(value)
+
+
 class Section(BaseModel):
     """Base of all sections: unknown fields are errors, values are checked strictly."""
 
@@ -210,6 +216,14 @@ class Walker(Section):
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
     prefetch: bool = Field(
         default=True, description="the line after one that followed its predecessor is fetched ahead"
+    )
+
+
+class PageRequests(Section):
+    """Page requests (gw_page_requests): pages that the host brings when they are touched. Absent: none."""
+
+    places: Annotated[int, AfterValidator(_places), Legal("0, or a power of two from 2 to 64")] = Field(
+        default=0, ge=0, le=64, description="pages asked for at a time; 0 = no page requests"
     )
 
 
@@ -393,6 +407,7 @@ class Config(Section):
     l2: L2 = L2()
     range: Range = Range()
     walker: Walker
+    page_requests: PageRequests = PageRequests()
     contexts: Contexts
     dma: Dma = Dma()
     memory: Memory
