@@ -49,7 +49,7 @@ fn main() {
     }
     // The pool's hot path is a few instructions, also in test builds.
     build
-        .opt_level(2)
+        .opt_level(3)
         .force_frame_pointer(false)
         .files(SOURCES.map(|name| here.join("csrc").join(name)))
         .compile("godwit_cmt_pool");

@@ -125,7 +125,7 @@ def test_a_programs_first_blocks_need_no_pool(preload, tmp_path, config, waits):
     program = compiled(tmp_path, "cc", FIRST, "first")
     done = run(preload, config, program, str(waits))
     assert (done.returncode, done.stdout, done.stderr) == (0, "good\n", "")
-    done = run(preload, config, program, str(waits), "misuse")
+    done = run(preload, f"{config} check=all", program, str(waits), "misuse")
     assert (done.returncode, done.stdout) == (0, "good\n")
     assert done.stderr.count("was refused") == 3
 

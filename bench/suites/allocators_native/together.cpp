@@ -37,7 +37,7 @@ void inherit(unsigned scale)
 	});
 }
 
-/// Two threads make blocks and two others free them, by the batch.
+/// Two threads make blocks and two others free them, by the batch. Who waits sleeps: waiting is no allocator's work.
 void producers(unsigned scale)
 {
 	constexpr unsigned kBatch = 256, kQueue = 16;
@@ -57,7 +57,8 @@ void producers(unsigned scale)
 			if (thread % 2) {
 				Batch *batch;
 				while (!(batch = slot.exchange(nullptr, std::memory_order_acquire)))
-					std::this_thread::yield();
+					slot.wait(nullptr, std::memory_order_relaxed);
+				slot.notify_one();
 				for (char *block : batch->block)
 					std::free(block);
 				std::free(batch);
@@ -65,9 +66,10 @@ void producers(unsigned scale)
 				auto *batch = static_cast<Batch *>(take(std::malloc(sizeof(Batch))));
 				for (char *&block : batch->block)
 					block = make(16 + random.below(240));
-				while (slot.load(std::memory_order_relaxed))
-					std::this_thread::yield();
+				for (Batch *full; (full = slot.load(std::memory_order_relaxed));)
+					slot.wait(full, std::memory_order_relaxed);
 				slot.store(batch, std::memory_order_release);
+				slot.notify_one();
 			}
 		}
 	});

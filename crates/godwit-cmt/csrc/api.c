@@ -55,7 +55,7 @@ static inline void *cmt_malloc_fast(size_t size)
 		return NULL;
 	page->free = mi_block_next(page, block);
 	page->used++;
-	cmt_live_change(block, true);
+	cmt_live_begin(block);
 	return block;
 }
 
@@ -89,7 +89,7 @@ static __attribute__((noinline)) void *cmt_malloc_slow(size_t size)
 	block = mi_theap_malloc(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size);
 	if (CMT_UNLIKELY(!block))
 		return cmt_malloc_rare(size);
-	cmt_live_change(block, true);
+	cmt_live_begin(block);
 	return block;
 }
 
@@ -156,9 +156,13 @@ static __attribute__((noinline)) void cmt_free_large(void *block)
 /* A block of another thread's page, or of one that is full or whose blocks start anywhere. */
 static __attribute__((noinline)) void cmt_free_generic(mi_page_t *page, void *block)
 {
-	uintptr_t thread = mi_page_xthread_id(page) ^ _mi_prim_thread_id();
+	bool ours = (mi_page_xthread_id(page) ^ _mi_prim_thread_id()) <= MI_PAGE_FLAG_MASK, good;
 
-	if (thread <= MI_PAGE_FLAG_MASK ? !cmt_live_change(block, false) : !cmt_live_clear_shared(block))
+	if (cmt_pool.checks)
+		good = ours ? cmt_live_change(block, false) : cmt_live_clear_shared(block);
+	else
+		good = ours || mi_tf_block(mi_atomic_load_relaxed(&page->xthread_free)) != block;
+	if (CMT_UNLIKELY(!good))
 		cmt_free_refuse(block);
 	else
 		mi_free_ex(block, NULL, page);
@@ -193,13 +197,17 @@ void gw_cmt_free(void *block)
 		cmt_free_generic(page, block);
 		return;
 	}
-	if (CMT_UNLIKELY(!cmt_live_change(block, false))) {
+	if (CMT_UNLIKELY(cmt_pool.checks ? !cmt_live_change(block, false) : page->free == block)) {
 		cmt_free_refuse(block);
 		return;
 	}
-	/* What mimalloc does for a block of a thread's own page. */
-	mi_block_set_next(page, block, page->local_free);
-	page->local_free = block;
+	/*
+	 * Unlike mimalloc, which keeps it for later: the next block of the size is this one, which is still in the caches. None of
+	 * the page's is known to be zero then.
+	 */
+	mi_block_set_next(page, block, page->free);
+	page->free = block;
+	page->free_is_zero = false;
 	if (CMT_UNLIKELY(--page->used == 0))
 		cmt_free_last(page);
 }
@@ -229,14 +237,58 @@ void *gw_cmt_calloc(size_t count, size_t size)
 	return block;
 }
 
+/* Of a small block in use that starts where mimalloc's does; 0: of no such one. */
+static inline size_t cmt_small_size(const void *block)
+{
+	uint64_t offset = cmt_offset(block);
+	const mi_page_t *page;
+
+	if (CMT_UNLIKELY(offset >= cmt_pool.free_bytes))
+		return 0;
+	page = __atomic_load_n(&cmt_pool.pages[offset >> CMT_SLICE_SHIFT], __ATOMIC_RELAXED);
+	if (CMT_UNLIKELY(!page || (uintptr_t)block % CMT_MIN_BLOCK || mi_page_has_interior_pointers(page) ||
+			 (cmt_pool.checks && !cmt_live(block))))
+		return 0;
+	return mi_page_usable_block_size(page);
+}
+
+void *gw_cmt_realloc(void *block, size_t size)
+{
+	size_t usable = cmt_small_size(block);
+	void *moved;
+
+	if (CMT_UNLIKELY(!usable || !size))
+		return cmt_realloc_rare(block, size);
+	if (size <= usable && (size >= usable / 2 || size <= CMT_MIN_BLOCK))
+		return block;
+	moved = gw_cmt_malloc(size);
+	if (CMT_LIKELY(moved)) {
+		memcpy(moved, block, size < usable ? size : usable);
+		gw_cmt_free(block);
+	}
+	return moved;
+}
+
+/* The block that a request of the size would get, if it is aligned by chance. */
+static inline void *cmt_aligned_fast(size_t align, size_t size)
+{
+	if (size > MI_SMALL_SIZE_MAX || (uintptr_t)cmt_page_for(cmt_theap, size)->free & (align - 1))
+		return NULL;
+	return cmt_malloc_fast(size);
+}
+
 void *gw_cmt_aligned_alloc(size_t align, size_t size)
 {
 	struct cmt_thread *self = cmt_self;
+	void *block;
 
 	if (!align || align & (align - 1) || align > CMT_ALIGN_MAX)
 		return cmt_fail(EINVAL, "the alignment %zu is not a power of two up to 1 GiB", align);
 	if (align <= CMT_MIN_BLOCK)
 		return gw_cmt_malloc(size);
+	block = cmt_aligned_fast(align, size);
+	if (block)
+		return block;
 	if (!self && !(self = cmt_enter(size > SIZE_MAX - align ? SIZE_MAX : size + align)))
 		return cmt_boot_malloc ? cmt_boot_malloc(align, size) : NULL;
 	if (size <= CMT_SMALL_MAX && align <= 4096)

@@ -16,7 +16,7 @@ static uint32_t cmt_block_kind(const void *block)
 	kind = cmt_kind_get(offset);
 	if (kind < CMT_SMALL)
 		return kind < CMT_CACHED && !(offset & (((uint64_t)1 << cmt_pool.shift) - 1)) ? kind : CMT_NONE;
-	if (offset % CMT_MIN_BLOCK || !cmt_live(block))
+	if (offset % CMT_MIN_BLOCK || !(cmt_pool.checks ? cmt_live(block) : cmt_pool.pages[offset >> CMT_SLICE_SHIFT] != NULL))
 		return CMT_NONE;
 	return kind;
 }
@@ -72,7 +72,7 @@ bool gw_cmt_expand(void *block, size_t size)
 	return cmt_resize(block, size);
 }
 
-void *gw_cmt_realloc(void *block, size_t size)
+void *cmt_realloc_rare(void *block, size_t size)
 {
 	size_t usable;
 	void *moved;

@@ -91,6 +91,7 @@ struct cmt_pool {
 	uint32_t shift;
 	bool shared;         /* the memory is shared with children: they only look at it */
 	bool closed;         /* this process is such a child */
+	bool checks;         /* the bits of small blocks are kept */
 	uint64_t pa_base;
 	struct gw_range *range;
 	uint64_t metadata_bytes;
@@ -101,6 +102,10 @@ struct cmt_pool {
 	bool huge_later;      /* huge pages are asked for as memory is handed out */
 	uint32_t collect;     /* counts requests that wanted what threads hold in empty pages */
 	uint64_t small_bytes; /* memory of small blocks */
+	struct {
+		uint64_t offset; /* the piece for them that was last left to small pages */
+		uint64_t at;     /* what they had then */
+	} probe;
 	uint32_t region_count;
 	struct cmt_region region[CMT_REGIONS];
 	struct cmt_thread *threads;
@@ -127,6 +132,7 @@ struct cmt_open {
 	uint32_t shift;
 	bool shared;
 	bool populated;
+	bool checks;
 };
 
 extern struct cmt_pool cmt_pool CMT_HIDDEN;
@@ -188,6 +194,10 @@ bool cmt_is_malloc(void);
 /* Defined by a library that takes operator new's place, for requests that are refused: throws. */
 void *cmt_new_failed(size_t size) __attribute__((weak));
 
+/* block.c */
+/* What gw_cmt_realloc() does for blocks that are not small ones in use. */
+CMT_COLD void *cmt_realloc_rare(void *block, size_t size);
+
 /* reason.c */
 void *cmt_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *cmt_fail_range(int status, uint64_t bytes, const struct gw_range_why *why);
@@ -236,8 +246,10 @@ void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind);
 void *cmt_exact_alloc(const struct gw_range_request *request);
 /* Memory that starts with zeros; larger than small blocks. */
 void *cmt_large_zeroed(struct cmt_thread *self, size_t size);
-/* Marks memory as handed out; zeroes what was before if asked to. Whether any of it was. */
-bool cmt_seen(uint64_t offset, uint64_t bytes, bool zero);
+/* Marks memory as handed out; zeroes what was before if asked to. Bytes of slices that were not. */
+uint64_t cmt_seen(uint64_t offset, uint64_t bytes, bool zero);
+/* Asks for huge pages where memory has whole ones, if it comes by need. */
+CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes);
 /* Empties a thread's cache; bytes given back. */
 size_t cmt_cache_flush(struct cmt_thread *thread);
 /* Empties all caches. Holds cmt_pool.lock. */
@@ -303,6 +315,13 @@ static inline bool cmt_live_change(const void *block, bool to)
 #endif
 	__atomic_store_n(word, bits, __ATOMIC_RELAXED);
 	return was;
+}
+
+/* A block is handed out. */
+static inline void cmt_live_begin(const void *block)
+{
+	if (cmt_pool.checks)
+		cmt_live_change(block, true);
 }
 
 /* By any thread; false: it was not in use. */

@@ -110,22 +110,21 @@ size_t cmt_caches_flush(void)
 	return bytes;
 }
 
-/* What is handed out for the first time is asked for in huge pages when it has some, and is not most of what there is. */
+/* Large blocks get huge pages when so much has been handed out before: then they are not most of what there is. */
 #define CMT_HUGE_AFTER ((uint64_t)16 << 20)
 
-static CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes)
+CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = (offset + CMT_HUGE_PAGE - 1) & ~(CMT_HUGE_PAGE - 1), end = (offset + bytes) & ~(CMT_HUGE_PAGE - 1);
 
 	/* Not to have them is no failure. */
-	if (first < end)
+	if (cmt_pool.huge_later && first < end)
 		madvise(cmt_pool.base + first, end - first, MADV_HUGEPAGE);
 }
 
-bool cmt_seen(uint64_t offset, uint64_t bytes, bool zero)
+uint64_t cmt_seen(uint64_t offset, uint64_t bytes, bool zero)
 {
 	uint64_t end = offset + bytes, fresh = 0;
-	bool any = false;
 
 	for (uint64_t at = offset & ~(uint64_t)(CMT_SLICE - 1); at < end; at += CMT_SLICE) {
 		uint64_t slice = at >> CMT_SLICE_SHIFT, bit = (uint64_t)1 << slice % 64;
@@ -135,27 +134,22 @@ bool cmt_seen(uint64_t offset, uint64_t bytes, bool zero)
 		    __atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit) {
 			uint64_t first = at > offset ? at : offset, last = at + CMT_SLICE < end ? at + CMT_SLICE : end;
 
-			any = true;
 			if (zero)
 				memset(cmt_pool.base + first, 0, last - first);
 		} else {
 			fresh += CMT_SLICE;
 		}
 	}
-	if (fresh) {
-		uint64_t before = __atomic_fetch_add(&cmt_pool.seen_bytes, fresh, __ATOMIC_RELAXED);
-
-		if (cmt_pool.huge_later && before >= CMT_HUGE_AFTER && bytes >= CMT_HUGE_PAGE)
-			cmt_huge_pages(offset, bytes);
-	}
-	return any;
+	if (fresh)
+		__atomic_fetch_add(&cmt_pool.seen_bytes, fresh, __ATOMIC_RELAXED);
+	return fresh;
 }
 
 /* A range, zeroed if asked for; what caches and small blocks hold unused is given back before it fails. */
 static char *cmt_range_take(const struct gw_range_request *request, bool zero)
 {
 	struct gw_range_why why;
-	uint64_t pa;
+	uint64_t pa, fresh;
 	int status = gw_range_alloc(cmt_pool.range, request, &pa, &why);
 
 	if (CMT_UNLIKELY(status <= GW_RANGE_ENOMEM && status >= GW_RANGE_EUNALIGNED)) {
@@ -170,7 +164,9 @@ static char *cmt_range_take(const struct gw_range_request *request, bool zero)
 	if (status != GW_RANGE_OK)
 		return cmt_fail(status == GW_RANGE_ESIZE ? ENOMEM : EINVAL, "%llu bytes: %s",
 				(unsigned long long)request->bytes, gw_range_reason(status));
-	cmt_seen(pa - cmt_pool.pa_base, request->bytes, zero);
+	fresh = cmt_seen(pa - cmt_pool.pa_base, request->bytes, zero);
+	if (fresh && __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED) - fresh >= CMT_HUGE_AFTER)
+		cmt_huge_pages(pa - cmt_pool.pa_base, request->bytes);
 	return cmt_pool.base + (pa - cmt_pool.pa_base);
 }
 

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* The first piece; later ones are an eighth of all there is, to what the configuration says. */
+/* The first pieces; later ones are huge pages, and an eighth of all there is, to what the configuration says. */
 #define CMT_PIECE_MIN ((size_t)1 << 20)
+/* To so much small blocks get huge pages whatever the program does with them. */
+#define CMT_HUGE_ALWAYS ((uint64_t)32 << 20)
 /* Blocks to this size are in pages of one slice. */
 #define CMT_ONE_SLICE ((size_t)10 << 10)
 
@@ -31,10 +33,12 @@ static void cmt_kinds_set(uint64_t offset, uint64_t bytes, uint32_t kind)
 static bool cmt_piece(size_t least, uint64_t *offset, size_t *bytes)
 {
 	struct gw_range_request request = { .node = GW_RANGE_ANY_NODE };
-	size_t wanted = CMT_PIECE_MIN;
+	size_t wanted = cmt_pool.small_bytes < CMT_HUGE_PAGE ? CMT_PIECE_MIN : CMT_HUGE_PAGE;
 
-	while (wanted < cmt_pool.small_bytes / 8 && wanted < cmt_pool.super_bytes)
+	while (wanted < cmt_pool.small_bytes / 8)
 		wanted *= 2;
+	if (wanted > cmt_pool.super_bytes)
+		wanted = cmt_pool.super_bytes;
 	if (wanted < least)
 		wanted = least;
 	request.max = cmt_pool.pa_base + CMT_REGIONS * CMT_REGION - 1;
@@ -65,6 +69,38 @@ static void cmt_live_populate(uint64_t offset, size_t bytes)
 	madvise((void *)first, (end - first + CMT_PAGE - 1) & ~(CMT_PAGE - 1), MADV_POPULATE_WRITE);
 }
 
+/* Whether a program writes into most of what it has: what was left to small pages tells. */
+static bool cmt_dense(void)
+{
+	unsigned char there[CMT_HUGE_PAGE / CMT_PAGE];
+	size_t count = 0;
+
+	if (mincore(cmt_pool.base + cmt_pool.probe.offset, CMT_HUGE_PAGE, there))
+		return false;
+	for (size_t page = 0; page < sizeof(there); page++)
+		count += there[page] & 1;
+	return count >= sizeof(there) / 2;
+}
+
+/*
+ * For a piece that nobody has had before. Huge pages take fewer faults and misses. But a program that writes a byte into each
+ * of many larger blocks would hold many times the memory, and have it zeroed: of each doubling of what small blocks have, one
+ * piece is left to small pages to see whether the others pay.
+ */
+static void cmt_piece_pages(uint64_t offset, size_t bytes)
+{
+	uint64_t now = cmt_pool.small_bytes;
+
+	if (bytes < CMT_HUGE_PAGE)
+		return;
+	if (now > CMT_HUGE_ALWAYS && now > 2 * cmt_pool.probe.at) {
+		cmt_pool.probe.offset = offset;
+		cmt_pool.probe.at = now;
+	} else if (now <= CMT_HUGE_ALWAYS || cmt_dense()) {
+		cmt_huge_pages(offset, bytes);
+	}
+}
+
 static void cmt_piece_return(uint64_t offset, size_t bytes)
 {
 	for (uint64_t at = offset; at < offset + bytes; at += cmt_unit())
@@ -75,7 +111,7 @@ static void cmt_piece_return(uint64_t offset, size_t bytes)
 static uint32_t cmt_small_grow(size_t size)
 {
 	size_t unit = cmt_unit(), least = size <= CMT_ONE_SLICE ? CMT_SLICE : CMT_MEDIUM_SLICES * CMT_SLICE, bytes;
-	uint64_t offset;
+	uint64_t offset, fresh;
 	uint32_t index;
 
 	if (!cmt_piece(least > unit ? least : unit, &offset, &bytes))
@@ -94,11 +130,14 @@ static uint32_t cmt_small_grow(size_t size)
 	}
 	if (cmt_pool.region_count <= index)
 		cmt_pool.region_count = index + 1;
-	cmt_live_populate(offset, bytes);
+	if (cmt_pool.checks)
+		cmt_live_populate(offset, bytes);
 	cmt_kinds_set(offset, bytes, CMT_SMALL);
 	cmt_pool.small_bytes += bytes;
-	cmt_region_give(index, (offset & (CMT_REGION - 1)) >> CMT_SLICE_SHIFT, bytes >> CMT_SLICE_SHIFT,
-			cmt_seen(offset, bytes, false));
+	fresh = cmt_seen(offset, bytes, false);
+	if (fresh == bytes)
+		cmt_piece_pages(offset, bytes);
+	cmt_region_give(index, (offset & (CMT_REGION - 1)) >> CMT_SLICE_SHIFT, bytes >> CMT_SLICE_SHIFT, fresh < bytes);
 	return index;
 }
 
@@ -202,7 +241,7 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 	if (!block)
 		block = cmt_small_search(self, size, align);
 	if (block) {
-		cmt_live_change(block, true);
+		cmt_live_begin(block);
 		errno = error;
 		return block;
 	}

@@ -19,6 +19,7 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.kinds = how->kinds;
 	cmt_pool.shift = how->shift;
 	cmt_pool.shared = how->shared;
+	cmt_pool.checks = how->checks;
 	cmt_pool.metadata_bytes = how->metadata_bytes;
 	cmt_pool.super_bytes = how->super_bytes;
 	cmt_pool.cache_bytes = how->cache_bytes;

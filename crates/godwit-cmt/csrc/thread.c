@@ -87,10 +87,10 @@ static void cmt_make_key(void)
 }
 
 /*
- * As early as possible: keys end in the order they were made in, and what others allocate when theirs end must not come
- * from a heap that mimalloc has ended. The pool may open even earlier.
+ * When the pool opens, and not when the process starts, of which it would be a hundredth. Keys end in the order they were made in:
+ * mimalloc's must end later than this one, and has nothing left then. Others may allocate and free before and after it.
  */
-__attribute__((constructor(101))) void cmt_threads_init(void)
+void cmt_threads_init(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -15,6 +15,7 @@ use crate::CmtError;
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
 /// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private` and `fd:N`, else `all` |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
+/// | `check` | what is seen of a pointer that is not a small block in use: `all`, or `some`, as other allocators do | `all`; in place of malloc `some` |
 /// | `first` | bytes that a program on the preload library gets before its pool opens, to 512KiB; 0: every block is of the pool | 256KiB |
 ///
 /// Numbers are decimal or `0x` hexadecimal, with an optional `KiB`, `MiB` or `GiB`.
@@ -30,6 +31,8 @@ pub struct Config {
     pub populate: Option<Populate>,
     /// Bytes of freed large blocks that a thread keeps; `None`: by the total.
     pub cache: Option<u64>,
+    /// What is seen of wrong pointers; `None`: by whether the pool stands in malloc's place.
+    pub check: Option<Check>,
     /// Bytes that a library in malloc's place serves before it opens the pool.
     pub first: u64,
 }
@@ -56,6 +59,15 @@ pub enum Populate {
     All,
 }
 
+/// What is seen of a pointer that is not a small block in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Each one, by bits beside the areas that every call changes.
+    All,
+    /// What costs nothing: that it is not of the pool, not aligned, or the block that was freed last.
+    Some,
+}
+
 const DEFAULT_BASE: u64 = 4 << 30;
 const DEFAULT_SIZE: u64 = 256 << 20;
 const MIB: u64 = 1 << 20;
@@ -74,6 +86,7 @@ impl Default for Config {
             granule: 4096,
             populate: None,
             cache: None,
+            check: None,
             first: FIRST_DEFAULT,
         }
     }
@@ -157,12 +170,19 @@ impl Config {
                         _ => return Err(invalid(item, "expected need or all")),
                     }
                 }
+                "check" => {
+                    config.check = match value {
+                        "all" => Some(Check::All),
+                        "some" => Some(Check::Some),
+                        _ => return Err(invalid(item, "expected all or some")),
+                    }
+                }
                 "cache" => config.cache = Some(bytes()?),
                 "first" => config.first = bytes()?,
                 _ => {
                     return Err(invalid(
                         item,
-                        "keys are area, size, backing, populate, granule, cache, first",
+                        "keys are area, size, backing, populate, granule, cache, check, first",
                     ));
                 }
             }
@@ -170,11 +190,11 @@ impl Config {
         if !areas.is_empty() {
             config.areas = areas;
         }
-        config.check()?;
+        config.validate()?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), CmtError> {
+    fn validate(&self) -> Result<(), CmtError> {
         if !self.granule.is_power_of_two() || !(4096..=2 * MIB).contains(&self.granule) {
             return Err(invalid(
                 "granule",
@@ -211,6 +231,14 @@ impl Config {
             // A device has its memory already.
             BackingKind::Private | BackingKind::File(_) => Populate::Need,
             _ => Populate::All,
+        })
+    }
+
+    /// What is seen of wrong pointers, also when the pool is not asked by name but stands in malloc's place.
+    pub fn check(&self, is_malloc: bool) -> Check {
+        self.check.unwrap_or(match is_malloc {
+            true => Check::Some,
+            false => Check::All,
         })
     }
 
@@ -251,6 +279,7 @@ mod tests {
             ("backing=disk", "hugetlb"),
             ("backing=fd:-1", "fd:NUMBER"),
             ("populate=some", "need or all"),
+            ("check=none", "all or some"),
             ("first=1MiB", "512KiB"),
         ] {
             let error = Config::parse(text).unwrap_err().to_string();

@@ -67,6 +67,7 @@ pub struct cmt_open {
     pub shift: u32,
     pub shared: bool,
     pub populated: bool,
+    pub checks: bool,
 }
 
 pub type cmt_write_fn =

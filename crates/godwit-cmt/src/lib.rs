@@ -31,7 +31,7 @@ mod open;
 
 pub use backing::Backing;
 pub use block::{Block, Limits};
-pub use config::{BackingKind, Config, Populate};
+pub use config::{BackingKind, Check, Config, Populate};
 pub use ffi::{Extent, Stats};
 pub use global::Cmt;
 pub use godwit_core::range::Area;

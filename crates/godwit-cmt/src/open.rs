@@ -8,7 +8,7 @@ use std::ptr;
 use godwit_core::range::{Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::config::{Config, FIRST_DEFAULT, Populate};
+use crate::config::{Check, Config, FIRST_DEFAULT, Populate};
 use crate::{BackingKind, CmtError, ffi};
 
 /// Environment variable with the configuration of a pool that opens by itself.
@@ -131,7 +131,8 @@ fn open(config: &Config) -> Result<(), CmtError> {
         CmtError::Config(words.unwrap_or_else(|| error.to_string()))
     })?;
     // SAFETY: it looks at how the library was linked.
-    if config.backing.open().shared() && unsafe { ffi::cmt_is_malloc() } {
+    let is_malloc = unsafe { ffi::cmt_is_malloc() };
+    if config.backing.open().shared() && is_malloc {
         return Err(CmtError::Config(
             "backing: all memory of a program would be shared with the children that it forks, and change under both; use backing=private".into(),
         ));
@@ -167,7 +168,11 @@ fn open(config: &Config) -> Result<(), CmtError> {
     let pointer = size_of::<*mut c_void>() as u64;
     let kinds = table((window_bytes / config.granule) as usize).map_err(no_table)?;
     let pages = table((reserved_bytes / SLICE * pointer) as usize).map_err(no_table)?;
-    let live = table((reserved_bytes / LIVE) as usize).map_err(no_table)?;
+    let checks = config.check(is_malloc) == Check::All;
+    let live = match checks {
+        true => table((reserved_bytes / LIVE) as usize).map_err(no_table)?,
+        false => ptr::null_mut(),
+    };
     let seen_bytes = (reserved_bytes / SLICE / 8) as usize;
     let seen = table(seen_bytes).map_err(no_table)?;
     if !backing.fresh() {
@@ -175,7 +180,8 @@ fn open(config: &Config) -> Result<(), CmtError> {
         unsafe { ptr::write_bytes(seen.cast::<u8>(), 0xff, seen_bytes) };
     }
     let total = config.total();
-    let touched = total / config.granule + total / SLICE * pointer + total / LIVE;
+    let live_bytes = if checks { total / LIVE } else { 0 };
+    let touched = total / config.granule + total / SLICE * pointer + live_bytes;
     // The pool lives as long as the process.
     let ranges: &'static Ranges = Box::leak(Box::new(ranges));
     let how = ffi::cmt_open {
@@ -193,6 +199,7 @@ fn open(config: &Config) -> Result<(), CmtError> {
         shift: config.granule.trailing_zeros(),
         shared: backing.shared(),
         populated: config.populate() == Populate::All,
+        checks,
     };
     // SAFETY: called once (the C side sees to that) with memory that stays.
     match unsafe { ffi::cmt_pool_open(&raw const how) } {

@@ -90,6 +90,11 @@ fn wrong_pointers_and_sizes_are_refused_and_change_nothing() {
 }
 
 #[test]
+fn without_the_bits_of_blocks_in_use_what_costs_nothing_is_refused() {
+    passes("some.c", &[]);
+}
+
+#[test]
 fn a_child_of_private_memory_goes_on_with_its_own_copy() {
     let path = program("fork.c");
     run(Command::new(&path).arg("private"));
@@ -124,6 +129,7 @@ fn small_blocks_get_all_of_a_pool_of_any_size() {
     }
     run(Command::new(&path).arg("border"));
     run(Command::new(&path).arg("sparse"));
+    run(Command::new(&path).arg("written"));
     run(Command::new(&path).arg("grow"));
     std::fs::remove_file(path).unwrap();
 }

@@ -2,7 +2,7 @@
 /*
  * `all CONFIG SIZE PERCENT`: blocks of one size get so much of the pool at least, and it is one piece again afterwards.
  * `all border`: a pool of more than 8 GiB has small blocks on both sides of that. `all sparse`: zeroed memory that was
- * never used is not written. `all grow`: what is realloc'ed from 64 KiB on never moves.
+ * never used is not written. `all written`: of large small blocks, what is not written is not there. `all grow`: what is realloc'ed from 64 KiB on never moves.
  */
 #include "check.h"
 
@@ -65,24 +65,51 @@ static int border(void)
 	return cmt_check();
 }
 
+static size_t pages_present(void *start, size_t bytes)
+{
+	static unsigned char present[(512 << 20) / 4096];
+	size_t count = 0;
+
+	CHECK(mincore(start, bytes, present) == 0);
+	for (size_t i = 0; i < bytes / (size_t)sysconf(_SC_PAGESIZE); i++)
+		count += present[i] & 1;
+	return count;
+}
+
 static int sparse(void)
 {
-	const size_t bytes = 48 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
-	unsigned char present[(48 << 20) / 4096];
-	size_t count = 0;
+	const size_t bytes = 48 << 20;
 	char *block;
 
 	CHECK(cmt_init("size=256MiB") == 0);
 	CHECK((block = cmt_calloc(1, bytes)));
-	CHECK(mincore(block, bytes, present) == 0);
-	for (size_t i = 0; i < bytes / page; i++)
-		count += present[i] & 1;
-	CHECK(count <= 1);
+	CHECK(pages_present(block, bytes) <= 1);
 	memset(block, 1, bytes);
 	cmt_free(block);
 	CHECK((block = cmt_calloc(3, bytes / 2)));
 	for (size_t i = 0; i < bytes / 2 * 3; i++)
 		CHECK(!block[i]);
+	return 0;
+}
+
+static int written(void)
+{
+	enum { BLOCKS = 6000, SIZE = 60000 };
+	char *first = NULL, *last = NULL;
+	size_t present;
+
+	CHECK(cmt_init("size=512MiB") == 0);
+	for (int i = 0; i < BLOCKS; i++) {
+		char *block = cmt_malloc(SIZE);
+
+		CHECK(block);
+		*block = 1;
+		first = !first || block < first ? block : first;
+		last = block > last ? block : last;
+	}
+	first -= (uintptr_t)first % 4096;
+	present = pages_present(first, (size_t)(last - first));
+	CHECK(present >= BLOCKS && present < (size_t)BLOCKS * SIZE / 4096 / 3);
 	return 0;
 }
 
@@ -111,5 +138,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 2);
 	if (!strcmp(argv[1], "border"))
 		return border();
+	if (!strcmp(argv[1], "written"))
+		return written();
 	return !strcmp(argv[1], "grow") ? grow() : sparse();
 }
