@@ -263,8 +263,8 @@ impl Owner for CardSide {
         }
     }
 
-    fn thread(&self) -> Option<u32> {
-        Some(self.thread)
+    fn thread(&self) -> u32 {
+        self.thread
     }
 }
 

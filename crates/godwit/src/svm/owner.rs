@@ -44,6 +44,6 @@ pub(crate) trait Owner: Send {
     /// Ends its having pages that were withdrawn.
     fn release(&mut self, va: u64, len: u64);
 
-    /// Its own thread, which must never wait for the pager.
-    fn thread(&self) -> Option<u32>;
+    /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
+    fn thread(&self) -> u32;
 }

@@ -350,8 +350,9 @@ impl Pages {
             .collect();
         pins.into_iter().for_each(|id| self.unpin(id));
         self.retreat(Some(owner));
-        if let Some(slot) = self.owners.get_mut(usize::from(owner)) {
-            *slot = None;
+        let slot = self.owners.get_mut(usize::from(owner));
+        if let Some(owner) = slot.and_then(Option::take) {
+            self.watch.remove_thread(owner.thread());
         }
         if self.owners.iter().all(Option::is_none) {
             for (start, len) in self.blocks.watched() {

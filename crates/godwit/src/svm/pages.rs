@@ -82,14 +82,14 @@ impl Pages {
 
     /// A number for an owner.
     pub fn attach(&mut self, owner: Box<dyn Owner>) -> Result<OwnerId, Error> {
-        if let Some(thread) = owner.thread() {
-            self.watch.add_thread(thread);
-        }
         let free = self.owners.iter().position(Option::is_none);
         let id = free.unwrap_or(self.owners.len());
-        let number = OwnerId::try_from(id).map_err(|_| {
-            Error::Sharing("too many contexts share the memory of this process".into())
-        })?;
+        let number = OwnerId::try_from(id)
+            .ok()
+            .filter(|_| self.watch.add_thread(owner.thread()))
+            .ok_or_else(|| {
+                Error::Sharing("too many contexts share the memory of this process".into())
+            })?;
         match free {
             Some(free) => self.owners[free] = Some(owner),
             None => self.owners.push(Some(owner)),

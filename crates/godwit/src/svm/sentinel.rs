@@ -20,7 +20,7 @@ use super::uffd::{Event, Uffd};
 
 /// Between two looks, while pages are away.
 const PERIOD: Duration = Duration::from_millis(20);
-const THREADS: usize = 64;
+const THREADS: usize = 1024;
 const RESCUED: usize = 1024;
 
 /// What pager and sentinel share. All of it is made before any page moves, and lives as long as the process.
@@ -28,7 +28,7 @@ pub(super) struct Watch {
     /// Events that the sentinel read in the pager's place. Whoever reads the descriptor holds this.
     inbox: Mutex<VecDeque<Event>>,
     /// Threads that must not wait.
-    threads: [AtomicU32; THREADS],
+    threads: Box<[AtomicU32]>,
     /// Pages that were given to them, until the pager knows; 0 is free.
     rescued: Box<[AtomicU64]>,
     /// Counts what the pager does: while it stands, the pager does.
@@ -48,7 +48,7 @@ impl Watch {
     pub fn new() -> Result<Self, Errno> {
         Ok(Self {
             inbox: Mutex::new(VecDeque::with_capacity(1024)),
-            threads: [const { AtomicU32::new(0) }; THREADS],
+            threads: (0..THREADS).map(|_| AtomicU32::new(0)).collect(),
             rescued: (0..RESCUED).map(|_| AtomicU64::new(0)).collect(),
             beat: AtomicUsize::new(0),
             away: Mutex::new(false),
@@ -86,15 +86,20 @@ impl Watch {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a thread that must not wait.
-    pub fn add_thread(&self, thread: u32) {
-        let has = |slot: &AtomicU32| slot.load(Ordering::Relaxed) == thread;
-        if self.threads.iter().any(has) {
-            return;
-        }
+    /// Adds a thread that must not wait; false when there are too many. A number is given to other threads once its thread has ended, so
+    /// [`Watch::remove_thread`] comes before.
+    pub fn add_thread(&self, thread: u32) -> bool {
+        self.threads.iter().any(|slot| {
+            slot.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        })
+    }
+
+    /// Takes back one [`Watch::add_thread`].
+    pub fn remove_thread(&self, thread: u32) {
         for slot in &self.threads {
-            let free = slot.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed);
-            if free.is_ok() {
+            let removed = slot.compare_exchange(thread, 0, Ordering::Relaxed, Ordering::Relaxed);
+            if removed.is_ok() {
                 return;
             }
         }
@@ -102,7 +107,7 @@ impl Watch {
 
     fn must_not_wait(&self, thread: u32) -> bool {
         let is = |slot: &AtomicU32| slot.load(Ordering::Relaxed) == thread;
-        self.threads.iter().any(is)
+        thread != 0 && self.threads.iter().any(is)
     }
 
     /// The next event that is not dealt with here, in the order in which they came.
@@ -216,4 +221,21 @@ pub(super) fn start(watch: &Arc<Watch>, uffd: &Arc<Uffd>) -> std::io::Result<()>
         .name("godwit-sentinel".into())
         .spawn(move || watch.run(&uffd))
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_counts_as_often_as_it_was_added() {
+        let watch = Watch::new().unwrap();
+        assert!(watch.add_thread(7) && watch.add_thread(7) && watch.add_thread(8));
+        watch.remove_thread(7);
+        assert!(watch.must_not_wait(7) && watch.must_not_wait(8));
+        watch.remove_thread(7);
+        assert!(!watch.must_not_wait(7) && !watch.must_not_wait(0));
+        assert!((0..THREADS as u32 - 1).all(|thread| watch.add_thread(100 + thread)));
+        assert!(!watch.add_thread(9));
+    }
 }
