@@ -153,19 +153,35 @@ static __attribute__((noinline)) void cmt_free_large(void *block)
 		cmt_large_free(self, block, kind);
 }
 
-/* A block of another thread's page, or of one that is full or whose blocks start anywhere. */
-static __attribute__((noinline)) void cmt_free_generic(mi_page_t *page, void *block)
+/* To what other threads have freed in the page, as mimalloc does it; false: it is what they freed last. */
+static inline bool cmt_free_far(mi_page_t *page, mi_block_t *block)
 {
-	bool ours = (mi_page_xthread_id(page) ^ _mi_prim_thread_id()) <= MI_PAGE_FLAG_MASK, good;
+	mi_thread_free_t before = mi_atomic_load_relaxed(&page->xthread_free);
+
+	do {
+		if (CMT_UNLIKELY(mi_tf_block(before) == block))
+			return false;
+		mi_block_set_next(page, block, mi_tf_block(before));
+	} while (!mi_atomic_cas_weak_acq_rel(&page->xthread_free, &before, mi_tf_create(block, true)));
+	/* The page was nobody's: now it is this thread's to look after. */
+	if (CMT_UNLIKELY(!mi_tf_is_owned(before)))
+		mi_free_try_collect_mt(page, block);
+	return true;
+}
+
+/* A block of another thread's page, or of one that is full or whose blocks start anywhere; `far`: how the page's thread differs. */
+static __attribute__((noinline)) void cmt_free_generic(mi_page_t *page, void *block, uintptr_t far)
+{
+	bool good = true;
 
 	if (cmt_pool.checks)
-		good = ours ? cmt_live_change(block, false) : cmt_live_clear_shared(block);
+		good = far <= MI_PAGE_FLAG_MASK ? cmt_live_change(block, false) : cmt_live_clear_shared(block);
+	if (CMT_UNLIKELY(good && far & MI_PAGE_FLAG_MASK))
+		mi_free_ex(block, NULL, page);
 	else
-		good = ours || mi_tf_block(mi_atomic_load_relaxed(&page->xthread_free)) != block;
+		good = good && cmt_free_far(page, block);
 	if (CMT_UNLIKELY(!good))
 		cmt_free_refuse(block);
-	else
-		mi_free_ex(block, NULL, page);
 }
 
 /* The page of this thread has no block in use any more. */
@@ -179,6 +195,7 @@ void gw_cmt_free(void *block)
 {
 	uint64_t offset = cmt_offset(block);
 	mi_page_t *page;
+	uintptr_t far;
 
 	if (CMT_UNLIKELY(offset >= cmt_pool.free_bytes)) {
 		cmt_free_outside(block);
@@ -193,8 +210,9 @@ void gw_cmt_free(void *block)
 		cmt_free_refuse(block);
 		return;
 	}
-	if (CMT_UNLIKELY(mi_page_xthread_id(page) != _mi_prim_thread_id())) {
-		cmt_free_generic(page, block);
+	far = mi_page_xthread_id(page) ^ _mi_prim_thread_id();
+	if (CMT_UNLIKELY(far)) {
+		cmt_free_generic(page, block, far);
 		return;
 	}
 	if (CMT_UNLIKELY(cmt_pool.checks ? !cmt_live_change(block, false) : page->free == block)) {
