@@ -482,8 +482,8 @@ module gw_reclaim #(
   end
 
   logic unused;
-  assign unused = ^{ctx_i.sade, ctx_i.en_pri, job_q.to, job_q.from, job_q.first, rsp_i.frame, m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b, m_rsp_i.b_valid,
-                    m_rsp_i.aw_ready, m_rsp_i.w_ready};
+  assign unused = ^{ctx_i.sade, ctx_i.en_pri, job_q.to, job_q.from, job_q.first, rsp_i.frame, m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b,
+                    m_rsp_i.b_valid, m_rsp_i.aw_ready, m_rsp_i.w_ready};
 
   `GW_INVARIANT(UnitsHaveRoom_A, !push || 32'(usage) < Units)
   `GW_INVARIANT(NothingBeforeTheFence_A, !cmd_valid_o || !cleared_q)
