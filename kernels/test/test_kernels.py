@@ -34,6 +34,14 @@ def test_hashjoin(id_width):
     run_kernel("hashjoin", id_width=id_width)
 
 
+def test_stencil():
+    run_kernel("stencil")
+
+
+def test_stencil_with_one_id():
+    run_kernel("stencil", id_width=1, testcase="random_pictures")
+
+
 def test_control_block():
     run_kernel("array_sum", "cocotb_control")
 

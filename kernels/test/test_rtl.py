@@ -13,7 +13,7 @@ from godwit import toolchain
 from godwit.card import manifest
 
 HARDWARE = ROOT / "hw" / "rtl"
-OWN = ["split", "array_sum", "memcopy", "traffic", "hashjoin"]
+OWN = ["split", "array_sum", "memcopy", "traffic", "hashjoin", "stencil"]
 EXAMPLE = "scale_add"
 RUN_PASSES = """
 import sys
@@ -76,9 +76,16 @@ def test_yosys_elaborates(name, tmp_path):
     cells = json.loads((tmp_path / "out.json").read_text())["modules"][name]["cells"].values()
     memories = [cell["parameters"] for cell in cells if cell["type"] == "$mem_v2"]
     big = [m for m in memories if int(m["SIZE"], 2) * int(m["WIDTH"], 2) >= 1 << 15]
-    assert (
-        len(big) == {"split": 4, "array_sum": 2, "memcopy": 2, "traffic": 1, "hashjoin": 2, EXAMPLE: 0}[name]
-    )
+    expected = {
+        "split": 4,
+        "array_sum": 2,
+        "memcopy": 2,
+        "traffic": 1,
+        "hashjoin": 2,
+        "stencil": 3,
+        EXAMPLE: 0,
+    }
+    assert len(big) == expected[name]
     for memory in big:
         assert (int(memory["WR_PORTS"], 2), int(memory["RD_PORTS"], 2)) == (1, 1)
         assert int(memory["RD_CLK_ENABLE"], 2) == 1, "read without a register: no block RAM"

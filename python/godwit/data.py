@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets to try Godwit with, converted once to Parquet."""
+"""Data sets to try Godwit with: tables as Parquet, a picture as PNG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.util
 import zipfile
 from pathlib import Path
 
-from godwit.errors import SetupError
+from godwit.errors import InputError, SetupError
 from godwit.outputs import OutputSet
 
 FLIGHTS_ROWS = 336_776
@@ -53,6 +53,23 @@ def flights(path: Path) -> bool:
         output.write(path.name, table)
         output.commit()
     return True
+
+
+def picture(path: Path) -> tuple[int, int]:
+    """Writes the portrait of Grace Hopper that comes with matplotlib (public domain) to `path` as an 8-bit gray PNG; its width and
+    height.
+    """
+    from matplotlib import cbook
+    from PIL import Image
+
+    if path.suffix.lower() != ".png":
+        raise InputError(f"cannot write '{path}'", found="the picture is a PNG", hint="give a name in .png")
+    with Image.open(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)) as image:
+        gray = image.convert("L")
+    with OutputSet(path.parent, option="--output") as output:
+        output.place(path.name, lambda to: gray.save(to, "PNG"))
+        output.commit()
+    return gray.size
 
 
 # Whole numbers with missing values in the source, which pandas reads as float64 for that reason.

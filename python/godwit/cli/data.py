@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``godwit data``: tables to try Godwit with."""
+"""``godwit data``: tables and a picture to try Godwit with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import typer
 
 from godwit.cli.console import progress_bar, stdout
 
-app = typer.Typer(help="Tables to try Godwit with.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(
+    help="Tables and a picture to try Godwit with.", no_args_is_help=True, rich_markup_mode="markdown"
+)
 
 
 @app.callback()
@@ -38,3 +40,18 @@ def flights(
     else:
         what = "written" if written else "already there"
         stdout().print(f"{output}: {data.FLIGHTS_ROWS:,} rows, {what}", markup=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: godwit data picture --output picture.png")
+def picture(
+    output: Annotated[Path, typer.Option(metavar="FILE.png", help="Where to write it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as one JSON object.")] = False,
+) -> None:
+    """A portrait of Grace Hopper, 512 by 600 points of 8 bits (from the PyPI package matplotlib)."""
+    from godwit import data
+
+    width, height = data.picture(output)
+    if as_json:
+        print(json.dumps({"path": str(output), "width": width, "height": height}))
+    else:
+        stdout().print(f"{output}: {width} by {height} points, written", markup=False, soft_wrap=True)

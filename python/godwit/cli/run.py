@@ -185,6 +185,53 @@ def hashjoin(
 
 
 @app.command(
+    epilog="Example: godwit run stencil --input picture.png --iterations 16 --output smooth.png",
+)
+@on_card(_print)
+def stencil(
+    path: Annotated[
+        Path, typer.Option("--input", metavar="IMAGE.png|FILE.npy", help="The picture: 8 bits a point.")
+    ],
+    iterations: Annotated[int, typer.Option(min=1, help="How often the stencil is applied.")],
+    points: Annotated[int, typer.Option(metavar="5|9", help="Points of the stencil.")] = 9,
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="accelerator|software",
+            help="One launch makes all iterations, or the host copies tiles and launches for each.",
+        ),
+    ] = "accelerator",
+    tile: Annotated[
+        str, typer.Option(metavar="SIZE", help="Card memory for a tile, in mode software.")
+    ] = "64K",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.png|FILE.npy", help="Write the resulting picture.")
+    ] = None,
+) -> Work:
+    """Smooth a picture with a 2D stencil of 5 or 9 points, on the card.
+
+    Mode accelerator needs one launch and one interrupt for all iterations; in mode software the host does the steps: it cuts
+    tiles, copies each to the card, launches, and copies back. The result is checked against numpy, point by point.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import stencil
+        from godwit.units import parse_size
+
+        return stencil.run(
+            setup,
+            path=path,
+            iterations=iterations,
+            points=points,
+            mode=mode,
+            tile_bytes=parse_size(tile),
+            output=output,
+        )
+
+    return work
+
+
+@app.command(
     "tlb-stress",
     epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.memory import Buffer
-from godwit.run.workload import PAGE_SIZES, Measurement, measure
+from godwit.run.workload import PAGE_SIZES, Measurement, as_bytes, measure
 
 if TYPE_CHECKING:
     from godwit.api import Card
@@ -62,9 +62,10 @@ def run_shared(
     outputs: Sequence[Buffer],
     check: Callable[[LaunchResult, str], None],
     page_size: PageSize,
+    initial: Mapping[str, np.ndarray],
 ) -> Shared:
-    """Launches `kernel` with a block in place of every buffer, in a context of its own. What it wrote is copied into `outputs`
-    and checked there.
+    """Launches `kernel` with a block in place of every buffer, in a context of its own; outputs begin as in `run_all`. What it
+    wrote is copied into `outputs` and checked there.
     """
     buffers = sorted(
         {id(value): value for value in args.values() if isinstance(value, Buffer)}.values(),
@@ -79,18 +80,16 @@ def run_shared(
             block = stack.enter_context(place(context, buffer.nbytes, page_size))
             blocks[id(buffer)] = block
             if any(buffer is output for output in outputs):
-                _bytes(block)[...] = 0xFF
+                as_bytes(block)[...] = 0xFF
             else:
-                _bytes(block)[: buffer.nbytes] = _bytes(buffer)
+                as_bytes(block)[: buffer.nbytes] = as_bytes(buffer)
+        for name, data in initial.items():
+            as_bytes(blocks[id(args[name])])[: data.nbytes] = as_bytes(data)
         given = {name: blocks.get(id(value), value) for name, value in args.items()}
         run = measure(card, context, kernel, given, "translate")
         for output in outputs:
-            _bytes(output)[...] = _bytes(blocks[id(output)])[: output.nbytes]
+            as_bytes(output)[...] = as_bytes(blocks[id(output)])[: output.nbytes]
         check(run.result, "contiguous")
         entries = sum(block.range_entries() for block in blocks.values())
         pieces = sum(len(block.physical()) for block in blocks.values())
         return Shared(run, entries, pieces, context.table_bytes())
-
-
-def _bytes(buffer: Buffer) -> np.ndarray:
-    return buffer.to_numpy().reshape(-1).view(np.uint8)

@@ -9,10 +9,12 @@ costs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from godwit.errors import CheckError, InputError, TooLarge, nearest
 from godwit.events import check_path
@@ -173,12 +175,9 @@ class Outcome:
         }
 
 
-def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> Measurement:
+def launch(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> LaunchResult:
     """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
-    card.clear_counters()
-    start = time.perf_counter()
     result = card.launch(kernel, context=context, mode=mode, check_status=False, **args)
-    wall_s = time.perf_counter() - start
     status = result.results.get("status", 0)
     if status:
         raise CheckError(
@@ -186,7 +185,32 @@ def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mod
             found=_STATUS.get(status, "see the kernel's manifest"),
             hint="--axi-trace FILE records every access",
         )
+    return result
+
+
+def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> Measurement:
+    """A `launch`, and what the card counted during it."""
+    card.clear_counters()
+    start = time.perf_counter()
+    result = launch(card, context, kernel, args, mode)
+    wall_s = time.perf_counter() - start
     return Measurement(result, wall_s, card.counters())
+
+
+def summed(results: Sequence[LaunchResult]) -> LaunchResult:
+    """Launches after each other as one: cycles, time and statistics added up, the results of the last."""
+    from godwit.launches import LaunchResult
+
+    last = results[-1]
+    return LaunchResult(
+        last.kernel,
+        sum(result.cycles for result in results),
+        sum(result.time_ps for result in results),
+        last.results,
+        {name: sum(result.stats[name] for result in results) for name in last.stats},
+        start_cycle=results[0].start_cycle,
+        end_cycle=last.end_cycle,
+    )
 
 
 @dataclass(frozen=True)
@@ -207,19 +231,24 @@ def run_all(
     outputs: Sequence[Buffer],
     check: Callable[[LaunchResult, str], None],
     setup: Setup,
+    *,
+    initial: Mapping[str, np.ndarray] | None = None,
 ) -> Runs:
     """The translated launch and the physical one, and one on contiguous memory if the setup says so; `check(result, which)`,
     `which` being ``virtual``, ``physical`` or ``contiguous``, looks at each before the next begins.
 
     Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the
-    other.
+    other; `initial` is what is put into some of them after that, by their argument's name.
     """
+    initial = initial or {}
     measurements = []
     total = 2 + (setup.memory == "cmt")
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
         setup.progress(f"running {kernel}", step, total)
         for output in outputs:
             output.to_numpy().view("u1")[...] = 0xFF
+        for name, data in initial.items():
+            as_bytes(args[name])[...] = as_bytes(data)
         measurements.append(measure(card, context, kernel, args, mode))
         check(measurements[-1].result, which)
     shared = None
@@ -227,9 +256,15 @@ def run_all(
         from godwit.run.contiguous import run_shared
 
         setup.progress(f"running {kernel}", 2, total)
-        shared = run_shared(card, kernel, args, outputs, check, setup.page_size)
+        shared = run_shared(card, kernel, args, outputs, check, setup.page_size, initial)
     setup.progress(f"running {kernel}", total, total)
     return Runs(measurements[0], measurements[1], shared)
+
+
+def as_bytes(data: Buffer | np.ndarray) -> np.ndarray:
+    """The bytes of a buffer, or of an array, themselves."""
+    array = data if isinstance(data, np.ndarray) else data.to_numpy()
+    return array.reshape(-1).view(np.uint8)
 
 
 def require_memory(card: Card, sizes: Sequence[int], page_size: str) -> None:
