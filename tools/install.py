@@ -140,7 +140,7 @@ def install(root: Path) -> None:
     write(lib / "cmake" / "Godwit" / "GodwitConfig.cmake", CMAKE)
     write(lib / "cmake" / "Godwit" / "GodwitConfigVersion.cmake", CMAKE_VERSION)
     examples = root / "share" / "godwit" / "examples"
-    for source in ("c/vector_sum.c", "c/contiguous.c", "cpp/split.cpp"):
+    for source in ("c/vector_sum.c", "c/contiguous.c", "cpp/split.cpp", "cpp/contiguous.cpp"):
         examples.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "examples" / source, examples)
 

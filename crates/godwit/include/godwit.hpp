@@ -86,6 +86,13 @@ class Card {
         return free_bytes;
     }
 
+    /// Sets device memory aside for contiguous memory: what the process's pool opens on it with, cmt_init().
+    std::string cmt_config(std::uint64_t bytes) {
+        char config[128];
+        check(godwit_cmt_config(get(), bytes, config, sizeof(config)));
+        return config;
+    }
+
     godwit_card* get() const noexcept { return handle_.get(); }
 
    private:
@@ -259,6 +266,11 @@ struct AllocOptions {
     std::uint32_t flags = 0;       ///< of enum godwit_alloc_flags
 };
 
+/// Gives a buffer back.
+struct FreeBuffer {
+    void operator()(godwit_buffer* buffer) const noexcept { godwit_free(buffer); }
+};
+
 /// `size` elements of device memory at one address for kernels and this process, zeroed at first.
 template <typename T>
 class Array {
@@ -289,11 +301,38 @@ class Array {
     godwit_buffer* get() const noexcept { return handle_.get(); }
 
    private:
-    struct Free {
-        void operator()(godwit_buffer* buffer) const noexcept { godwit_free(buffer); }
-    };
-    std::unique_ptr<godwit_buffer, Free> handle_;
+    std::unique_ptr<godwit_buffer, FreeBuffer> handle_;
     std::size_t size_;
+};
+
+/// How memory of the program is given to kernels.
+struct ShareOptions {
+    std::uint64_t page_bytes = 0;    ///< 0: the largest pages that fit; else the largest to use
+    std::uint32_t flags = 0;         ///< GODWIT_READ_ONLY, GODWIT_RANGES, GODWIT_NO_RANGES
+    godwit_in_use in_use = nullptr;  ///< whether the memory is still the program's: godwit_block_in_use for blocks of cmt.h
+};
+
+/// Memory of the program that lies in the card's memory, such as a block of contiguous memory: kernels use it where it is, as
+/// long as this lives. The memory stays its owner's, who must keep it so long.
+class Shared {
+   public:
+    Shared(Context& context, void* memory, std::size_t bytes, ShareOptions options = {}) {
+        godwit_buffer* buffer = nullptr;
+        check(godwit_share(context.get(), memory, bytes, options.page_bytes, options.flags, options.in_use, &buffer));
+        handle_.reset(buffer);
+    }
+
+    /// How many entries of the range TLB it has.
+    std::size_t range_entries() const {
+        std::size_t count = 0;
+        check(godwit_range_entries(get(), &count));
+        return count;
+    }
+
+    godwit_buffer* get() const noexcept { return handle_.get(); }
+
+   private:
+    std::unique_ptr<godwit_buffer, FreeBuffer> handle_;
 };
 
 }  // namespace godwit

@@ -373,9 +373,9 @@ fn an_error_status_throws_in_cpp_with_its_completion() {
     );
 }
 
-#[test]
-fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
-    let scratch = Scratch::new("c-contiguous");
+/// Compiles and runs a program that uses both libraries.
+fn run_contiguous(name: &str, compiler: (&str, &str), standard: &str, source: &str) -> String {
+    let scratch = Scratch::new(name);
     let directory = libraries();
     let (runtime, pool) = (
         directory.join("libgodwit.so"),
@@ -389,8 +389,19 @@ fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
         pool.to_str().unwrap(),
         &rpath,
     ];
-    let source = root().join("examples/c/contiguous.c");
-    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &link));
+    run(&compile(
+        compiler,
+        standard,
+        &root().join(source),
+        &scratch,
+        &link,
+    ))
+}
+
+#[test]
+fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
+    let source = "examples/c/contiguous.c";
+    let printed = run_contiguous("c-contiguous", ("CC", "cc"), "-std=c11", source);
     let lines: Vec<&str> = printed.lines().collect();
     assert!(lines[0].starts_with("pages "), "{printed}");
     assert!(!lines[0].contains(" 0 page-table walks"), "{printed}");
@@ -400,4 +411,19 @@ fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
         lines[2].contains("was taken away: it is no block in use"),
         "{printed}"
     );
+}
+
+#[test]
+fn cpp_gives_kernels_a_container_and_a_block_where_they_are() {
+    let source = "examples/cpp/contiguous.cpp";
+    let printed = run_contiguous("cpp-contiguous", ("CXX", "c++"), "-std=c++20", source);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 2, "{printed}");
+    for (line, sum) in [
+        (lines[0], "vector: sum 4999950000 in"),
+        (lines[1], "block: sum 5099950000 in"),
+    ] {
+        assert!(line.starts_with(sum), "{printed}");
+        assert!(line.ends_with(" 0 page-table walks"), "{printed}");
+    }
 }
