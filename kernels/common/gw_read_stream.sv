@@ -18,7 +18,9 @@ module gw_read_stream
   /// First AXI ID.
   parameter id_t IdBase = '0,
   /// log2 of the AXI IDs used.
-  parameter int unsigned IdBits = 4
+  parameter int unsigned IdBits = 4,
+  /// Ranges whose data is still to come.
+  parameter int unsigned Ranges = 4
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -90,12 +92,11 @@ module gw_read_stream
     .burst_len_o  (burst_len)
   );
 
-  localparam int unsigned Shapes = 4;
-  logic [$clog2(Shapes + 1)-1:0] unused_usage;
+  logic [$clog2(Ranges + 1)-1:0] unused_usage;
 
   gw_fifo #(
     .T    (shape_t),
-    .Depth(Shapes)
+    .Depth(Ranges)
   ) u_shapes (
     .clk_i,
     .rst_ni,

@@ -42,6 +42,14 @@ def test_stencil_with_one_id():
     run_kernel("stencil", id_width=1, testcase="random_pictures")
 
 
+def test_bfs():
+    run_kernel("bfs")
+
+
+def test_bfs_with_one_id_a_stream():
+    run_kernel("bfs", id_width=2, testcase="random_graphs")
+
+
 def test_control_block():
     run_kernel("array_sum", "cocotb_control")
 

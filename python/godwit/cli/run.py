@@ -232,6 +232,52 @@ def stencil(
 
 
 @app.command(
+    epilog="Example: godwit run bfs --input edges.parquet --source 0 --undirected --output levels.parquet",
+)
+@on_card(_print)
+def bfs(
+    path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The graph: a row an edge.")],
+    source: Annotated[int, typer.Option(metavar="VERTEX", help="The vertex to begin with.")],
+    begins: Annotated[
+        str, typer.Option("--from", metavar="COLUMN", help="Vertices that edges lead from: int32 or int64.")
+    ] = "source",
+    ends: Annotated[
+        str, typer.Option("--to", metavar="COLUMN", help="Vertices that they lead to.")
+    ] = "target",
+    undirected: Annotated[bool, typer.Option("--undirected", help="Each edge leads both ways.")] = False,
+    vertices: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="How many there are.", show_default="as many as the edges name"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Write each vertex's level.")
+    ] = None,
+) -> Work:
+    """Search a graph breadth first, on the card: how many edges from one vertex to every other?
+
+    The host makes compressed rows of the edges; the kernel follows them level by level, which loads memory with short reads at
+    random places. The levels are checked against numpy.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import bfs
+
+        return bfs.run(
+            setup,
+            path=path,
+            source=source,
+            columns=(begins, ends),
+            undirected=undirected,
+            vertices=vertices,
+            output=output,
+        )
+
+    return work
+
+
+@app.command(
     "tlb-stress",
     epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
 )
