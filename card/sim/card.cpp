@@ -221,7 +221,7 @@ void Card::transfer(bool to_device, uint64_t device_addr, void* host, uint64_t s
     if (size_bytes == 0) return;
     uint8_t* device = memory_.base() + device_addr;
     if (host) std::memcpy(to_device ? device : host, to_device ? host : device, size_bytes);
-    link_time_ += link_.transfer_time(size_bytes);
+    link_time_ += link_.transfer_time(size_bytes, !to_device);
     shared_.stats.link_bytes += size_bytes;
 }
 

@@ -15,7 +15,8 @@ constexpr uint64_t kBusEnd = uint64_t{1} << 55;  // bit 55 of a physical address
 Link::Link(const LinkOptions& options, const Clock& clock)
     : clock_(clock),
       latency_(from_ns(options.latency_ns)),
-      fs_a_byte_(1e6 / options.bandwidth_gbps),
+      fs_a_byte_to_card_(1e6 / options.bandwidth_gbps),
+      fs_a_byte_to_host_(1e6 / (options.to_host_gbps > 0 ? options.to_host_gbps : options.bandwidth_gbps)),
       register_cycles_(clock.first_cycle_from(from_ns(options.register_latency_ns / 2))) {}
 
 void Link::set_window(uint64_t bus_addr, void* host, uint64_t size_bytes) {
@@ -45,11 +46,13 @@ uint8_t* Link::find(uint64_t bus_addr, uint64_t bytes) const {
     return nullptr;
 }
 
-Femtoseconds Link::time_of(uint64_t bytes) const {
-    return static_cast<Femtoseconds>(static_cast<double>(bytes) * fs_a_byte_ + 0.5);
+Femtoseconds Link::time_of(uint64_t bytes, bool to_host) const {
+    return static_cast<Femtoseconds>(static_cast<double>(bytes) * (to_host ? fs_a_byte_to_host_ : fs_a_byte_to_card_) + 0.5);
 }
 
-Femtoseconds Link::transfer_time(uint64_t bytes) const { return bytes == 0 ? 0 : latency_ + time_of(bytes); }
+Femtoseconds Link::transfer_time(uint64_t bytes, bool to_host) const {
+    return bytes == 0 ? 0 : latency_ + time_of(bytes, to_host);
+}
 
 void Link::schedule(Burst& burst, uint64_t cycle) {
     const Femtoseconds now = clock_.start_of(cycle + 1);
@@ -57,14 +60,14 @@ void Link::schedule(Burst& burst, uint64_t cycle) {
     const Femtoseconds start = std::max(now, free);
     burst.granted = cycle;
     if (burst.write) {
-        free = start + time_of(burst.bytes());
+        free = start + time_of(burst.bytes(), true);
         burst.ready = clock_.first_cycle_from(free + latency_);
         return;
     }
     const unsigned lines = burst.lines();
     for (unsigned before = 0; before < lines; ++before)
-        burst.line_ready[burst.line_after(before)] = clock_.first_cycle_from(start + time_of((before + 1) * kLineBytes) + latency_);
-    free = start + time_of(lines * kLineBytes);
+        burst.line_ready[burst.line_after(before)] = clock_.first_cycle_from(start + time_of((before + 1) * kLineBytes, false) + latency_);
+    free = start + time_of(lines * kLineBytes, false);
     burst.ready = burst.line_ready[burst.line_of(0)];
 }
 

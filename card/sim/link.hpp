@@ -27,7 +27,7 @@ class Link {
     /// Sets the times of a read whose address was accepted, or a write whose last beat was taken, in `cycle`.
     void schedule(Burst& burst, uint64_t cycle);
 
-    Femtoseconds transfer_time(uint64_t bytes) const;
+    Femtoseconds transfer_time(uint64_t bytes, bool to_host) const;
     /// Cycles a register access needs on the link before it reaches the card, and (reads only) on its way back.
     uint64_t register_cycles() const { return register_cycles_; }
 
@@ -38,11 +38,12 @@ class Link {
         uint8_t* host;
     };
 
-    Femtoseconds time_of(uint64_t bytes) const;
+    Femtoseconds time_of(uint64_t bytes, bool to_host) const;
 
     Clock clock_;
     Femtoseconds latency_;
-    double fs_a_byte_;
+    double fs_a_byte_to_card_;
+    double fs_a_byte_to_host_;
     uint64_t register_cycles_;
     Femtoseconds to_card_free_ = 0;
     Femtoseconds to_host_free_ = 0;

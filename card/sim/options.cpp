@@ -146,6 +146,7 @@ void read_link(const json& object, LinkOptions& link) {
     Section section(object, "host_link");
     section.take("latency_ns", link.latency_ns);
     section.take("bandwidth_gbps", link.bandwidth_gbps);
+    section.take("to_host_gbps", link.to_host_gbps);
     section.take("register_latency_ns", link.register_latency_ns);
     section.refuse_others();
 }

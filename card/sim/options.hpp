@@ -39,6 +39,7 @@ struct MemoryOptions {
 struct LinkOptions {
     double latency_ns = 0.0;
     double bandwidth_gbps = 8.0;
+    double to_host_gbps = 0.0;  // 0: as to the card
     double register_latency_ns = 0.0;
 };
 

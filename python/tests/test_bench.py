@@ -196,3 +196,15 @@ def test_calibrated_clocks_of_configurations_are_what_the_method_supports(monkey
     assert config.load("default").card.clock_from == "calibrated"
     assert config.load("default", ["card.clock_mhz=300"]).card.clock_from == "configured"
     assert config.load("default", ["translator.l1_entries=4"]).card.clock_from == "calibrated"
+
+
+def test_paper_k_in_miniature(tmp_path, monkeypatch):
+    """On the configuration's own card: its rates are what is compared."""
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites import papers_k
+
+    amount = papers_k.Amount((32 << 10, 1 << 20), most_iterations=1)
+    rows = papers_k.run(silent, quick=True, amount=amount)
+    assert [row.row for row in rows if row.goal is not None and not row.reached] == []
+    assert sum(row.goal is not None for row in rows) == 5
+    check(papers_k, rows, tmp_path / "k.png")

@@ -38,6 +38,21 @@ pub struct Config {
     /// `[dma]`
     #[serde(default)]
     pub dma: DmaConfig,
+    /// `[host]`
+    #[serde(default)]
+    pub host: HostConfig,
+}
+
+/// `[host]`: what the host's own work costs.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct HostConfig {
+    /// From an interrupt line to its handler.
+    pub interrupt_ns: f64,
+    /// From there until who waits for it runs.
+    pub wakeup_ns: f64,
+    /// Rate of staging, 10^9 bytes a second; 0: it takes no time.
+    pub staging_gbps: f64,
 }
 
 /// `[card]`

@@ -16,7 +16,7 @@ mod memory;
 mod ports;
 mod sim;
 
-pub use description::{Arg, ArgAccess, ArgKind, Config, Description, Kernel};
+pub use description::{Arg, ArgAccess, ArgKind, Config, Description, HostConfig, Kernel};
 pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;
 pub use find::{CardFile, cache_dir, closest};

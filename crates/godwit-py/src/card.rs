@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyType};
 
 use crate::context::Context;
 use crate::error::{ArgumentError, raise};
-use crate::{launch, ports};
+use crate::{launch, pages, ports};
 
 /// (cycle, physical address, port, write, id, beats, log2 of the bytes a beat)
 type Event = (u64, u64, u32, bool, u8, u16, u8);
@@ -201,6 +201,20 @@ impl Card {
     /// Drops every cached translation and waits for the acknowledge.
     fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, godwit::Card::invalidate)
+    }
+
+    /// Moves the pages of `data` to the frames at `to`, and those at `back` to the bytes returned, as one list of the card's page
+    /// DMA; only that takes time of the card's. Frames are physical addresses.
+    #[pyo3(signature = (data, to, back))]
+    fn exchange_pages<'py>(
+        &self,
+        py: Python<'py>,
+        data: &[u8],
+        to: Vec<u64>,
+        back: Vec<u64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let out = self.call(py, |card| pages::exchange(card, data, &to, &back))?;
+        Ok(PyBytes::new(py, &out))
     }
 
     /// Says what the addresses of a port are: those of `context`, or with mode `bare` physical ones, or `off`.

@@ -11,6 +11,7 @@ mod cmt_replay;
 mod context;
 mod error;
 mod launch;
+mod pages;
 mod ports;
 mod view;
 

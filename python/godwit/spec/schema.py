@@ -375,10 +375,43 @@ class HostLink(Section):
         ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them"
     )
     bandwidth_gbps: float = Field(
-        gt=0, le=1000, strict=False, description="payload, 10^9 bytes a second, each direction"
+        gt=0,
+        le=1000,
+        strict=False,
+        description="payload, 10^9 bytes a second: to the card, and from it where `to_host_gbps` says nothing else",
+    )
+    to_host_gbps: float = Field(
+        default=0.0,
+        ge=0,
+        le=1000,
+        strict=False,
+        description="the same from the card to the host; 0 = as to the card",
     )
     register_latency_ns: float = Field(
         ge=0, le=1e6, strict=False, description="round trip of one register access"
+    )
+
+
+class Host(Section):
+    """What the host's own work costs, in virtual time: the card's clock runs on meanwhile. Each is 0 where nothing is said."""
+
+    interrupt_ns: float = Field(
+        default=0.0, ge=0, le=1e6, strict=False, description="from an interrupt line to its handler"
+    )
+    wakeup_ns: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        strict=False,
+        description="from there until the thread runs that waits for a launch or an explicit copy",
+    )
+    staging_gbps: float = Field(
+        default=0.0,
+        ge=0,
+        le=1000,
+        strict=False,
+        description="rate at which bytes of an explicit copy go to or from memory of the driver, 10^9 a second, beside the page DMA; "
+        "0 = no time",
     )
 
 
@@ -412,6 +445,7 @@ class Config(Section):
     dma: Dma = Dma()
     memory: Memory
     host_link: HostLink
+    host: Host = Host()
     stream: list[Stream] = []
 
     @model_validator(mode="after")

@@ -3,7 +3,8 @@
 //!
 //! A card with a page DMA moves them by it: bytes are staged in memory that the card may reach, a chunk at a time, by the caller's
 //! own thread, and each chunk is one list. What does not fill a line of 64 bytes at the ends of a piece goes through the
-//! mapping. Without a page DMA the link's time is charged, one transfer a piece, and bytes go through the mapping.
+//! mapping. The host's part of it takes the time that the configuration says (`[host]`); staging goes on beside the list before, or
+//! behind. Without a page DMA the link's time is charged, one transfer a piece, and bytes go through the mapping.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::Error;
 use crate::hardware::dma::{Move, Side};
 use crate::hardware::frames::Extent;
 use crate::objects::card::Shared;
+use crate::state::costs::Work;
 
 /// Most bytes that are staged at a time.
 const CHUNK: u64 = 8 << 20;
@@ -88,7 +90,15 @@ pub(crate) fn copy(shared: &Shared, mut bytes: Bytes<'_>, extents: &[Extent]) ->
     let Some(staging) = staging.as_ref() else {
         return Ok(());
     };
-    for chunk in chunks(extents) {
+    let mut chunks = chunks(extents).into_iter().peekable();
+    // What the list before took, beside which a chunk is staged; nothing before the first, or behind the last.
+    let mut beside_ps = 0;
+    while let Some(chunk) = chunks.next() {
+        let bytes_staged = chunk.iter().map(|piece| piece.extent.len).sum();
+        let staging_work = |beside_ps| Work::Staging {
+            bytes: bytes_staged,
+            beside_ps,
+        };
         let moves: Vec<Move> = chunk
             .iter()
             .filter_map(|piece| piece.to_move(to_device))
@@ -103,7 +113,22 @@ pub(crate) fn copy(shared: &Shared, mut bytes: Bytes<'_>, extents: &[Extent]) ->
                 }
             }
         }
-        shared.with(|state| state.move_now(&moves))?;
+        let last = chunks.peek().is_none();
+        beside_ps = shared.with(|state| {
+            if to_device {
+                state.host_works(staging_work(beside_ps))?;
+            }
+            let before = state.device.stats()?.time_ps;
+            state.move_now(&moves)?;
+            let took = state.device.stats()?.time_ps - before;
+            if !to_device {
+                state.host_works(staging_work(if last { 0 } else { took }))?;
+            }
+            if last {
+                state.host_works(Work::Wakeup)?;
+            }
+            Ok(took)
+        })?;
         if let Bytes::Out(out) = &mut bytes {
             for piece in &chunk {
                 let out = &mut out[piece.at as usize..][..piece.extent.len as usize];

@@ -12,6 +12,7 @@ use godwit_card::{ArgKind, CardError, Description, Kernel, LaunchEnd, LaunchTime
 use godwit_core::layout;
 
 use super::State;
+use super::costs::Work;
 use super::ticket::{Gate, Ticket};
 use crate::hardware::control::{Control, REST_MAX_CYCLES, Trouble};
 use crate::svm::Pinned;
@@ -324,6 +325,13 @@ impl State {
                 line => irq & line != 0,
             };
             if asked {
+                if line != 0 {
+                    self.host_works(Work::Interrupt)?;
+                }
+                let kernel = &mut self.kernels[slot];
+                let Some(running) = &mut kernel.running else {
+                    continue;
+                };
                 running.poll_at = now + Control::poll_interval(now - running.started.cycles);
                 match kernel.control.done(self.device.as_mut()) {
                     Ok(true) => {
@@ -444,6 +452,9 @@ impl State {
             return Ok(());
         };
         let ports = kernel.kernel.ports().to_vec();
+        if self.kernels[slot].control.line() != 0 {
+            self.host_works(Work::Wakeup)?;
+        }
         let result = match self.fault_of(&ports) {
             Some(record) => Err(Error::Fault(Box::new(self.explain(record)))),
             None => self.completion(slot, &running),

@@ -3,6 +3,7 @@
 //! to the [`engine`]'s thread; `launches.rs` is how kernels come to work and to their end; a [`ticket`] is what the outside
 //! sees of a launch.
 
+pub(crate) mod costs;
 pub(crate) mod engine;
 mod launches;
 pub(crate) mod notifier;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 
 use super::State;
+use super::costs::Work;
 use super::ticket::Gate;
 use crate::Error;
 use crate::hardware::dma::{self, Dma, Move};
@@ -149,12 +150,13 @@ impl State {
 
     /// Takes what the page DMA's interrupt says.
     pub(super) fn serve_transfers(&mut self, irq: u32) -> Result<(), Error> {
+        if irq & dma::IRQ == 0 || self.transfers.is_none() {
+            return Ok(());
+        }
+        self.host_works(Work::Interrupt)?;
         let Some(transfers) = &mut self.transfers else {
             return Ok(());
         };
-        if irq & dma::IRQ == 0 {
-            return Ok(());
-        }
         let lists = &transfers.lists;
         let end_of = |number| {
             let list = lists.iter().find(|(end, _)| *end > number);
