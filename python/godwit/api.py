@@ -42,6 +42,7 @@ from godwit.memory import (
     Shape,
     end,
 )
+from godwit.shared import Advice, Residency, SharedMemory
 from godwit.units import parse_size
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     from godwit.report import Progress
 
 Mode = Literal["translate", "bare"]
-Argument = Buffer | int | None
-"""What a kernel's argument can be: device memory, a number, or the null pointer."""
+Argument = Buffer | np.ndarray | int | None
+"""What a kernel's argument can be: device memory, an array of this process where it is shared, a number, or the null pointer."""
 
 OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
 """Comparisons as the `op` argument of the kernel `split` has them."""
@@ -61,6 +62,7 @@ OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
 def open(
     device: str = "sim:default",
     *,
+    shared: bool = False,
     overrides: Sequence[str] = (),
     kernels: Sequence[str | Path] = (),
     waves: str | Path | None = None,
@@ -76,6 +78,8 @@ def open(
     """Opens a device.
 
     device: ``sim:NAME`` for a simulated card of the named configuration, or ``sim:/path/to/libgw_card.so``.
+    shared: kernels take plain arrays of this process; their pages move to the card before a launch and come back when they
+    are touched (docs/shared-memory.md).
     overrides: ``section.field=value`` for the configuration. Another card is built for them, but not for those of
     sections memory and host_link.
     kernels: sources (``.sv``, with the ``.toml`` beside them) of kernels to build in besides the
@@ -112,7 +116,11 @@ def open(
     }
     given = {name: value for name, value in options.items() if value is not None}
     opened = native.Card.open(f"sim:{library}", json.dumps(given) if given else None)
-    return Card(opened, device, event_file, changes)
+    card = Card(opened, device, event_file, changes, shared=shared)
+    if shared:
+        # From here on large arrays are allocated so that they can move.
+        card.shared_memory  # noqa: B018
+    return card
 
 
 class Card:
@@ -124,6 +132,8 @@ class Card:
         device: str,
         events: EventFile | None = None,
         changes: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
         self.native = native
         """The native card, for what has no face here: external ports, registers, recorded events."""
@@ -135,6 +145,8 @@ class Card:
         self.description: dict[str, Any] = json.loads(native.describe())
         """What was built: name, hash, resolved configuration, kernels and their arguments."""
         self._changes = changes or {}
+        self.shared = shared
+        """Whether its contexts share the memory of this process."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -162,7 +174,40 @@ class Card:
 
     def context(self, mode: Literal["sv39", "sv48", "sv57"] | None = None) -> Context:
         """A new, empty address space. mode: the widest the card walks when None."""
-        return Context(self, self.native.context(mode))
+        return Context(self, self.native.context(mode), shared=self.shared)
+
+    @property
+    def shared_memory(self) -> SharedMemory:
+        """The memory of this process as the card's own context has it; `open` with ``shared=True``."""
+        return self.default_context.shared_memory
+
+    def migrate_to_device(self, array: np.ndarray) -> None:
+        """Brings pages of `array` to the card; see `SharedMemory.migrate_to_device`."""
+        self.shared_memory.migrate_to_device(array)
+
+    def migrate_to_host(self, array: np.ndarray) -> None:
+        """Brings pages of `array` home; see `SharedMemory.migrate_to_host`."""
+        self.shared_memory.migrate_to_host(array)
+
+    def prefetch(self, array: np.ndarray) -> None:
+        """Brings pages of `array` to the card, as far as there is room; see `SharedMemory.prefetch`."""
+        self.shared_memory.prefetch(array)
+
+    def advise(self, array: np.ndarray, advice: Advice) -> None:
+        """Says who will use `array`; see `SharedMemory.advise`."""
+        self.shared_memory.advise(array, advice)
+
+    def discard(self, array: np.ndarray) -> None:
+        """Gives up what is in `array`; see `SharedMemory.discard`."""
+        self.shared_memory.discard(array)
+
+    def residency(self, array: np.ndarray) -> list[Residency]:
+        """Where the pages of `array` are; see `SharedMemory.residency`."""
+        return self.shared_memory.residency(array)
+
+    def migrations(self) -> dict[str, Any]:
+        """What moved, and why; see `SharedMemory.migrations`."""
+        return self.shared_memory.migrations()
 
     def cmt_config(self, size: int | str) -> str:
         """Sets `size` bytes (or ``"64MiB"``) of device memory aside for contiguous memory, as long as the card is open, and
@@ -233,7 +278,7 @@ class Card:
         when nothing moves any more. Ctrl-C stops the kernel.
         """
         space = context or self.default_context
-        plain = _arguments(kernel, arguments, args)
+        plain = _arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
         try:
             done = self.native.launch(
                 kernel,
@@ -263,7 +308,7 @@ class Card:
         waits for its turn; kernels beside each other run at once. The arguments are those of `launch`.
         """
         space = context or self.default_context
-        plain = _arguments(kernel, arguments, args)
+        plain = _arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
         native = self.native.start(
             kernel, plain, space.native, mode=mode, timeout_cycles=timeout_cycles, check_status=check_status
         )
@@ -326,26 +371,34 @@ class Card:
 
 
 def _arguments(
-    kernel: str, arguments: Mapping[str, Argument] | None, args: Mapping[str, Argument]
-) -> dict[str, _native.Buffer | int | None]:
+    kernel: str,
+    arguments: Mapping[str, Argument] | None,
+    args: Mapping[str, Argument],
+    shared: SharedMemory | None,
+) -> dict[str, _native.Buffer | _native.HostArray | int | None]:
     """A launch's arguments as the native module takes them. Raises ArgumentError."""
     twice = sorted((arguments or {}).keys() & args.keys())
     if twice:
         raise ArgumentError(f"argument {twice[0]} of {kernel} is given twice: by its name and in `arguments`")
-    return {name: _argument(kernel, name, value) for name, value in {**(arguments or {}), **args}.items()}
+    given = {**(arguments or {}), **args}
+    return {name: _argument(kernel, name, value, shared) for name, value in given.items()}
 
 
-def _argument(kernel: str, name: str, value: object) -> _native.Buffer | int | None:
+def _argument(
+    kernel: str, name: str, value: object, shared: SharedMemory | None
+) -> _native.Buffer | _native.HostArray | int | None:
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, Buffer):
         return value.native
     if isinstance(value, np.integer):
         return int(value)
+    if shared and not isinstance(value, ArrayBuffer):
+        return shared.host_array(f"argument {name} of {kernel}", value)
     hint = (
         "give its .values, or **array.column()"
         if isinstance(value, ArrayBuffer)
-        else "put it on the card first, or card.share() an array of contiguous memory"
+        else "put it on the card first, open the card with shared=True, or card.share() an array of contiguous memory"
     )
     raise ArgumentError(
         f"argument {name} of {kernel} is a {type(value).__name__}, not a Buffer or an integer: {hint}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, SupportsIndex, o
 import numpy as np
 
 from godwit.errors import ArgumentError, GodwitError, InputError, OutOfMemory
+from godwit.shared import SharedMemory
 
 try:
     from godwit._native import ViewOfSelf
@@ -65,9 +66,24 @@ class Context:
     Use it as a context manager, or call `close`.
     """
 
-    def __init__(self, card: Card, native: _native.Context) -> None:
+    def __init__(self, card: Card, native: _native.Context, *, shared: bool = False) -> None:
         self.card = card
         self.native = native
+        self._shared = SharedMemory(self) if shared else None
+
+    @property
+    def shared(self) -> bool:
+        """Whether the memory of this process is shared with it."""
+        return self._shared is not None
+
+    @property
+    def shared_memory(self) -> SharedMemory:
+        """The memory of this process as this context has it. Raises ArgumentError when it is not shared."""
+        if self._shared is None:
+            raise ArgumentError(
+                "the memory of this process is not shared with this context: open the card with shared=True"
+            )
+        return self._shared
 
     def empty(
         self,

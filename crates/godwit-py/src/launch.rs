@@ -4,12 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use godwit::{Completion, Error, LaunchEnd, Stats, Value, Waited};
+use godwit::{Completion, Error, HostRange, LaunchEnd, Stats, Value, Waited};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::buffer::Buffer;
 use crate::error::{ArgumentError, raise};
+use crate::shared::HostArray;
 
 /// Cycles between two looks for a signal: a few hundredths of a second of simulation.
 pub(crate) const SLICE_CYCLES: u64 = 20_000;
@@ -27,6 +28,7 @@ pub(crate) struct Request<'a, 'py> {
 /// An argument, with its buffer kept alive.
 enum Given {
     Buffer(Arc<godwit::Buffer>),
+    Memory(HostRange, Py<PyAny>),
     Number(u64),
     Null,
 }
@@ -37,6 +39,10 @@ fn given(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Given> {
     }
     if let Ok(buffer) = value.cast::<Buffer>() {
         return Ok(Given::Buffer(buffer.get().get()?));
+    }
+    if let Ok(memory) = value.cast::<HostArray>() {
+        let memory = memory.get();
+        return Ok(Given::Memory(memory.range(), memory.owner(value.py())));
     }
     if let Ok(number) = value.extract::<u64>() {
         return Ok(Given::Number(number));
@@ -55,6 +61,8 @@ fn given(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Given> {
 pub(crate) struct Launch {
     inner: godwit::Launch,
     buffers: Mutex<Vec<Arc<godwit::Buffer>>>,
+    /// Whose memory it works on; dropped behind the launch.
+    memory: Mutex<Vec<Py<PyAny>>>,
 }
 
 impl Launch {
@@ -83,6 +91,7 @@ impl Launch {
                 name,
                 match value {
                     Given::Buffer(buffer) => Value::Buffer(buffer),
+                    Given::Memory(range, _) => Value::Memory(*range),
                     Given::Number(number) => Value::Number(*number),
                     Given::Null => Value::Null,
                 },
@@ -103,16 +112,22 @@ impl Launch {
         if !request.check_status {
             builder = builder.allow_status();
         }
+        // SAFETY: the objects whose memory it is are kept until the result is taken, or the launch is dropped: then it has ended.
         let inner = py
-            .detach(|| builder.start())
+            .detach(|| unsafe { builder.start_on_memory() })
             .map_err(|error| raise(py, error))?;
-        let buffers = args.into_iter().filter_map(|(_, value)| match value {
-            Given::Buffer(buffer) => Some(buffer),
-            _ => None,
-        });
+        let (mut buffers, mut memory) = (Vec::new(), Vec::new());
+        for (_, value) in args {
+            match value {
+                Given::Buffer(buffer) => buffers.push(buffer),
+                Given::Memory(_, owner) => memory.push(owner),
+                Given::Number(_) | Given::Null => {}
+            }
+        }
         Ok(Self {
             inner,
-            buffers: Mutex::new(buffers.collect()),
+            buffers: Mutex::new(buffers),
+            memory: Mutex::new(memory),
         })
     }
 
@@ -161,8 +176,13 @@ impl Launch {
 
     /// What came of it, once: a dict of cycles, time_ps, launch_ps, start_cycle, end_cycle, polled, results and stats.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.inner.take();
+        // Memory comes home, which the pager does.
+        let result = py.detach(|| self.inner.take());
         if self.inner.is_ended() {
+            self.memory
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
             let buffers =
                 std::mem::take(&mut *self.buffers.lock().unwrap_or_else(PoisonError::into_inner));
             // The last owner unmaps, which waits for the card.

@@ -13,6 +13,7 @@ mod error;
 mod launch;
 mod pages;
 mod ports;
+mod shared;
 mod view;
 
 use pyo3::prelude::*;
@@ -26,6 +27,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<context::Context>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<launch::Launch>()?;
+    module.add_class::<shared::HostArray>()?;
+    module.add_class::<shared::SharedMemory>()?;
     module.add_class::<view::ViewOfSelf>()?;
     cmt::register(module)?;
     error::register(module)

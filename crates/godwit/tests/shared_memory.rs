@@ -279,7 +279,7 @@ fn memory_that_does_not_fit_stays_where_it_is() {
     assert!(is_pattern(from.slice(), 6) && is_pattern(to.slice(), 8));
     assert!(context.prefetch(from.slice()).is_ok());
     drop((from, to));
-    context.migrate_to_host(&[0u8; 8]).unwrap();
+    context.migrate_to_host(&[0u8; 8][..]).unwrap();
     // Tables may stay until their context ends.
     drop(context);
     assert!(card.memory_free().0 >= free);
@@ -340,6 +340,37 @@ fn the_end_of_a_context_or_card_brings_everything_home() {
             drop(context);
         }
         assert!(is_pattern(to.slice(), 4) && is_pattern(from.slice(), 4));
+    }
+}
+
+#[test]
+fn a_context_that_ends_twice_leaves_others_alone() {
+    let _alone = alone();
+    let (first, old) = shared_card();
+    first.close().unwrap();
+    let (card, context) = shared_card();
+    let (from, to) = (Mapped::private(5).filled(4), Mapped::private(5));
+    drop(old);
+    copy(&card, &context, &*from.slice(), to.slice(), from.len).unwrap();
+    assert!(is_pattern(to.slice(), 4));
+}
+
+#[test]
+fn memory_of_an_arena_moves_if_it_is_kept_until_it_is_home() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    for round in 0..20 {
+        let mut from: Vec<u8> = (0..40_000).map(|at| pattern(round, at)).collect();
+        let mut to = vec![0u8; 40_000];
+        let kept = |memory: &[u8], writable| unsafe {
+            HostRange::new(memory.as_ptr() as u64, memory.len() as u64, writable).kept()
+        };
+        copy(&card, &context, kept(&from, false), kept(&to, true), 40_000).unwrap();
+        assert!(on_device(&context, &to) >= 8 * PAGE as u64);
+        assert!(is_pattern(&to[..20_000], round));
+        context.forget(&mut from[..]).unwrap();
+        context.forget(&mut to[..]).unwrap();
+        assert_eq!(on_device(&context, &from), 0);
     }
 }
 

@@ -197,7 +197,7 @@ fn memory_that_is_freed_and_allocated_again_is_usable() {
             let mut to = vec![0u8; bytes];
             copy(&card, &context, &*from, &mut *to, bytes).unwrap();
             assert!(is_pattern(&to, round as u8));
-            context.migrate_to_device(&from).unwrap();
+            context.migrate_to_device(&from[..]).unwrap();
             // Freed while it is away.
             drop((from, to));
         }
@@ -209,7 +209,7 @@ fn a_vector_that_grows_while_it_is_away_keeps_its_content() {
     let _alone = alone();
     let (_card, context) = shared_card();
     let mut memory: Vec<u8> = (0..8 << 20).map(|at| pattern(9, at)).collect();
-    context.migrate_to_device(&memory).unwrap();
+    context.migrate_to_device(&memory[..]).unwrap();
     memory.reserve_exact(64 << 20);
     assert!(is_pattern(&memory, 9));
 }

@@ -171,12 +171,18 @@ impl<'a> LaunchBuilder<'a> {
                     "it writes `{name}`, but that memory is read-only: give it memory that is writable"
                 )));
             }
-            let HostRange { address, bytes, .. } = range;
+            let HostRange {
+                address,
+                bytes,
+                kept,
+                ..
+            } = range;
             context.check_memory(address, bytes)?;
             wants.push(Want {
                 start: address,
                 len: bytes,
                 writes,
+                kept,
             });
         }
         let id = context.id() as usize;

@@ -3,10 +3,10 @@
 
 use crate::Error;
 use crate::objects::context::Context;
-use crate::objects::value::Plain;
-use crate::svm::Residence;
+use crate::objects::value::{HostRange, Plain};
 use crate::svm::memory::{discard, pages_around, pages_inside};
 use crate::svm::report::{Cause, Migrations};
+use crate::svm::{Residence, Want};
 
 /// Where pages of the program are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Context {
 
     /// Brings pages of the program to the card: those that the range covers wholly and that can move. What kernels only read comes
     /// home without a copy.
-    pub fn migrate_to_device<T>(&self, memory: &[T]) -> Result<(), Error> {
+    pub fn migrate_to_device(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
         self.bring(memory, Cause::User)
     }
 
     /// Brings pages of the program home, from wherever they are; when a kernel works on them, after its end.
-    pub fn migrate_to_host<T>(&self, memory: &[T]) -> Result<(), Error> {
+    pub fn migrate_to_host(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
         let (address, bytes) = self.range(memory)?;
         match self.sharing() {
             Some(sharing) => sharing.pager.to_host(address, bytes),
@@ -58,7 +58,7 @@ impl Context {
     }
 
     /// Brings pages to the card because a kernel will use them, as far as there is room. Never fails for a range of memory.
-    pub fn prefetch<T>(&self, memory: &[T]) -> Result<(), Error> {
+    pub fn prefetch(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
         match self.bring(memory, Cause::Prefetch) {
             Err(Error::OutOfMemory { .. }) => Ok(()),
             result => result,
@@ -66,7 +66,7 @@ impl Context {
     }
 
     /// Says what will happen to memory.
-    pub fn advise<T>(&self, memory: &[T], advice: Advice) -> Result<(), Error> {
+    pub fn advise(&self, memory: impl Into<HostRange>, advice: Advice) -> Result<(), Error> {
         match advice {
             Advice::WillNeed => self.prefetch(memory),
             Advice::WillNeedHost => self.migrate_to_host(memory),
@@ -87,8 +87,21 @@ impl Context {
         })
     }
 
+    /// Memory is about to be freed: what of it is away comes to its end there. To be called for memory that was given as
+    /// [kept](HostRange::kept); its content is lost.
+    pub fn forget<T: Plain>(&self, memory: &mut [T]) -> Result<(), Error> {
+        let (address, bytes) = self.range(memory)?;
+        match self.sharing() {
+            Some(sharing) => sharing.pager.forget(address, bytes),
+            None => Ok(()),
+        }
+    }
+
     /// Where the pages of a range are: pages in a row with their first address and bytes.
-    pub fn residency<T>(&self, memory: &[T]) -> Result<Vec<(u64, u64, Residency)>, Error> {
+    pub fn residency(
+        &self,
+        memory: impl Into<HostRange>,
+    ) -> Result<Vec<(u64, u64, Residency)>, Error> {
         let (address, bytes) = self.range(memory)?;
         let Some(sharing) = self.sharing() else {
             let (start, len) = pages_around(address, bytes);
@@ -114,17 +127,22 @@ impl Context {
         }
     }
 
-    fn bring<T>(&self, memory: &[T], cause: Cause) -> Result<(), Error> {
+    fn bring(&self, memory: impl Into<HostRange>, cause: Cause) -> Result<(), Error> {
+        let memory = memory.into();
         let (address, bytes) = self.range(memory)?;
         let sharing = self.start_sharing()?;
-        sharing
-            .pager
-            .to_device(sharing.owner, address, bytes, cause)
+        let want = Want {
+            start: address,
+            len: bytes,
+            writes: false,
+            kept: memory.kept,
+        };
+        sharing.pager.to_device(sharing.owner, want, cause)
     }
 
-    fn range<T>(&self, memory: &[T]) -> Result<(u64, u64), Error> {
-        let range = (memory.as_ptr() as u64, size_of_val(memory) as u64);
-        self.check_memory(range.0, range.1)?;
-        Ok(range)
+    fn range(&self, memory: impl Into<HostRange>) -> Result<(u64, u64), Error> {
+        let HostRange { address, bytes, .. } = memory.into();
+        self.check_memory(address, bytes)?;
+        Ok((address, bytes))
     }
 }

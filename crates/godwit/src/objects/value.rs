@@ -10,6 +10,7 @@ pub struct HostRange {
     pub(crate) address: u64,
     pub(crate) bytes: u64,
     pub(crate) writable: bool,
+    pub(crate) kept: bool,
 }
 
 impl HostRange {
@@ -23,7 +24,50 @@ impl HostRange {
             address,
             bytes,
             writable,
+            kept: false,
         }
+    }
+
+    /// Its owner calls [`Context::forget`](crate::Context::forget) before it frees it. Only then can memory in an arena of `malloc`
+    /// move.
+    pub fn kept(self) -> Self {
+        Self { kept: true, ..self }
+    }
+
+    /// First address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl<T> From<&[T]> for HostRange {
+    fn from(memory: &[T]) -> Self {
+        Self {
+            address: memory.as_ptr() as u64,
+            bytes: size_of_val(memory) as u64,
+            writable: false,
+            kept: false,
+        }
+    }
+}
+
+impl<T: Plain> From<&mut [T]> for HostRange {
+    fn from(memory: &mut [T]) -> Self {
+        Self {
+            writable: true,
+            ..Self::from(&*memory)
+        }
+    }
+}
+
+impl<'a> From<HostRange> for Value<'a> {
+    fn from(memory: HostRange) -> Self {
+        Self::Memory(memory)
     }
 }
 
@@ -66,21 +110,13 @@ impl<'a> From<&'a Buffer> for Value<'a> {
 
 impl<'a, T> From<&'a [T]> for Value<'a> {
     fn from(memory: &'a [T]) -> Self {
-        Self::Memory(HostRange {
-            address: memory.as_ptr() as u64,
-            bytes: size_of_val(memory) as u64,
-            writable: false,
-        })
+        Self::Memory(memory.into())
     }
 }
 
 impl<'a, T: Plain> From<&'a mut [T]> for Value<'a> {
     fn from(memory: &'a mut [T]) -> Self {
-        Self::Memory(HostRange {
-            address: memory.as_ptr() as u64,
-            bytes: size_of_val(memory) as u64,
-            writable: true,
-        })
+        Self::Memory(memory.into())
     }
 }
 

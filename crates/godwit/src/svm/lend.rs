@@ -157,7 +157,7 @@ impl Pages {
             lend.users.iter().partition(|user| user.pin == pin);
         let mut result = Ok(());
         if mine.iter().any(|user| user.writes)
-            && let Some(Some(had)) = self.owners.get(usize::from(owner))
+            && let Some(had) = self.owners.get(&owner)
         {
             let mut now = vec![0; PAGE as usize];
             had.fetch(page, &mut now);

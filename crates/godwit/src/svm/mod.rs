@@ -37,7 +37,7 @@ pub(crate) const PAGE: u64 = 4096;
 /// Bytes of a block, what huge pages have and page states are kept by.
 pub(crate) const BLOCK: u64 = 2 << 20;
 
-/// Number of an owner.
-pub(crate) type OwnerId = u16;
+/// Number of an owner; never given twice.
+pub(crate) type OwnerId = u32;
 /// Number of a pin; never given twice.
 pub(crate) type PinId = u64;

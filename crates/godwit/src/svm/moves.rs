@@ -20,6 +20,8 @@ const PATIENCE: u32 = 100_000;
 pub(super) struct Going {
     pub owner: OwnerId,
     pub writable: bool,
+    /// Its owner says before it is freed ([`Pages::forget`]), so that arenas may have it.
+    pub kept: bool,
     pub cause: Cause,
 }
 
@@ -47,7 +49,7 @@ impl Pages {
                 Place::Away(_) => self.retrieve(&[run], going.cause),
                 Place::Home => {}
                 Place::Unwatched => {
-                    let bound = arena::contains(run.start);
+                    let bound = !going.kept && arena::contains(run.start);
                     if bound || self.uffd.register(run.start, run.len).is_err() {
                         taken.stay.push((run.start, run.len));
                         continue;
@@ -123,6 +125,18 @@ impl Pages {
         let _ = self.uffd.unregister(start, len);
         let _ = self.uffd.wake(start, len);
         self.blocks.set(start, len, Place::Unwatched);
+    }
+
+    /// Ends looking after memory that is about to be freed; what is in it is of no more use.
+    pub fn forget(&mut self, start: u64, len: u64) {
+        let runs = self.blocks.away_runs(start, len, None);
+        self.forsake(&runs);
+        for run in self.blocks.runs(start, len) {
+            if run.place != Place::Unwatched {
+                self.unwatch(run.start, run.len);
+            }
+        }
+        self.sweep();
     }
 
     /// Takes pages that are at home, of one block, from the program.
@@ -251,8 +265,7 @@ impl Pages {
                 self.report.clean += run.len;
             }
             let shadow = run.shadow;
-            if let (true, Some(Some(owner))) = (away.writable, self.owners.get(usize::from(owner)))
-            {
+            if let (true, Some(owner)) = (away.writable, self.owners.get(&owner)) {
                 let to = if away.held {
                     // SAFETY: these pages of the shadow were put there when they went away, are this thread's alone, and
                     // stay until they move back below.

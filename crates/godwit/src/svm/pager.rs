@@ -29,6 +29,8 @@ pub(crate) struct Want {
     pub len: u64,
     /// The kernel may write it.
     pub writes: bool,
+    /// Its owner says before it is freed: [`Pager::forget`].
+    pub kept: bool,
 }
 
 struct Mailbox {
@@ -148,20 +150,16 @@ impl Pager {
     }
 
     /// Brings the whole pages of a range to a card, as far as they can move.
-    pub fn to_device(
-        &self,
-        owner: OwnerId,
-        start: u64,
-        len: u64,
-        cause: Cause,
-    ) -> Result<(), Error> {
+    pub fn to_device(&self, owner: OwnerId, want: Want, cause: Cause) -> Result<(), Error> {
+        let Want { start, len, .. } = want;
         self.call(move |pages| {
             if pages.pinned(start, len, Some(owner)) {
                 return None;
             }
             let going = Going {
                 owner,
-                writable: false,
+                writable: want.writes,
+                kept: want.kept,
                 cause,
             };
             Some(pages.bring_free(start, len, going).map(|_| ()))
@@ -177,6 +175,20 @@ impl Pager {
             }
             let runs = pages.blocks.away_runs(start, len, None);
             pages.retrieve(&runs, Cause::User);
+            Some(())
+        })
+    }
+
+    /// Memory is about to be freed: nothing of it is away or watched any more. Its content is lost.
+    pub fn forget(&self, start: u64, len: u64) -> Result<(), Error> {
+        let Some((start, len)) = pages_inside(start, len) else {
+            return Ok(());
+        };
+        self.call(move |pages| {
+            if pages.pinned(start, len, None) {
+                return None;
+            }
+            pages.forget(start, len);
             Some(())
         })
     }
@@ -288,6 +300,7 @@ impl Pages {
         let going = Going {
             owner,
             writable: want.writes,
+            kept: want.kept,
             cause: Cause::Launch,
         };
         for (start, len) in self.bring_free(inside, inside_len, going)? {
@@ -350,11 +363,10 @@ impl Pages {
             .collect();
         pins.into_iter().for_each(|id| self.unpin(id));
         self.retreat(Some(owner));
-        let slot = self.owners.get_mut(usize::from(owner));
-        if let Some(owner) = slot.and_then(Option::take) {
+        if let Some(owner) = self.owners.remove(&owner) {
             self.watch.remove_thread(owner.thread());
         }
-        if self.owners.iter().all(Option::is_none) {
+        if self.owners.is_empty() {
             for (start, len) in self.blocks.watched() {
                 self.unwatch(start, len);
             }

@@ -21,7 +21,8 @@ pub(super) struct Pages {
     pub shadow: Shadow,
     pub scratch: Scratch,
     pub blocks: Blocks,
-    pub owners: Vec<Option<Box<dyn Owner>>>,
+    pub owners: BTreeMap<OwnerId, Box<dyn Owner>>,
+    pub next_owner: OwnerId,
     pub lends: BTreeMap<(OwnerId, u64), Lend>,
     pub pins: Vec<Pin>,
     /// Touches of pinned pages.
@@ -67,7 +68,8 @@ impl Pages {
             shadow: Shadow::new()?,
             scratch: Scratch::new().map_err(no_memory)?,
             blocks: Blocks::default(),
-            owners: Vec::new(),
+            owners: BTreeMap::new(),
+            next_owner: 0,
             lends: BTreeMap::new(),
             pins: Vec::new(),
             parked: Vec::new(),
@@ -82,26 +84,18 @@ impl Pages {
 
     /// A number for an owner.
     pub fn attach(&mut self, owner: Box<dyn Owner>) -> Result<OwnerId, Error> {
-        let free = self.owners.iter().position(Option::is_none);
-        let id = free.unwrap_or(self.owners.len());
-        let number = OwnerId::try_from(id)
-            .ok()
-            .filter(|_| self.watch.add_thread(owner.thread()))
-            .ok_or_else(|| {
-                Error::Sharing("too many contexts share the memory of this process".into())
-            })?;
-        match free {
-            Some(free) => self.owners[free] = Some(owner),
-            None => self.owners.push(Some(owner)),
+        if !self.watch.add_thread(owner.thread()) {
+            return Err(Error::Sharing(
+                "too many contexts share the memory of this process: close some".into(),
+            ));
         }
-        Ok(number)
+        self.next_owner += 1;
+        self.owners.insert(self.next_owner, owner);
+        Ok(self.next_owner)
     }
 
     pub fn owner(&mut self, id: OwnerId) -> Result<&mut Box<dyn Owner>, Error> {
-        self.owners
-            .get_mut(usize::from(id))
-            .and_then(Option::as_mut)
-            .ok_or(Error::ContextClosed)
+        self.owners.get_mut(&id).ok_or(Error::ContextClosed)
     }
 
     /// Whether a launch works on a page of the range; of another owner only, if one is named.
