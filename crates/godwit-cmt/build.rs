@@ -4,8 +4,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-const SOURCES: [&str; 7] = [
-    "block.c", "large.c", "pool.c", "reason.c", "small.c", "state.c", "thread.c",
+const SOURCES: [&str; 8] = [
+    "block.c", "large.c", "pages.c", "pool.c", "reason.c", "small.c", "state.c", "thread.c",
 ];
 
 fn main() {

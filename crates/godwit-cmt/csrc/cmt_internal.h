@@ -81,6 +81,12 @@ struct cmt_region {
 	struct mi_arena_s *arena;
 };
 
+/* The piece that was last left to small pages, and what had been handed out then. */
+struct cmt_probe {
+	uint64_t offset;
+	uint64_t at;
+};
+
 struct cmt_pool {
 	char *base;
 	uint64_t free_bytes; /* of the window, while this process may free blocks in it */
@@ -102,10 +108,7 @@ struct cmt_pool {
 	bool huge_later;      /* huge pages are asked for as memory is handed out */
 	uint32_t collect;     /* counts requests that wanted what threads hold in empty pages */
 	uint64_t small_bytes; /* memory of small blocks */
-	struct {
-		uint64_t offset; /* the piece for them that was last left to small pages */
-		uint64_t at;     /* what they had then */
-	} probe;
+	struct cmt_probe small_probe, large_probe;
 	uint32_t region_count;
 	struct cmt_region region[CMT_REGIONS];
 	struct cmt_thread *threads;
@@ -246,15 +249,19 @@ void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind);
 void *cmt_exact_alloc(const struct gw_range_request *request);
 /* Memory that starts with zeros; larger than small blocks. */
 void *cmt_large_zeroed(struct cmt_thread *self, size_t size);
-/* Marks memory as handed out; zeroes what was before if asked to. Bytes of slices that were not. */
-uint64_t cmt_seen(uint64_t offset, uint64_t bytes, bool zero);
-/* Asks for huge pages where memory has whole ones, if it comes by need. */
-CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes);
 /* Empties a thread's cache; bytes given back. */
 size_t cmt_cache_flush(struct cmt_thread *thread);
 /* Empties all caches. Holds cmt_pool.lock. */
 size_t cmt_caches_flush(void);
 size_t cmt_class_bytes(uint32_t class);
+
+/* pages.c */
+/* Marks memory as handed out; zeroes what was before if asked to. Bytes of slices that were not. */
+uint64_t cmt_seen(uint64_t offset, uint64_t bytes, bool zero);
+/* Asks for huge pages where memory has whole ones, if it comes by need. */
+void cmt_huge_pages(uint64_t offset, uint64_t bytes);
+/* The same, if the program writes into most of what it has, for memory that nobody has had before. Holds cmt_pool.lock. */
+void cmt_pages_choose(struct cmt_probe *probe, uint64_t offset, uint64_t bytes, uint64_t now);
 
 static inline uint64_t cmt_offset(const void *p)
 {

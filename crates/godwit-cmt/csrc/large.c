@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* The smallest class that holds `size`: three bits below the leading one, rounded up. */
 static uint32_t cmt_class_of(size_t size)
@@ -110,39 +109,19 @@ size_t cmt_caches_flush(void)
 	return bytes;
 }
 
-/* Large blocks get huge pages when so much has been handed out before: then they are not most of what there is. */
+/* Huge pages are asked for when so much has been handed out before: they are not most of what there is then. */
 #define CMT_HUGE_AFTER ((uint64_t)16 << 20)
 
-CMT_COLD void cmt_huge_pages(uint64_t offset, uint64_t bytes)
+/* For memory that nobody has had before. A block that is larger than all classes is taken to be written. */
+static CMT_COLD void cmt_large_pages(uint64_t offset, uint64_t bytes)
 {
-	uint64_t first = (offset + CMT_HUGE_PAGE - 1) & ~(CMT_HUGE_PAGE - 1), end = (offset + bytes) & ~(CMT_HUGE_PAGE - 1);
-
-	/* Not to have them is no failure. */
-	if (cmt_pool.huge_later && first < end)
-		madvise(cmt_pool.base + first, end - first, MADV_HUGEPAGE);
-}
-
-uint64_t cmt_seen(uint64_t offset, uint64_t bytes, bool zero)
-{
-	uint64_t end = offset + bytes, fresh = 0;
-
-	for (uint64_t at = offset & ~(uint64_t)(CMT_SLICE - 1); at < end; at += CMT_SLICE) {
-		uint64_t slice = at >> CMT_SLICE_SHIFT, bit = (uint64_t)1 << slice % 64;
-		uint64_t *word = &cmt_pool.seen[slice / 64];
-
-		if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit ||
-		    __atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit) {
-			uint64_t first = at > offset ? at : offset, last = at + CMT_SLICE < end ? at + CMT_SLICE : end;
-
-			if (zero)
-				memset(cmt_pool.base + first, 0, last - first);
-		} else {
-			fresh += CMT_SLICE;
-		}
+	if (bytes > CMT_LARGE_MAX) {
+		cmt_huge_pages(offset, bytes);
+		return;
 	}
-	if (fresh)
-		__atomic_fetch_add(&cmt_pool.seen_bytes, fresh, __ATOMIC_RELAXED);
-	return fresh;
+	pthread_mutex_lock(&cmt_pool.lock);
+	cmt_pages_choose(&cmt_pool.large_probe, offset, bytes, __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED));
+	pthread_mutex_unlock(&cmt_pool.lock);
 }
 
 /* A range, zeroed if asked for; what caches and small blocks hold unused is given back before it fails. */
@@ -165,8 +144,8 @@ static char *cmt_range_take(const struct gw_range_request *request, bool zero)
 		return cmt_fail(status == GW_RANGE_ESIZE ? ENOMEM : EINVAL, "%llu bytes: %s",
 				(unsigned long long)request->bytes, gw_range_reason(status));
 	fresh = cmt_seen(pa - cmt_pool.pa_base, request->bytes, zero);
-	if (fresh && __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED) - fresh >= CMT_HUGE_AFTER)
-		cmt_huge_pages(pa - cmt_pool.pa_base, request->bytes);
+	if (fresh && request->bytes >= CMT_HUGE_PAGE && __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED) - fresh >= CMT_HUGE_AFTER)
+		cmt_large_pages(pa - cmt_pool.pa_base, request->bytes);
 	return cmt_pool.base + (pa - cmt_pool.pa_base);
 }
 

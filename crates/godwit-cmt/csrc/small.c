@@ -69,38 +69,6 @@ static void cmt_live_populate(uint64_t offset, size_t bytes)
 	madvise((void *)first, (end - first + CMT_PAGE - 1) & ~(CMT_PAGE - 1), MADV_POPULATE_WRITE);
 }
 
-/* Whether a program writes into most of what it has: what was left to small pages tells. */
-static bool cmt_dense(void)
-{
-	unsigned char there[CMT_HUGE_PAGE / CMT_PAGE];
-	size_t count = 0;
-
-	if (mincore(cmt_pool.base + cmt_pool.probe.offset, CMT_HUGE_PAGE, there))
-		return false;
-	for (size_t page = 0; page < sizeof(there); page++)
-		count += there[page] & 1;
-	return count >= sizeof(there) / 2;
-}
-
-/*
- * For a piece that nobody has had before. Huge pages take fewer faults and misses. But a program that writes a byte into each
- * of many larger blocks would hold many times the memory, and have it zeroed: of each doubling of what small blocks have, one
- * piece is left to small pages to see whether the others pay.
- */
-static void cmt_piece_pages(uint64_t offset, size_t bytes)
-{
-	uint64_t now = cmt_pool.small_bytes;
-
-	if (bytes < CMT_HUGE_PAGE)
-		return;
-	if (now > CMT_HUGE_ALWAYS && now > 2 * cmt_pool.probe.at) {
-		cmt_pool.probe.offset = offset;
-		cmt_pool.probe.at = now;
-	} else if (now <= CMT_HUGE_ALWAYS || cmt_dense()) {
-		cmt_huge_pages(offset, bytes);
-	}
-}
-
 static void cmt_piece_return(uint64_t offset, size_t bytes)
 {
 	for (uint64_t at = offset; at < offset + bytes; at += cmt_unit())
@@ -135,8 +103,10 @@ static uint32_t cmt_small_grow(size_t size)
 	cmt_kinds_set(offset, bytes, CMT_SMALL);
 	cmt_pool.small_bytes += bytes;
 	fresh = cmt_seen(offset, bytes, false);
-	if (fresh == bytes)
-		cmt_piece_pages(offset, bytes);
+	if (fresh == bytes && cmt_pool.small_bytes <= CMT_HUGE_ALWAYS)
+		cmt_huge_pages(offset, bytes);
+	else if (fresh == bytes)
+		cmt_pages_choose(&cmt_pool.small_probe, offset, bytes, cmt_pool.small_bytes);
 	cmt_region_give(index, (offset & (CMT_REGION - 1)) >> CMT_SLICE_SHIFT, bytes >> CMT_SLICE_SHIFT, fresh < bytes);
 	return index;
 }

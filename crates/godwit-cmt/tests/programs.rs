@@ -130,6 +130,7 @@ fn small_blocks_get_all_of_a_pool_of_any_size() {
     run(Command::new(&path).arg("border"));
     run(Command::new(&path).arg("sparse"));
     run(Command::new(&path).arg("written"));
+    run(Command::new(&path).arg("written-large"));
     run(Command::new(&path).arg("grow"));
     std::fs::remove_file(path).unwrap();
 }

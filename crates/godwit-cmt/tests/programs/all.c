@@ -2,7 +2,7 @@
 /*
  * `all CONFIG SIZE PERCENT`: blocks of one size get so much of the pool at least, and it is one piece again afterwards.
  * `all border`: a pool of more than 8 GiB has small blocks on both sides of that. `all sparse`: zeroed memory that was
- * never used is not written. `all written`: of large small blocks, what is not written is not there. `all grow`: what is realloc'ed from 64 KiB on never moves.
+ * never used is not written. `all written`, `all written-large`: of blocks of 60 KB or 3 MiB, what is not written is not there. `all grow`: what is realloc'ed from 64 KiB on never moves.
  */
 #include "check.h"
 
@@ -92,15 +92,15 @@ static int sparse(void)
 	return 0;
 }
 
-static int written(void)
+static int written(size_t size)
 {
-	enum { BLOCKS = 6000, SIZE = 60000 };
+	const size_t count = (360 << 20) / size;
 	char *first = NULL, *last = NULL;
 	size_t present;
 
 	CHECK(cmt_init("size=512MiB") == 0);
-	for (int i = 0; i < BLOCKS; i++) {
-		char *block = cmt_malloc(SIZE);
+	for (size_t i = 0; i < count; i++) {
+		char *block = cmt_malloc(size);
 
 		CHECK(block);
 		*block = 1;
@@ -109,7 +109,7 @@ static int written(void)
 	}
 	first -= (uintptr_t)first % 4096;
 	present = pages_present(first, (size_t)(last - first));
-	CHECK(present >= BLOCKS && present < (size_t)BLOCKS * SIZE / 4096 / 3);
+	CHECK(present + 1 >= count && present < count * size / 4096 / 3);
 	return 0;
 }
 
@@ -139,6 +139,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "border"))
 		return border();
 	if (!strcmp(argv[1], "written"))
-		return written();
+		return written(60000);
+	if (!strcmp(argv[1], "written-large"))
+		return written(3 << 20);
 	return !strcmp(argv[1], "grow") ? grow() : sparse();
 }
