@@ -6,7 +6,7 @@
 //    pages that were cleared, then the end of a fence, and then of a settling, came; and never more of them than entries were cleared (none is a table here);
 //  - a frame that no entry leads to is never given;
 //  - a job ends once, with nothing asked of anybody, and nothing that was cleared not yet given.
-// Sv39, a small slot; the entries of its tables are any.
+// Sv39, a small slot; the entries of its tables are any. Neighbours take what they are asked at once, and answer at any time.
 module fv_reclaim (
   input logic        clk_i,
   input logic        rst_ni,
@@ -143,6 +143,8 @@ module fv_reclaim (
     assume (!pte_done_i || changing_q);
     assume (!rsp_valid_i || giving_q);
     assume (result_i != 2'd3);
+    // What is asked is taken at once; answers come at any time.
+    assume (ar_ready_i && pte_ready_i && cmd_ready_i && inval_ready_i);
     assume (!(pte_done_i && result_i == 2'd0) || entry_of(found_i) == expected_q);
   end
 

@@ -37,6 +37,10 @@ package gw_axi_pkg;
   // Port of a bitmap of the heap: bursts of eight beats of 8 bytes, one ID.
   `GW_AXI_TYPEDEF(bitmap, 1, 512)
 
+  // Port of the heap: bitmaps, entries of page tables (exclusive accesses), tables that are taken back, frames that are cleared.
+  localparam int unsigned HeapIdWidth = 3;
+  `GW_AXI_TYPEDEF(heap_mem, HeapIdWidth, 512)
+
   // Where a beat is on its bus: a byte of up to 128.
   localparam int unsigned ByteLaneWidth = 7;
   typedef logic [ByteLaneWidth-1:0] lane_t;

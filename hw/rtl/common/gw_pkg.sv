@@ -400,6 +400,17 @@ package gw_pkg;
     ppn_t frame;
   } frames_rsp_t;
 
+  // Event pulses of the heap, and frames given back and cleared.
+  typedef struct packed {
+    logic       command;    // answered
+    logic       refused;    // ... with an error
+    logic       touch;      // first touch answered with a frame
+    logic       parked;     // ... for want of one, or because the entry was there by then
+    logic       zero;       // ... a read with the zero frame
+    logic [4:0] reclaimed;
+    logic [4:0] scrubbed;
+  } heap_event_t;
+
   // How a change of a page-table entry ended (gw_pte_unit).
   typedef enum logic [1:0] {
     PteStored  = 2'd0,

@@ -10,7 +10,7 @@
 //   clean frames is refused only if neither bitmap nor stock has such a group: a refusal puts the region's stock back and asks again. A give is
 //   refused, and changes nothing, if the group is not the region's, not aligned, or partly free already in the same state.
 // - Stock: for each region groups of one frame (shelf 0) and of 2**BigOrder (shelf 1), offered and taken in one cycle; filled when no
-//   client asks anything.
+//   client asks anything. When single frames are asked for and there are none but in groups of the stock, one of those goes back.
 // - Clients take turns. A command waits for one other of each client and one filling at most; gw_groups says how long each takes.
 // - `start_i`: a region begins with `blocks_i` blocks of 2 MiB from `base_i` on, all dirty (or clean: `start_clean_i`). Once for each
 //   region; until then it has nothing. What describes it is held from then on.
@@ -82,11 +82,12 @@ module gw_frames #(
     Return,   // the stock goes back
     Answer
   } step_e;
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     Start,   // dirty, then clean
     Client,
     Fill,
-    Restock  // a frame of the stock goes back, for the client
+    Restock, // a frame of the stock goes back, for the client
+    Break    // a group of the stock goes back, for single frames
   } what_e;
   step_e step_q, step_d;
   what_e what_q;
@@ -167,7 +168,7 @@ module gw_frames #(
         .usage_o    ()
       );
       assign put[r][s] = step_q == Answer && what_q == Fill && ok_q && region == idx_t'(r) && shelf_q == 1'(s);
-      assign back[r][s] = step_q == Return && region == idx_t'(r) && (s == 0 || !has[r][0]);
+      assign back[r][s] = step_q == Return && region == idx_t'(r) && (s == 0 ? what_q != Break : what_q == Break || !has[r][0]);
       assign stock_valid_o[r][s] = has[r][s] && !returning;
       assign stock_frame_o[r][s] = next_out[r][s];
     end
@@ -175,12 +176,14 @@ module gw_frames #(
 
   // Regions that began, and those that are to; a shelf to be filled: the first one with room, unless there was nothing for it.
   logic [Regions-1:0] pending_q, started_q;
-  logic begins, fills;
-  idx_t begin_region, fill_region;
+  logic begins, breaks, fills;
+  idx_t begin_region, break_region, fill_region;
   logic fill_shelf;
   always_comb begin
     begins = 1'b0;
     begin_region = '0;
+    breaks = 1'b0;
+    break_region = '0;
     fills = 1'b0;
     fill_region = '0;
     fill_shelf = 1'b0;
@@ -188,6 +191,11 @@ module gw_frames #(
       if (pending_q[r]) begin
         begins = 1'b1;
         begin_region = idx_t'(r);
+      end
+      // The only frames left are in groups of the stock.
+      if (none_q[r][0] && !has[r][0] && has[r][1]) begin
+        breaks = 1'b1;
+        break_region = idx_t'(r);
       end
       for (int unsigned s = 0; s < 2; s++) begin
         if (started_q[r] && ready[r][s] && !none_q[r][s]) begin
@@ -210,7 +218,11 @@ module gw_frames #(
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      Idle: if (begins || some_client || fills) step_d = Prepare;
+      Idle: begin
+        if (begins || some_client) step_d = Prepare;
+        else if (breaks) step_d = Return;
+        else if (fills) step_d = Prepare;
+      end
       // The distance, then what it says.
       Prepare: if (prepared_q == 2'd2) step_d = (what_q == Client && !legal_q) ? Answer : Ask;
       Ask: if (groups_ready) step_d = Wait;
@@ -218,7 +230,7 @@ module gw_frames #(
       Settle: begin
         step_d = (give_back || what_q == Restock) ? Return : Answer;
       end
-      Return: step_d = Prepare;
+      Return: step_d = (what_q == Break && !has[region][1]) ? Idle : Prepare;
       default: step_d = (what_q == Start && cmd_q.dirty) ? Prepare : Idle;
     endcase
   end
@@ -261,6 +273,7 @@ module gw_frames #(
       end
       // What came back may be what a shelf lacked.
       if (step_q == Answer && what_q == Fill && !ok_q) none_q[region][shelf_q] <= 1'b1;
+      else if (step_q == Answer && what_q == Break) none_q[region] <= 2'b10;
       else if (step_q == Answer && what_q == Client && ((ok_q && cmd_q.give && !cmd_q.dirty) || retried_q)) none_q[region] <= '0;
       taken_q <= stock_take_i & stock_valid_o;
       for (int unsigned r = 0; r < Regions; r++) begin
@@ -275,14 +288,14 @@ module gw_frames #(
   always_ff @(posedge clk_i) begin
     unique case (step_q)
       Idle: begin
-        what_q <= begins ? Start : some_client ? Client : Fill;
+        what_q <= begins ? Start : some_client ? Client : breaks ? Break : Fill;
         cmd_q <= cmd_i[chosen];
         if (begins) cmd_q <= '{give: 1'b0, dirty: 1'b1, region: region_t'(begin_region), order: '0, frame: '0};
         else if (!some_client) begin
           cmd_q <= '{
               give: 1'b0,
               dirty: 1'b0,
-              region: region_t'(fill_region),
+              region: breaks ? region_t'(break_region) : region_t'(fill_region),
               order: fill_shelf ? group_order_t'(BigOrder) : '0,
               frame: '0
           };
@@ -312,7 +325,11 @@ module gw_frames #(
       end
       Return: begin
         prepared_q <= '0;
-        if (has[region] == '0) begin
+        if (what_q == Break) begin
+          cmd_q.give <= 1'b1;
+          cmd_q.order <= group_order_t'(BigOrder);
+          cmd_q.frame <= next_out[region][1];
+        end else if (has[region] == '0) begin
           what_q <= Client;
           cmd_q <= kept_q;
         end else begin
@@ -336,9 +353,10 @@ module gw_frames #(
   end
 
   `GW_INVARIANT(ShelvesTakeAll_A, (put & ~ready) == '0)
-  `GW_INVARIANT(StockIsOurs_A, !(step_q == Settle && what_q == Restock) || ok_q || broken_o)
+  `GW_INVARIANT(StockIsOurs_A, !(step_q == Settle && what_q inside {Restock, Break}) || ok_q || broken_o)
   `GW_ASSERT(TakesAreOffered_A, (stock_take_i & ~stock_valid_o) == '0)
   `GW_COVER(StockGoesBack_C, step_q == Return)
+  `GW_COVER(GroupBroken_C, step_q == Return && what_q == Break)
   `GW_COVER(StockTakenMeanwhile_C, step_q == Return && has[region] == '0 && what_q == Client)
 
 endmodule

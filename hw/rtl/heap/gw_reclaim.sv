@@ -18,8 +18,8 @@
 // - job_done_o, a pulse: all that is told above is over. One job at a time; nothing is asked of anybody without one.
 // - Memory that refuses, or entries that gw_touch does not write (broken_o): what cannot be reached is not given back, ever; an entry that
 //   cannot be cleared keeps its frame. The job ends.
-// - Reads: one of 64 bytes at a time. An entry that is cleared costs a command of gw_pte_unit; a table that is taken back 64 reads, and 1
-//   cycle an entry that is not empty, a give of gw_frames a frame or group, and one for the table.
+// - Reads: one of 64 bytes at a time. An entry that is cleared costs a command of gw_pte_unit; a table that is taken back 64 reads, and 3
+//   cycles an entry that is not empty, a give of gw_frames a frame or group, and one for the table.
 `include "gw_assert.svh"
 
 module gw_reclaim #(
@@ -112,20 +112,24 @@ module gw_reclaim #(
     Settle,
     Root,     // from the top
     Place,    // the entry of the cursor: what it covers
+    Aim,
     Fetch,    // its beat
     Fetched,
     Judge,
     Wipe,
     Wiped,
     Next,     // the cursor, behind the entry
+    Name,     // what is invalidated
     Inval,
     Fence,
     Calm,     // settle again
     Unit,     // the next cleared entry
     Scan,     // a table below one
+    Check,    // its beat
     Read,
     Reading,
     Pick,     // the first entry of the beat that is not empty
+    Take,
     Give,
     Given,
     Done
@@ -171,13 +175,14 @@ module gw_reclaim #(
 
   // The beat that was read last, and the entry of it that is looked at.
   logic [PtBeatBytes*8-1:0] beat_q;
-  logic [PaWidth-1:0] beat_addr_q, beat_addr;
+  logic [EntryWidth-1:0] want_q;
+  logic [EntryWidth-BeatShift-1:0] beat_at_q;
+  logic [PtBeatEntries-1:0] some_q;  // its entries that are not empty
   logic [63:0] entry, entry_q;
   index_t scan_index;
   logic [BeatShift-1:0] lane;
-  logic scans, reads, here, beat_valid_q;
-  assign scans = state_q inside {Scan, Read, Reading, Pick, Give, Given};
-  assign lane = scans ? scan_index[BeatShift-1:0] : index_q[BeatShift-1:0];
+  logic reads, here, beat_valid_q;
+  assign lane = want_q[BeatShift-1:0];
   always_comb begin
     entry = '0;
     for (int unsigned i = 0; i < PtBeatEntries; i++) if (lane == BeatShift'(i)) entry |= beat_q[64*i +: 64];
@@ -237,26 +242,25 @@ module gw_reclaim #(
     end
   end
   // From the entry on.
-  logic found;
+  logic found, found_q;
   logic [BeatShift-1:0] found_lane, first_lane;
-  assign first_lane = scan_index[BeatShift-1:0];
+  assign first_lane = lane;
   always_comb begin
     found = 1'b0;
     found_lane = '0;
     for (int unsigned i = PtBeatEntries; i > 0; i--) begin
-      if (i - 1 >= 32'(first_lane) && beat_q[64*(i-1) +: 64] != '0) begin
+      if (i - 1 >= 32'(first_lane) && some_q[i-1]) begin
         found = 1'b1;
         found_lane = BeatShift'(i - 1);
       end
     end
   end
-  logic [63:0] picked;
+  logic [63:0] picked, picked_q;
   always_comb begin
     picked = '0;
     for (int unsigned i = 0; i < PtBeatEntries; i++) if (found_lane == BeatShift'(i)) picked |= beat_q[64*i +: 64];
   end
-  index_t picked_index;
-  assign picked_index = {scan_index[PtLevelBits-1:BeatShift], found_lane};
+  index_t picked_index_q;
 
   // What goes back.
   ppn_t give_q;
@@ -273,9 +277,9 @@ module gw_reclaim #(
   assign event_order_o = cmd_o.order;
 
   logic pick_leaf, pick_table, pick_tail;
-  assign pick_leaf = found && scan_q == '0 && is_leaf(picked) && !(picked[PteN] && picked_index[BigOrder-1:0] != '0);
-  assign pick_tail = found && scan_q == '0 && is_leaf(picked) && picked[PteN] && picked_index[BigOrder-1:0] != '0;
-  assign pick_table = found && scan_q != '0 && is_pointer(picked);
+  assign pick_leaf = found_q && scan_q == '0 && is_leaf(picked_q) && !(picked_q[PteN] && picked_index_q[BigOrder-1:0] != '0);
+  assign pick_tail = found_q && scan_q == '0 && is_leaf(picked_q) && picked_q[PteN] && picked_index_q[BigOrder-1:0] != '0;
+  assign pick_table = found_q && scan_q != '0 && is_pointer(picked_q);
 
   always_comb begin
     state_d = state_q;
@@ -284,14 +288,15 @@ module gw_reclaim #(
       Range: state_d = Settle;
       Settle: if (settle_done_i) state_d = (cursor_q > last_q || ctx_i.mode == '0) ? Done : Root;
       Root: state_d = Place;
-      Place: state_d = Fetch;
+      Place: state_d = Aim;
+      Aim: state_d = Fetch;
       Fetch: begin
         if (here) state_d = Judge;
         else if (m_rsp_i.ar_ready) state_d = Fetched;
       end
       Fetched: if (m_rsp_i.r_valid) state_d = Judge;
       Judge: begin
-        if (entry == '0) state_d = Next;
+        if (!some_q[lane]) state_d = Next;
         else if (whole_q) state_d = Wipe;
         else state_d = (level_q != '0 && is_pointer(entry)) ? Place : Next;
       end
@@ -301,10 +306,11 @@ module gw_reclaim #(
         if (pte_done_i) state_d = (pte_result_i == PteChanged && pte_found_i != '0) ? Wipe : Next;
       end
       Next: begin
-        if (ends) state_d = cleared_q ? Inval : Done;
-        else if (!room && (level_q != '0 || (&index_q[BigOrder-1:0]))) state_d = Inval;
+        if (ends) state_d = cleared_q ? Name : Done;
+        else if (!room && (level_q != '0 || (&index_q[BigOrder-1:0]))) state_d = Name;
         else state_d = crosses ? Root : Place;
       end
+      Name: state_d = Inval;
       Inval: if (inval_ready_i) state_d = Fence;
       Fence: if (fence_done_i) state_d = Calm;
       Calm: if (settle_done_i) state_d = Unit;
@@ -312,13 +318,12 @@ module gw_reclaim #(
         if (!unit_valid) state_d = (cursor_q > last_q) ? Done : Root;
         else state_d = unit.table_ ? Scan : Give;
       end
-      Scan: begin
-        if (over_q) state_d = Give;
-        else state_d = here ? Pick : Read;
-      end
+      Scan: state_d = over_q ? Give : Check;
+      Check: state_d = here ? Pick : Read;
       Read: if (m_rsp_i.ar_ready) state_d = Reading;
       Reading: if (m_rsp_i.r_valid) state_d = Pick;
-      Pick: state_d = pick_leaf ? Give : Scan;
+      Pick: state_d = Take;
+      Take: state_d = pick_leaf ? Give : Scan;
       Give: if (cmd_ready_i) state_d = Given;
       Given: begin
         // Behind a table of the unit itself, and a frame, comes the next unit.
@@ -344,25 +349,26 @@ module gw_reclaim #(
   end
   logic wide;
   assign wide = apart_q[VpnWidth-1:30] != '0;
-  assign inval_o = '{
-    scope: wide ? InvalContext : InvalRange,
-    ctx: job_q.ctx,
-    vpn: wide ? '0 : last_q & ~((vpn_t'(1) << inval_order) - 1'b1),
-    order: wide ? '0 : inval_order
-  };
+  always_ff @(posedge clk_i) begin
+    inval_o <= '{
+        scope: wide ? InvalContext : InvalRange,
+        ctx: job_q.ctx,
+        vpn: wide ? '0 : last_q & ~((vpn_t'(1) << inval_order) - 1'b1),
+        order: wide ? '0 : inval_order
+    };
+  end
 
   assign pte_valid_o = state_q == Wipe;
   assign pte_entry_o = {table_q, index_q};
   assign pte_expected_o = entry_q;
   assign pte_wanted_o = '0;
 
-  assign beat_addr = scans ? {scan_table, scan_index[PtLevelBits-1:BeatShift], 6'd0} : {table_q, index_q[PtLevelBits-1:BeatShift], 6'd0};
-  assign here = beat_valid_q && beat_addr_q == beat_addr;
+  assign here = beat_valid_q && beat_at_q == want_q[EntryWidth-1:BeatShift];
   assign reads = state_q == Read || (state_q == Fetch && !here);
   always_comb begin
     m_req_o = '0;
     m_req_o.ar_valid = reads;
-    m_req_o.ar.addr = 64'(beat_addr);
+    m_req_o.ar.addr = 64'({want_q[EntryWidth-1:BeatShift], 6'd0});
     m_req_o.ar.size = 3'($clog2(PtBeatBytes));
     m_req_o.ar.burst = BurstIncr;
     m_req_o.ar.cache = 4'b0011;
@@ -381,8 +387,8 @@ module gw_reclaim #(
       beat_valid_q <= (beat_valid_q || m_rsp_i.r_valid) && !(state_q inside {Idle, Calm, Unit}) && !reads;
       if (m_rsp_i.r_valid && m_rsp_i.r.resp != RespOkay) broken_o <= 1'b1;
       if (state_q == Wiped && pte_done_i && (pte_result_i == PteDenied || (pte_result_i == PteStored && !leads_q))) broken_o <= 1'b1;
-      if (state_q == Judge && entry != '0 && !whole_q && state_d == Next) broken_o <= 1'b1;
-      if (state_q == Pick && found && !pick_leaf && !pick_tail && !pick_table) broken_o <= 1'b1;
+      if (state_q == Judge && some_q[lane] && !whole_q && state_d == Next) broken_o <= 1'b1;
+      if (state_q == Take && found_q && !pick_leaf && !pick_tail && !pick_table) broken_o <= 1'b1;
       if (state_q == Given && rsp_valid_i && !rsp_i.ok) broken_o <= 1'b1;
     end
   end
@@ -447,22 +453,28 @@ module gw_reclaim #(
         end
       end
       Pick: begin
+        found_q <= found;
+        picked_q <= picked;
+        // The beat's last, if it has none: behind it comes the next one.
+        picked_index_q <= {scan_index[PtLevelBits-1:BeatShift], found ? found_lane : BeatShift'('1)};
+      end
+      Take: begin
         for (int unsigned l = 0; l < Tables; l++) begin
           if (scan_q == level_t'(l)) begin
-            scan_index_q[l] <= found ? picked_index + 1'b1 : {scan_index[PtLevelBits-1:BeatShift] + 1'b1, BeatShift'(0)};
+            scan_index_q[l] <= picked_index_q + 1'b1;
           end
           if (pick_table && scan_q == level_t'(l + 1)) begin
-            scan_table_q[l] <= picked[PtePpnLsb +: PpnWidth];
+            scan_table_q[l] <= picked_q[PtePpnLsb +: PpnWidth];
             scan_index_q[l] <= '0;
           end
         end
-        over_q <= found ? picked_index == '1 : scan_index[PtLevelBits-1:BeatShift] == '1;
+        over_q <= picked_index_q == '1;
         if (pick_table) begin
           over_q <= 1'b0;
           scan_q <= scan_q - 1'b1;
         end
-        give_q <= frame_of(picked);
-        give_big_q <= picked[PteN];
+        give_q <= frame_of(picked_q);
+        give_big_q <= picked_q[PteN];
         give_table_q <= 1'b0;
       end
       default: ;
@@ -477,8 +489,15 @@ module gw_reclaim #(
         if (scan_q == level_t'(l - 1) && scan_index_q[l] == '0) over_q <= 1'b1;
       end
     end
-    if (reads && m_rsp_i.ar_ready) beat_addr_q <= beat_addr;
-    if (m_rsp_i.r_valid) beat_q <= (m_rsp_i.r.resp == RespOkay) ? m_rsp_i.r.data : '0;
+    if (state_q == Aim) want_q <= {table_q, index_q};
+    if (state_q == Scan) want_q <= {scan_table, scan_index};
+    if (reads && m_rsp_i.ar_ready) beat_at_q <= want_q[EntryWidth-1:BeatShift];
+    if (m_rsp_i.r_valid) begin
+      beat_q <= m_rsp_i.r.data;
+      for (int unsigned i = 0; i < PtBeatEntries; i++) begin
+        some_q[i] <= m_rsp_i.r.data[64*i +: 64] != '0 && m_rsp_i.r.resp == RespOkay;
+      end
+    end
   end
 
   logic unused;
@@ -488,7 +507,7 @@ module gw_reclaim #(
   `GW_INVARIANT(UnitsHaveRoom_A, !push || 32'(usage) < Units)
   `GW_INVARIANT(NothingBeforeTheFence_A, !cmd_valid_o || !cleared_q)
   `GW_ASSERT(EntryStable_A, pte_valid_o && !pte_ready_i |=> pte_valid_o && $stable({pte_entry_o, pte_expected_o}))
-  `GW_COVER(SeveralFences_C, state_q == Next && state_d == Inval && !ends)
+  `GW_COVER(SeveralFences_C, state_q == Next && state_d == Name && !ends)
   `GW_COVER(ChangedMeanwhile_C, state_q == Wiped && state_d == Wipe)
   `GW_COVER(LastOfTheTableAbove_C, state_q == Given && give_table_q && over_q && scan_q != unit_level_q)
 

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gw_heap: what is written stays and is nobody else's, what is freed comes back clean, whatever goes on at once; its cycles."""
+
+import os
+import random
+
+import cocotb
+from heap_bench import FREE, MALLOC, PAGE, READ, REALLOC, WRITE, Bench, later
+
+WRITABLE = 1 << 8
+COMPACT = 1 << 7
+
+
+async def begin(dut, **settings):
+    rng = random.Random(int(os.environ["GODWIT_SEED"]))
+    bench = await Bench(dut, rng).start(**settings)
+    return bench, rng
+
+
+async def stocked(bench):
+    """Frames of region 0 are clean, and in stock."""
+    while bench.get("scrubbed_o") < 512:
+        await later(100)
+    await later(2000)
+
+
+@cocotb.test()
+async def cycles_are_those_of_the_contract(dut):
+    bench, _ = await begin(dut)
+    await stocked(bench)
+    for size in (1, 1 << 20, 1 << 33):
+        status, pointer, cycles = await bench.do(MALLOC, 1, size=size, how=WRITABLE)
+        assert (status, cycles) == ("ok", 7)
+        assert (await bench.do(REALLOC, 1, pointer, 12 * PAGE))[::2] == ("ok", 11)
+        await bench.idle()
+        assert (await bench.do(FREE, 1, pointer))[::2] == ("ok", 10)
+        await bench.idle()
+    # A write to an untouched page: its entry's look, 2 cycles in the port's multiplexer, and 4.
+    for latency in (1, 10, 30):
+        dut.latency_i.value = latency
+        status, pointer, _ = await bench.do(MALLOC, 1, size=64 * PAGE, how=WRITABLE)
+        for page in range(3):
+            assert (await bench.do(WRITE, 1, pointer + page * PAGE, 1))[0] == "ok"
+            await later(300)
+        assert bench.get("touch_cycles_o") == 11 + latency, (latency, bench.get("touch_cycles_o"))
+
+
+@cocotb.test()
+async def a_page_never_touched_reads_zero_and_costs_nothing(dut):
+    bench, _ = await begin(dut)
+    await stocked(bench)
+    free = bench.get("free_o")
+    _, pointer, _ = await bench.do(MALLOC, 2, size=1 << 33, how=WRITABLE)
+    for page in (0, 5, (1 << 21) - 1):
+        assert (await bench.do(READ, 2, pointer + page * PAGE))[:2] == ("ok", 0)
+    assert bench.get("free_o") == free
+    assert (await bench.do(READ, 2, pointer + (1 << 33)))[0] == "fault"
+    assert (await bench.do(READ, 1, pointer))[0] == "fault"
+    assert (await bench.do(FREE, 2, pointer))[0] == "ok"
+    assert (await bench.do(READ, 2, pointer))[0] == "fault"
+
+
+@cocotb.test()
+async def who_waits_for_a_frame_gets_what_another_frees(dut):
+    bench, _ = await begin(dut)
+    # Region 1 begins clean: two blocks of 512 frames.
+    region = WRITABLE | 1
+    await stocked(bench)
+    status, first, _ = await bench.do(MALLOC, 0, size=1024 * PAGE, how=region)
+    assert status == "ok"
+    for page in range(1024):
+        assert (await bench.do(WRITE, 0, first + page * PAGE, page + 1))[0] == "ok"
+    # Strict: there is not a page left, and it says so.
+    assert (await bench.do(MALLOC, 0, size=PAGE, how=region))[0] == "no_frame"
+    assert (await bench.do(REALLOC, 0, first, 1000 * PAGE))[0] == "ok"
+    await bench.idle()
+    while (await bench.do(MALLOC, 0, size=PAGE, how=region))[0] == "no_frame":
+        await bench.idle()
+    bench.live.clear()
+    await bench.do(FREE, 0, first)
+
+
+@cocotb.test()
+async def a_context_that_ends_leaves_nothing(dut):
+    bench, rng = await begin(dut)
+    await stocked(bench)
+    for ctx in (0, 1):
+        for _ in range(6):
+            compact = COMPACT if rng.random() < 0.5 else 0
+            _, pointer, _ = await bench.do(MALLOC, ctx, size=16 * PAGE, how=WRITABLE | compact)
+            for page in range(0, 16, 5):
+                await bench.do(WRITE, ctx, pointer + page * PAGE, 7)
+    for ctx in range(2):
+        await bench.end(ctx)
+    await bench.finish(ends=False)
+
+
+@cocotb.test()
+async def everybody_gets_what_he_wrote_and_nobody_elses(dut):
+    bench, rng = await begin(dut)
+    total = int(os.environ.get("BENCH_OPERATIONS", "1500"))
+    for part in range(5):
+        dut.stall_i.value = rng.choice((0, 20, 80)) if part else 0
+        dut.latency_i.value = rng.choice((1, 10, 30))
+        dut.room_i.value = int(rng.random() < 0.7)
+        await bench.work(total // 5)
+    dut.stall_i.value, dut.room_i.value = 0, 1
+    await bench.check_all()
+    await bench.finish()
+    cocotb.log.info("%s; longest commands: %s", dict(bench.counts), dict(bench.worst))
+    names = ("touches_o", "parks_o", "reclaimed_o", "scrubbed_o")
+    cocotb.log.info("%s", {n: bench.get(n) for n in names})
+    assert bench.counts[REALLOC, "ok"] and bench.counts[READ, "ok"] and bench.get("reclaimed_o") > 50
