@@ -53,6 +53,7 @@ from blocks import overheads as overheads  # noqa: E402
 from godwit import toolchain  # noqa: E402
 from godwit.spec import config  # noqa: E402
 from godwit.spec.generate import generate_rtl  # noqa: E402
+from godwit.spec.registers import BLOCKS, MMU  # noqa: E402
 
 DEVICE = "85k"
 SPEED_GRADE = "6"
@@ -159,7 +160,9 @@ def sources(top: str, card: tuple[str, ...] = ()) -> list[Path]:
         words = set(re.findall(r"\bgw_\w+\b", code))
         todo += sorted(word for word in words if word in modules)
     packages = [RTL / "common" / "gw_axi_pkg.sv", RTL / "common" / "gw_pkg.sv"]
-    generated = [_spec(card) / "gw_spec_pkg.sv", _spec(card) / "gw_csr_regs_pkg.sv"]
+    # The MMU's registers are read with every block, others with those that have them.
+    registers = [module for name, module in BLOCKS.items() if name == MMU or module in found]
+    generated = [_spec(card) / f"{name}.sv" for name in ("gw_spec_pkg", *(f"{r}_pkg" for r in registers))]
     return [*generated, *packages, *sorted(found.values())]
 
 
