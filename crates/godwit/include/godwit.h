@@ -237,9 +237,27 @@ int godwit_share(godwit_context *context, void *memory, size_t size, uint64_t pa
 /* How many entries of the range TLB a buffer has. */
 int godwit_range_entries(const godwit_buffer *buffer, size_t *count);
 
+/* -- Plain memory of the program ------------------------------------------------------------------------------------ */
+
+/*
+ * Lets kernels use `size` bytes at `memory`, any memory of the process: pointers into it are arguments (godwit_pointer), which reach
+ * to its end. Its pages move to the card before a launch and come back when they are touched; what cannot move is lent to the
+ * launch, and seen when that has ended. It must stay until godwit_forget(), which comes after the launches with it and before it
+ * is freed. docs/shared-memory.md has the contract.
+ */
+int godwit_use(godwit_context *context, void *memory, size_t size);
+
+/* Ends that for the memory that begins at `memory`: it is at home, with its content. */
+int godwit_forget(godwit_context *context, void *memory);
+
+/* Brings its pages to the card, as far as there is room; brings them home; gives their content up, so that nothing is copied. */
+int godwit_prefetch(godwit_context *context, const void *memory, size_t size);
+int godwit_migrate_to_host(godwit_context *context, const void *memory, size_t size);
+int godwit_discard(godwit_context *context, void *memory, size_t size);
+
 /* -- Launches ------------------------------------------------------------------------------------------------------- */
 
-/* An argument: a number, or the address of a byte in a live buffer of the context (0 for none). */
+/* An argument: a number, or the address of a byte in a live buffer or used memory of the context (0 for none). */
 typedef struct godwit_arg {
 	const char *name;
 	uint64_t value;

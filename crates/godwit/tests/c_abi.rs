@@ -399,6 +399,12 @@ fn run_contiguous(name: &str, compiler: (&str, &str), standard: &str, source: &s
 }
 
 #[test]
+fn plain_memory_of_a_c_program_is_an_argument_until_it_is_forgotten() {
+    let printed = run_c("c-process", "crates/godwit/tests/programs/process.c");
+    assert_eq!(printed, "45 52\n499500 499507\n4999950000 4999950007\n");
+}
+
+#[test]
 fn a_block_of_contiguous_memory_is_an_argument_until_it_is_freed() {
     let source = "examples/c/contiguous.c";
     let printed = run_contiguous("c-contiguous", ("CC", "cc"), "-std=c11", source);

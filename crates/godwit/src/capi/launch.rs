@@ -10,7 +10,7 @@ use super::{
     MAX_RESULTS, NAME_SIZE, OK, RUNNING, borrow, guarded, guarded_status, null, put,
     set_last_error, status_of, string,
 };
-use crate::{Completion, Error, Launch, LaunchEnd, Value, Waited};
+use crate::{Completion, Error, Launch, LaunchEnd, Waited};
 
 /// A name as a C string in place.
 fn name_field(name: &str) -> Result<[c_char; NAME_SIZE], Error> {
@@ -71,7 +71,8 @@ unsafe fn start(
     timeout_cycles: u64,
 ) -> Result<Launch, Error> {
     // SAFETY: the caller gives a live handle.
-    let context = &unsafe { borrow(context, "context") }?.context;
+    let handle = unsafe { borrow(context, "context") }?;
+    let context = &handle.context;
     // SAFETY: ... a terminated string.
     let kernel = unsafe { string(kernel, "kernel") }?;
     let unknown = flags & !(BARE | ALLOW_STATUS);
@@ -90,7 +91,7 @@ unsafe fn start(
             let arg = *args.add(index);
             (arg, string(arg.name, "the name of an argument")?)
         };
-        launch = launch.arg(name, Value::Number(arg.value));
+        launch = launch.arg(name, handle.given.value(context, kernel, name, arg.value));
     }
     if flags & BARE != 0 {
         launch = launch.bare();
@@ -101,7 +102,8 @@ unsafe fn start(
     if timeout_cycles != 0 {
         launch = launch.timeout_cycles(timeout_cycles);
     }
-    launch.start()
+    // SAFETY: memory that was given stays until `godwit_forget`, which the caller does not call before the end.
+    unsafe { launch.start_on_memory() }
 }
 
 /// What a launch came to, kept so that every wait for it says the same.

@@ -5,12 +5,15 @@ use std::ffi::{c_int, c_void};
 
 use godwit_core::{Mode, PageSize};
 
+use super::process::Given;
 use super::{CONTIGUOUS, GodwitCard, READ_ONLY, SCATTERED, borrow, guarded, null, put};
 use crate::{Access, AllocOptions, Buffer, Context, Contiguity, Error, PagePolicy};
 
 /// `godwit_context`
 pub struct GodwitContext {
     pub(super) context: Context,
+    /// Memory of the program that its kernels may use.
+    pub(super) given: Given,
 }
 
 /// `godwit_buffer`
@@ -44,6 +47,7 @@ pub unsafe extern "C" fn godwit_context_create(
         }
         let handle = GodwitContext {
             context: card.card.context(mode)?,
+            given: Given::default(),
         };
         // SAFETY: the caller gives a place for the handle.
         unsafe { put(context, Box::into_raw(Box::new(handle)), "context") }

@@ -11,12 +11,14 @@
 mod card;
 mod launch;
 mod memory;
+mod process;
 mod share;
 mod types;
 
 pub use card::*;
 pub use launch::*;
 pub use memory::*;
+pub use process::*;
 pub use share::*;
 pub use types::*;
 
