@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The papers' tables and figures with Godwit's beside them: --paper C (contiguous memory), K (page
-migrations), S (one L2 TLB for two page sizes) or W (memory management for Fletcher).
+migrations), N (direct virtual memory access), S (one L2 TLB for two page sizes) or W (memory management
+for Fletcher).
 
 Every paper is a package ``papers_X`` beside this file with ``run(progress, quick) -> list[Row]`` and, where
 bars do not do, ``plot(rows, path)``.

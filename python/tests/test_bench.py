@@ -74,6 +74,17 @@ def test_paper_w_in_miniature(loads, tmp_path, monkeypatch):
     check(papers_w, rows, tmp_path / "w.png")
 
 
+def test_paper_n_in_miniature(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites import papers_n
+
+    rows = papers_n.run(silent, sizes=(200,), iterations=2)
+    # 200 rows of 256 bytes, 62 at a time, are four a pass.
+    assert [row.value for row in rows if "interrupts" in row.row] == [1 / 8]
+    assert [row.value > 1 for row in rows if "time of" in row.row] == [True]
+    check(papers_n, rows, tmp_path / "n.png")
+
+
 def test_paper_s_in_miniature(loads, tmp_path, monkeypatch, seed):
     from bench.suites import papers_s
 
