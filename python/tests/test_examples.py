@@ -26,7 +26,7 @@ def test_the_example_runs(path, library):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("module", ["godwit", "godwit.api"])
+@pytest.mark.parametrize("module", ["godwit", "godwit.api", "godwit.shared"])
 def test_examples_in_the_help_give_what_they_show(library, module):
     done = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert done.attempted > 0
