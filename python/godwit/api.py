@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -252,6 +253,17 @@ class Card:
         return self.default_context.empty(
             shape, dtype, page_size=page_size, access=access, contiguous=contiguous
         )
+
+    def reserve(
+        self,
+        shape: Shape | None = None,
+        dtype: DTypeLike = np.uint8,
+        *,
+        backing: str | PathLike[str] = "zero",
+        access: Access = "rw",
+    ) -> Buffer:
+        """Memory whose pages come when kernels touch them; see `Context.reserve`."""
+        return self.default_context.reserve(shape, dtype, backing=backing, access=access)
 
     def launch(
         self,

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, SupportsIndex, overload
 
@@ -106,6 +109,33 @@ class Context:
             raise OutOfMemory(f"shape {extents} of {element} is {nbytes:,} bytes, more than any memory has")
         native = self.native.alloc(max(nbytes, 1), page_size, access, contiguous)
         return Buffer(native, extents, element)
+
+    def reserve(
+        self,
+        shape: Shape | None = None,
+        dtype: DTypeLike = np.uint8,
+        *,
+        backing: str | PathLike[str] = "zero",
+        access: Access = "rw",
+    ) -> Buffer:
+        """``shape`` elements of `dtype` whose device memory comes page by page, when kernels touch it.
+
+        backing: ``"zero"``, or the path of a file whose content it is (zeros behind its end; the file is never written).
+        Without a shape, as many elements as the file has. In this process it is memory at once: numpy sees the file, or
+        zeros, where no page has come yet. Needs a card with page requests (`page_requests.places`), such as `default`.
+        """
+        element = np.dtype(dtype)
+        file = None if backing == "zero" else os.fspath(backing)
+        if shape is None:
+            if file is None:
+                raise InputError("a reservation without a shape", hint="give one, or a file as its backing")
+            extents: tuple[int, ...] = (_elements_of(file, element),)
+        else:
+            extents = _extents(shape)
+        nbytes = math.prod(extents) * element.itemsize
+        if nbytes > MAX_BYTES:
+            raise OutOfMemory(f"shape {extents} of {element} is {nbytes:,} bytes, more than any memory has")
+        return Buffer(self.native.reserve(max(nbytes, 1), file, access), extents, element)
 
     @overload
     def put(
@@ -268,6 +298,14 @@ class Buffer(ViewOfSelf):
     def physical(self) -> list[tuple[int, int]]:
         """The device-physical ranges behind it, as the native module gives them."""
         return self.native.physical()
+
+    def bring(self, offset: int = 0, nbytes: int | None = None) -> None:
+        """Brings pages of a reservation before kernels touch them, in no simulated time; all of them without a range."""
+        self.native.bring(offset, self.nbytes - offset if nbytes is None else nbytes)
+
+    def resident_pages(self) -> int:
+        """Pages of a reservation (`Context.reserve`) that have come; of any other buffer all of them."""
+        return self.native.resident_pages()
 
     def want_range_entries(self) -> int:
         """Wants entries of the range TLB, one a physical piece, so that kernels reach all of it without page-table walks.
@@ -462,6 +500,17 @@ def end(close: Callable[[], None], error: BaseException | None) -> None:
         if error is None:
             raise
         error.add_note(f"and then: {second}")
+
+
+def _elements_of(file: str, element: np.dtype) -> int:
+    """How many elements a file holds."""
+    try:
+        nbytes = Path(file).stat().st_size
+    except OSError as error:
+        raise InputError(f"the backing file {file}: {error.strerror}") from error
+    if not element.itemsize or nbytes % element.itemsize:
+        raise InputError(f"{file} has {nbytes:,} bytes, which are no whole elements of {element}")
+    return nbytes // element.itemsize
 
 
 def _extents(shape: Shape) -> tuple[int, ...]:

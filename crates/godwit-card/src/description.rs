@@ -38,6 +38,12 @@ pub struct Config {
     /// `[dma]`
     #[serde(default)]
     pub dma: DmaConfig,
+    /// `[page_requests]`
+    #[serde(default)]
+    pub page_requests: PageRequestsConfig,
+    /// `[host_link]`
+    #[serde(default)]
+    pub host_link: HostLinkConfig,
     /// `[host]`
     #[serde(default)]
     pub host: HostConfig,
@@ -53,6 +59,8 @@ pub struct HostConfig {
     pub wakeup_ns: f64,
     /// Rate of staging, 10^9 bytes a second; 0: it takes no time.
     pub staging_gbps: f64,
+    /// A page that a kernel touched: found, given a frame, entered.
+    pub page_ns: f64,
 }
 
 /// `[card]`
@@ -65,6 +73,9 @@ pub struct CardConfig {
     /// Masters driven from outside; their port numbers follow the kernels'.
     #[serde(default)]
     pub external_ports: u32,
+    /// Cycles without progress after which the card is given up; 0: never.
+    #[serde(default)]
+    pub watchdog_cycles: u64,
 }
 
 /// `[axi]`
@@ -95,6 +106,32 @@ pub struct ContextsConfig {
 pub struct DmaConfig {
     /// Descriptors under way; 0: the card has no page DMA.
     pub slots: u32,
+}
+
+/// `[page_requests]`
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub struct PageRequestsConfig {
+    /// Pages asked for at a time; 0: the card has no page requests.
+    pub places: u32,
+}
+
+/// `[host_link]`
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct HostLinkConfig {
+    /// From asking for bytes to the first of them.
+    pub latency_ns: f64,
+    /// Payload, 10^9 bytes a second.
+    pub bandwidth_gbps: f64,
+}
+
+/// A link that costs nothing.
+impl Default for HostLinkConfig {
+    fn default() -> Self {
+        Self {
+            latency_ns: 0.0,
+            bandwidth_gbps: f64::INFINITY,
+        }
+    }
 }
 
 /// A kernel of the card.

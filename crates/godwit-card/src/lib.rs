@@ -16,7 +16,10 @@ mod memory;
 mod ports;
 mod sim;
 
-pub use description::{Arg, ArgAccess, ArgKind, Config, Description, HostConfig, Kernel};
+pub use description::{
+    Arg, ArgAccess, ArgKind, Config, Description, HostConfig, HostLinkConfig, Kernel,
+    PageRequestsConfig,
+};
 pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;
 pub use find::{CardFile, cache_dir, closest};

@@ -77,6 +77,18 @@ impl Buffer {
             .collect())
     }
 
+    /// Brings pages of a reservation before kernels touch them.
+    fn bring(&self, py: Python<'_>, offset: u64, nbytes: u64) -> PyResult<()> {
+        let buffer = self.get()?;
+        py.detach(|| buffer.bring(offset, nbytes))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// Pages of a reservation that have come; of any other buffer all of them.
+    fn resident_pages(&self) -> PyResult<u64> {
+        Ok(self.get()?.resident_pages())
+    }
+
     /// Wants an entry of the range TLB for each of its pieces; how many it has now.
     fn want_range_entries(&self, py: Python<'_>) -> PyResult<usize> {
         let buffer = self.get()?;

@@ -3,7 +3,12 @@
 
 use std::sync::Arc;
 
-use godwit::{Access, AllocOptions, Contiguity, PagePolicy, PageSize, RangeEntries, ShareOptions};
+use std::path::PathBuf;
+
+use godwit::{
+    Access, AllocOptions, Contiguity, PagePolicy, PageSize, RangeEntries, ReserveOptions,
+    ShareOptions,
+};
 use pyo3::prelude::*;
 
 use crate::buffer::Buffer;
@@ -66,6 +71,25 @@ impl Context {
             .contiguity(contiguity);
         let buffer = py
             .detach(|| self.inner.alloc(nbytes, options))
+            .map_err(|error| raise(py, error))?;
+        Ok(Buffer::new(buffer))
+    }
+
+    /// Addresses whose pages come when kernels touch them, from a file or zeroed. nbytes 0: as many as the file has.
+    #[pyo3(signature = (nbytes, file=None, access="rw"))]
+    fn reserve(
+        &self,
+        py: Python<'_>,
+        nbytes: u64,
+        file: Option<PathBuf>,
+        access: &str,
+    ) -> PyResult<Buffer> {
+        let mut options = ReserveOptions::new().access(access_of(access)?);
+        if let Some(path) = file {
+            options = options.file(path);
+        }
+        let buffer = py
+            .detach(|| self.inner.reserve(nbytes, options))
             .map_err(|error| raise(py, error))?;
         Ok(Buffer::new(buffer))
     }

@@ -193,6 +193,20 @@ enum godwit_alloc_flags {
 int godwit_alloc(godwit_context *context, size_t size, uint64_t page_bytes, uint32_t flags, godwit_buffer **buffer);
 
 /*
+ * Reserves `size` bytes of addresses; their device memory comes page by page, when kernels touch it (on a card with page
+ * requests: page_requests.places). Pages hold what `file` holds, which is never written, and zeros behind its end; zeros only
+ * if it is NULL. `size` 0: as many bytes as the file has. `flags`: GODWIT_READ_ONLY. A buffer like others in all else: this
+ * process sees the file, or zeros, where no page has come yet, and what it writes there before a page comes, the page has.
+ */
+int godwit_reserve(godwit_context *context, size_t size, const char *file, uint32_t flags, godwit_buffer **buffer);
+
+/* Brings pages of a reservation before kernels touch them, in no simulated time. */
+int godwit_bring(godwit_buffer *buffer, size_t offset, size_t size);
+
+/* Pages of a reservation that have come; of any other buffer all of them. */
+int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
+
+/*
  * Frees it; a kernel that still uses it is stopped first. The handle is gone in any case; after an error its memory stays
  * out of use. NULL does nothing.
  */

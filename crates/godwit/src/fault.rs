@@ -37,6 +37,8 @@ pub struct Fault {
     pub address: u64,
     /// The live buffer of the context that is nearest to the address.
     pub nearest: Option<NearBuffer>,
+    /// Why the host did not bring its page, if it was asked to.
+    pub page: Option<String>,
     /// Further faults that were not recorded, since the counters were cleared.
     pub lost: u32,
 }
@@ -57,6 +59,7 @@ impl Fault {
         record: FaultRecord,
         kernel: Option<String>,
         nearest: Option<NearBuffer>,
+        page: Option<String>,
     ) -> Self {
         Self {
             cause: record.cause,
@@ -67,6 +70,7 @@ impl Fault {
             id: record.id,
             address: record.address,
             nearest,
+            page,
             lost: record.lost,
         }
     }
@@ -116,6 +120,9 @@ impl fmt::Display for Fault {
                 }
             )?,
             None => write!(f, "; its context has no buffers")?,
+        }
+        if let Some(why) = &self.page {
+            write!(f, "; the page does not come: {why}")?;
         }
         match self.lost {
             0 => Ok(()),
@@ -171,7 +178,7 @@ mod tests {
             address,
             lost,
         };
-        Fault::new(record, Some("split".into()), nearest)
+        Fault::new(record, Some("split".into()), nearest, None)
     }
 
     #[test]
@@ -186,6 +193,15 @@ mod tests {
             past,
             "kernel `split` (port 2): write to 0x11040 refused: no mapping that allows writing (cause 15); 64 bytes past \
              the end of the buffer of 4096 bytes at 0x10000, which is readable and writable"
+        );
+        let refused = Fault {
+            page: Some("it is of no reservation".into()),
+            ..fault(0x11040, near, 0)
+        };
+        assert!(
+            refused
+                .to_string()
+                .ends_with("; the page does not come: it is of no reservation")
         );
         assert!(
             fault(0xfff0, near, 0)

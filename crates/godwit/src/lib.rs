@@ -60,7 +60,7 @@ pub use error::{Error, ErrorKind};
 pub use fault::{Fault, NearBuffer};
 pub use hardware::command;
 pub use hardware::counters::{
-    ChannelCounters, CounterKind, Counters, L2Counters, PortCounters, WalkerCounters,
+    ChannelCounters, CounterKind, Counters, L2Counters, PageCounters, PortCounters, WalkerCounters,
 };
 pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
@@ -70,9 +70,11 @@ pub use objects::card::{Card, Frames};
 pub use objects::context::{Binding, Context};
 pub use objects::launch::{Launch, Waited};
 pub use objects::launch_builder::LaunchBuilder;
+pub use objects::reserve::ReserveOptions;
 pub use objects::share::{RangeEntries, ShareOptions};
 pub use objects::shared::{Advice, Residency};
 pub use objects::value::{HostRange, Plain, Value};
+pub use state::demand::{PageAnswer, PageHandler};
 pub use state::transfers::Transfer;
 pub use svm::report::{Cause, Migrations};
 

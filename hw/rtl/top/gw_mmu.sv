@@ -315,11 +315,29 @@ module gw_mmu #(
     gw_axi_pkg::pt_req_t record_req;
     gw_axi_pkg::pt_rsp_t record_rsp;
 
+    // Until software has turned the queue on, and no context asks, nothing is kept here: answers of the walker pass.
+    logic pages_clk, pages_used_q, pages_used_d;
+    logic [NumContexts-1:0] asks;
+    for (genvar i = 0; i < NumContexts; i++) begin : gen_asks
+      assign asks[i] = ctx[i].en_pri;
+    end
+    assign pages_used_d = pages_used_q || pq_cfg.enable || asks != '0 || respond_valid;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) pages_used_q <= 1'b0;
+      else pages_used_q <= pages_used_d;
+    end
+
+    gw_clock_gate u_pages_gate (
+      .clk_i,
+      .en_i (pages_used_d || !rst_ni),
+      .clk_o(pages_clk)
+    );
+
     gw_page_requests #(
       .Pages      (PageRequests),
       .NumContexts(NumContexts)
     ) u_page_requests (
-      .clk_i,
+      .clk_i             (pages_clk),
       .rst_ni,
       .ctx_i             (ctx),
       .end_i             ('{valid: ctx_write, ctx: ctx_write_ctx}),

@@ -413,6 +413,13 @@ class Host(Section):
         description="rate at which bytes of an explicit copy go to or from memory of the driver, 10^9 a second, beside the page DMA; "
         "0 = no time",
     )
+    page_ns: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        strict=False,
+        description="a page that a kernel touched: found, given a frame, entered",
+    )
 
 
 class Stream(Section):

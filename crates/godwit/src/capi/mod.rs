@@ -12,6 +12,7 @@ mod card;
 mod launch;
 mod memory;
 mod process;
+mod reserve;
 mod share;
 mod types;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands of the MMU's command queue: IOTINVAL.VMA and IOFENCE.C of the RISC-V IOMMU specification.
+//! Commands of the MMU's command queue: IOTINVAL.VMA, IOFENCE.C and ATS.PRGR of the RISC-V IOMMU specification.
 
 use crate::layout;
 
@@ -63,6 +63,16 @@ impl Command {
     pub const fn drain() -> Self {
         let Self([head, _]) = Self::fence();
         Self([head | layout::IOFENCE_PR_MASK | layout::IOFENCE_PW_MASK, 0])
+    }
+
+    /// Ends a page request of a context: how its group, as the record named it, ended.
+    pub const fn respond(context: u32, group: u32, code: u64) -> Self {
+        let head = Self::head(layout::COMMAND_ATS, layout::COMMAND_ATS_PRGR);
+        Self([
+            head | layout::ATS_PRGR_PV_MASK | (context as u64) << layout::ATS_PRGR_PID_SHIFT,
+            (group as u64) << layout::ATS_PRGR_PAYLOAD_PLACE_SHIFT
+                | code << layout::ATS_PRGR_PAYLOAD_CODE_SHIFT,
+        ])
     }
 
     /// The command as it stands in memory.

@@ -66,14 +66,16 @@ pub(crate) fn bring_up(device: &mut dyn Device) -> Result<(), Error> {
     )?)
 }
 
-/// Sets a context's root table, or takes it away.
+/// Sets a context's root table, or takes it away; `asks`: the host is asked for pages that are not there.
 pub(crate) fn set_context(
     device: &mut dyn Device,
     id: usize,
     root: Option<(Mode, u64)>,
+    asks: bool,
 ) -> Result<(), CardError> {
     let value = root.map_or(0, |(mode, root)| {
         u64::from(mode.code()) << layout::FSC_MODE_SHIFT
+            | u64::from(asks) << layout::FSC_EN_PRI_SHIFT
             | (root >> layout::PT_PAGE_SHIFT) << layout::FSC_PPN_SHIFT
     });
     let register = regs::CONTEXTS_FSC + id as u64 * regs::CONTEXTS_FSC_STRIDE;

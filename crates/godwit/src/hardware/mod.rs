@@ -8,6 +8,7 @@ pub(crate) mod counters;
 pub(crate) mod dma;
 pub(crate) mod frames;
 pub(crate) mod mmu;
+pub(crate) mod page_queue;
 pub(crate) mod queue;
 pub(crate) mod table_memory;
 pub(crate) mod visible;

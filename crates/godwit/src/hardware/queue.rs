@@ -71,15 +71,31 @@ impl CommandQueue {
         self.execute(device, &[Command::drain()])
     }
 
-    /// Executes commands, the last of which is a fence; fewer than the ring holds.
-    fn execute(&mut self, device: &mut dyn Device, commands: &[Command]) -> Result<(), Error> {
+    /// Ends page requests, and returns when the hardware knows it; fewer than the ring holds.
+    pub fn respond(&mut self, device: &mut dyn Device, commands: &[Command]) -> Result<(), Error> {
+        self.put(device, commands)?;
+        while u64::from(read(device, regs::CQH)?) != self.tail {
+            if let Some(what) = failure(read(device, regs::CQCSR)?) {
+                return Err(stopped(device, what)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes commands behind those that were done.
+    fn put(&mut self, device: &mut dyn Device, commands: &[Command]) -> Result<(), Error> {
         debug_assert!((commands.len() as u64) < COMMANDS);
         for command in commands {
             let at = self.ring + self.tail * Command::BYTES;
             device.memory().write(at, &command.to_le_bytes())?;
             self.tail = (self.tail + 1) % COMMANDS;
         }
-        write(device, regs::CQT, self.tail as u32)?;
+        Ok(write(device, regs::CQT, self.tail as u32)?)
+    }
+
+    /// Executes commands, the last of which is a fence; fewer than the ring holds.
+    fn execute(&mut self, device: &mut dyn Device, commands: &[Command]) -> Result<(), Error> {
+        self.put(device, commands)?;
         loop {
             let status = read(device, regs::CQCSR)?;
             if let Some(what) = failure(status) {

@@ -147,6 +147,42 @@ impl Window {
         Ok(())
     }
 
+    /// Makes all of it zeroed memory of this process alone, and its first bytes, if there is a file, a copy of that file's: a
+    /// write stays here.
+    pub fn open(&mut self, file: Option<(BorrowedFd<'_>, u64)>) -> Result<(), Errno> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let private = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        let start = self.base.as_ptr().cast();
+        // SAFETY: the window belongs to this value, and nothing refers to its inside yet.
+        unsafe { rustix::mm::mmap_anonymous(start, self.len, access, private) }?;
+        let Some((fd, bytes)) = file else {
+            return Ok(());
+        };
+        // Pages behind the file's end would end the process that touches them.
+        let pages = bytes.next_multiple_of(FRAME_BYTES).min(self.len as u64) as usize;
+        if pages > 0 {
+            // SAFETY: as above, and within the window.
+            unsafe { rustix::mm::mmap(start, pages, access, private, fd, 0) }?;
+        }
+        Ok(())
+    }
+
+    /// Copies the page at `offset` to `file_offset` of `fd`. An error, and no signal, if its file has lost it.
+    pub fn store(&self, offset: u64, fd: BorrowedFd<'_>, file_offset: u64) -> Result<(), Errno> {
+        debug_assert!(offset + FRAME_BYTES <= self.len as u64);
+        // SAFETY: the page is in the window; the kernel alone looks at it, and says so if it cannot.
+        let page = unsafe {
+            std::slice::from_raw_parts(
+                self.base.as_ptr().add(offset as usize),
+                FRAME_BYTES as usize,
+            )
+        };
+        match rustix::io::pwrite(fd, page, file_offset)? {
+            written if written == page.len() => Ok(()),
+            _ => Err(Errno::IO),
+        }
+    }
+
     /// First address.
     pub fn address(&self) -> u64 {
         self.base.as_ptr() as u64

@@ -12,6 +12,7 @@ use crate::hardware::window::{Placement, Window};
 use crate::objects::alloc::{self, Access, AllocOptions, Plan};
 use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
+use crate::state::demand::Demand;
 use crate::state::{BufferState, State};
 
 /// Device memory, mapped into a context and into this process at the same address. Freed when dropped: a kernel that
@@ -34,6 +35,8 @@ pub struct Buffer {
 pub(crate) enum Place {
     /// In a window of its own; the frames are its own, too.
     Own(Window),
+    /// In a window of its own, whose pages come when kernels touch them.
+    Demand(Arc<Demand>),
     /// Where it was before; frames and addresses are somebody else's.
     Shared(Arc<dyn HostMemory>),
 }
@@ -107,6 +110,7 @@ impl Buffer {
     pub fn as_ptr(&self) -> *mut u8 {
         match &self.place {
             Place::Own(window) => window.as_ptr(),
+            Place::Demand(demand) => demand.as_ptr(),
             Place::Shared(memory) => memory.as_ptr(),
         }
     }
@@ -131,7 +135,8 @@ impl Buffer {
         self.access
     }
 
-    /// The physical memory behind it, in the order of its addresses.
+    /// The physical memory behind it, in the order of its addresses; none of a reservation, whose pages come and stay where they
+    /// like.
     pub fn physical(&self) -> &[Extent] {
         &self.plan.extents
     }
@@ -167,6 +172,7 @@ impl Buffer {
     /// Copies bytes out of it, in no simulated time.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check_range(offset, out.len())?;
+        self.bring_handled(offset, out.len())?;
         // SAFETY: the range was checked, and a Rust slice does not overlap the window, which nobody has a slice of.
         unsafe {
             std::ptr::copy_nonoverlapping(
@@ -181,6 +187,7 @@ impl Buffer {
     /// Copies bytes into it, in no simulated time.
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
         self.check_range(offset, data.len())?;
+        self.bring_handled(offset, data.len())?;
         // SAFETY: as in `read`.
         unsafe {
             std::ptr::copy_nonoverlapping(
@@ -196,6 +203,9 @@ impl Buffer {
     /// physically contiguous piece.
     pub fn upload(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
         self.check_range(offset, data.len())?;
+        if self.demand().is_some() {
+            return self.write(offset, data);
+        }
         let extents = self.extents(offset, data.len());
         copies::copy(&self.context.card().shared, Bytes::In(data), &extents)
     }
@@ -203,6 +213,9 @@ impl Buffer {
     /// Copies bytes out of it over the host link, as [`Buffer::upload`] does.
     pub fn download(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check_range(offset, out.len())?;
+        if self.demand().is_some() {
+            return self.read(offset, out);
+        }
         let extents = self.extents(offset, out.len());
         copies::copy(&self.context.card().shared, Bytes::Out(out), &extents)
     }
@@ -230,6 +243,13 @@ impl Buffer {
         extents
     }
 
+    pub(crate) fn demand(&self) -> Option<&Arc<Demand>> {
+        match &self.place {
+            Place::Demand(demand) => Some(demand),
+            _ => None,
+        }
+    }
+
     fn check_range(&self, offset: u64, len: usize) -> Result<(), Error> {
         match offset.checked_add(len as u64) {
             Some(end) if end <= self.len => Ok(()),
@@ -248,8 +268,16 @@ impl Buffer {
         let (id, serial) = (self.context.id() as usize, self.context.serial());
         shared.with(|state| state.remove_buffer(id, serial, self.address(), self.plan.len))?;
         // Only now can no access reach the frames any more.
-        if let Place::Own(_) = self.place {
-            give_back(&self.context, &self.plan);
+        match &self.place {
+            Place::Own(_) => give_back(&self.context, &self.plan),
+            Place::Demand(demand) => {
+                let pool = &self.context.card().shared.pool;
+                demand
+                    .take_frames()
+                    .into_iter()
+                    .for_each(|frame| pool.free(frame));
+            }
+            Place::Shared(_) => {}
         }
         Ok(())
     }

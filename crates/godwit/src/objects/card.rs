@@ -128,7 +128,7 @@ impl Card {
             _ => Some(Dma::turn_on(device.as_mut())?),
         };
         let shared = Shared {
-            engine: Engine::start(State::new(device, queue, dma))?,
+            engine: Engine::start(State::new(device, pool.clone(), queue, dma))?,
             description,
             memory,
             pool,

@@ -63,13 +63,9 @@ impl Context {
                 count: state.contexts.len() as u32,
             })?;
             let table = PageTable::new(card.shared.pool.clone(), mode)?;
-            mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())))?;
+            mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())), false)?;
             let serial = state.serial();
-            state.contexts[id] = Some(ContextState {
-                serial,
-                table,
-                buffers: Default::default(),
-            });
+            state.contexts[id] = Some(ContextState::new(serial, table));
             Ok(Self {
                 inner: Arc::new(Inner {
                     card: card.clone(),

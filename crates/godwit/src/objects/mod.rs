@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod copies;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
+pub(crate) mod reserve;
 pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod sharing;

@@ -4,6 +4,7 @@
 
 use super::State;
 use crate::Error;
+use crate::hardware::frames::FRAME_BYTES;
 
 /// What the host does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,6 +13,8 @@ pub(crate) enum Work {
     Interrupt,
     /// The handler's way to who waits.
     Wakeup,
+    /// So many pages are brought, the content of `crossed` of them over the link.
+    Pages { pages: u64, crossed: u64 },
     /// So many bytes go to the driver's memory, or from it, as far as that takes longer than so many picoseconds.
     Staging { bytes: u64, beside_ps: u64 },
 }
@@ -23,6 +26,14 @@ impl State {
         let ns = match work {
             Work::Interrupt => config.host.interrupt_ns,
             Work::Wakeup => config.host.wakeup_ns,
+            Work::Pages { pages, crossed } => {
+                let link = config.host_link;
+                let over = match crossed {
+                    0 => 0.0,
+                    _ => link.latency_ns + (crossed * FRAME_BYTES) as f64 / link.bandwidth_gbps,
+                };
+                pages as f64 * config.host.page_ns + over
+            }
             Work::Staging { bytes, beside_ps } => match config.host.staging_gbps {
                 0.0 => 0.0,
                 gbps => (bytes as f64 / gbps - beside_ps as f64 / 1000.0).max(0.0),

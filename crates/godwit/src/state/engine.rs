@@ -110,6 +110,11 @@ impl Engine {
         &self,
         work: impl FnOnce(&mut Option<State>) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
+        if self.is_own_thread() {
+            return Err(Error::Busy(
+                "the card waits for a page handler, which cannot use the card itself".into(),
+            ));
+        }
         let mut answer = None;
         let place = &mut answer;
         let gate = Arc::new(Gate::default());
@@ -135,6 +140,13 @@ impl Engine {
             Some(Err(panic)) => resume_unwind(panic),
             None => Err(Error::Closed),
         }
+    }
+
+    /// Whether the caller is called by the engine.
+    fn is_own_thread(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = thread.as_ref().map(|thread| thread.thread().id());
+        own == Some(std::thread::current().id())
     }
 
     /// Works on the card some time.

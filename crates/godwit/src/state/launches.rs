@@ -233,6 +233,17 @@ impl State {
         }
     }
 
+    /// Whether a launch of this context runs or waits.
+    pub(super) fn at_work(&self, context: u64) -> bool {
+        self.kernels.iter().any(|kernel| {
+            let running = kernel.running.iter().map(|running| &running.request);
+            let waiting = kernel.waiting.iter().map(|(request, _)| request);
+            running
+                .chain(waiting)
+                .any(|request| request.context == Some(context))
+        })
+    }
+
     /// Fails while a kernel works behind `port`.
     pub fn require_idle(&self, port: u32) -> Result<(), Error> {
         let of_port = |kernel: &&KernelState| kernel.kernel.ports().contains(&port);
@@ -311,6 +322,7 @@ impl State {
         self.serve_transfers(irq)?;
         if irq & IRQ_MMU != 0 && self.kernels.iter().any(|kernel| kernel.running.is_some()) {
             self.collect_faults()?;
+            self.serve_pages()?;
         }
         for slot in 0..self.kernels.len() {
             let now = self.cycle()?;

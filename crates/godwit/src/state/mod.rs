@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The middle floor: what is going on on one card. [`State`] is the device with its contexts, ports and kernels, and belongs
-//! to the [`engine`]'s thread; `launches.rs` is how kernels come to work and to their end; a [`ticket`] is what the outside
-//! sees of a launch.
+//! to the [`engine`]'s thread; `launches.rs` is how kernels come to work and to their end; [`demand`] brings pages when they are
+//! touched; a [`ticket`] is what the outside sees of a launch.
 
 pub(crate) mod costs;
+pub(crate) mod demand;
 pub(crate) mod engine;
 mod launches;
 pub(crate) mod notifier;
@@ -25,6 +26,7 @@ use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
 use crate::{Error, Fault};
 
+use demand::{DemandState, Demands};
 pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
 use notifier::Notifier;
@@ -39,6 +41,10 @@ pub(crate) struct State {
     pub queue: CommandQueue,
     /// The page DMA, if the card has one.
     transfers: Option<Transfers>,
+    /// Page requests, from the first reservation on.
+    demands: Option<Demands>,
+    /// Frames of device memory.
+    pool: FramePool,
     /// By hardware number.
     pub contexts: Vec<Option<ContextState>>,
     ports: Vec<PortState>,
@@ -61,6 +67,22 @@ pub(crate) struct ContextState {
     pub table: PageTable<FramePool>,
     /// Live buffers by first address.
     pub buffers: BTreeMap<u64, BufferState>,
+    /// Reservations among them, whose pages come when they are touched.
+    pub demands: BTreeMap<u64, DemandState>,
+    /// The hardware asks for its pages.
+    pub asks: bool,
+}
+
+impl ContextState {
+    pub fn new(serial: u64, table: PageTable<FramePool>) -> Self {
+        Self {
+            serial,
+            table,
+            buffers: BTreeMap::new(),
+            demands: BTreeMap::new(),
+            asks: false,
+        }
+    }
 }
 
 pub(crate) struct BufferState {
@@ -78,7 +100,12 @@ pub(crate) struct PortState {
 }
 
 impl State {
-    pub fn new(device: Box<dyn Device>, queue: CommandQueue, dma: Option<Dma>) -> Self {
+    pub fn new(
+        device: Box<dyn Device>,
+        pool: FramePool,
+        queue: CommandQueue,
+        dma: Option<Dma>,
+    ) -> Self {
         let description = device.description();
         let contexts = (0..description.config.contexts.count)
             .map(|_| None)
@@ -91,6 +118,8 @@ impl State {
             device,
             queue,
             transfers: dma.map(Transfers::new),
+            demands: None,
+            pool,
             contexts,
             ports,
             ranges: Ranges::default(),
@@ -212,6 +241,9 @@ impl State {
         self.cancel_where(|request| {
             request.context == Some(serial) && request.buffers.contains(&va)
         })?;
+        if self.context(id, serial)?.demands.contains_key(&va) {
+            return self.end_demand(id, serial, va);
+        }
         self.unmap(id, serial, va, len)
     }
 
@@ -226,7 +258,7 @@ impl State {
                 self.bind(port as u32, layout::PORT_MODE_OFF, 0)?;
             }
         }
-        mmu::set_context(self.device.as_mut(), id, None)?;
+        mmu::set_context(self.device.as_mut(), id, None, false)?;
         self.invalidate()?;
         self.ranges.forget_context(id as u32);
         self.contexts[id] = None;
@@ -267,7 +299,8 @@ impl State {
             .and_then(Option::as_ref)
             .map(|context| &context.buffers);
         let nearest = buffers.and_then(|buffers| nearest(buffers, record.address));
-        Fault::new(record, kernel_name(description, record.port), nearest)
+        let page = self.refusal(record.context, record.address);
+        Fault::new(record, kernel_name(description, record.port), nearest, page)
     }
 }
 
