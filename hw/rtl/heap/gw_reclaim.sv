@@ -340,15 +340,16 @@ module gw_reclaim #(
   assign settle_o = state_q inside {Settle, Calm};
   assign fence_o = state_q == Fence;
   assign inval_valid_o = state_q == Inval;
-  // The naturally aligned range around what is left of the job: nothing of before it is taken back, but may be there.
+  // The naturally aligned range around what is left of the job: nothing of before it is taken back, but may be there. Above 1 GiB its
+  // context, as for commands.
   vpn_t apart_q;
   page_order_t inval_order;
   always_comb begin
     inval_order = '0;
-    for (int unsigned b = 0; b < 30; b++) if (apart_q[b]) inval_order = page_order_t'(b + 1);
+    for (int unsigned b = 0; b < 32'(MaxPageOrder); b++) if (apart_q[b]) inval_order = page_order_t'(b + 1);
   end
   logic wide;
-  assign wide = apart_q[VpnWidth-1:30] != '0;
+  assign wide = apart_q >> MaxPageOrder != '0;
   always_ff @(posedge clk_i) begin
     inval_o <= '{
         scope: wide ? InvalContext : InvalRange,

@@ -207,7 +207,7 @@ class Bench:
         self.invals += 1
         ctx, vpn, order = (self.get(f"inval_{n}_o") for n in ("ctx", "vpn", "order"))
         scope = self.get("inval_scope_o")
-        assert ctx == self.ctx and scope in (RANGE, CONTEXT) and vpn % (1 << order) == 0
+        assert ctx == self.ctx and scope in (RANGE, CONTEXT) and vpn % (1 << order) == 0 and order <= 18
         for frame, (of, first, pages) in self.known.items():
             named = of == ctx and (scope == CONTEXT or (first < vpn + (1 << order) and vpn < first + pages))
             if named and not self.reachable(frame):
