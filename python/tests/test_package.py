@@ -171,11 +171,26 @@ def test_the_sdist_makes_the_same_wheel(wheel, tmp_path):
     assert not differing
 
 
+def cargo_home_of_its_own(folder: Path) -> Path:
+    """Cargo keeps what it unpacked by name and version, packages made here too: the next ones would be compiled with these."""
+    usual = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    for config in usual.glob("config*"):
+        (folder / config.name).symlink_to(config)
+    for kind in ("index", "cache", "src"):
+        (folder / "registry" / kind).mkdir(parents=True)
+        for registry in (usual / "registry" / kind).glob("[!-]*"):
+            (folder / "registry" / kind / registry.name).symlink_to(registry)
+    return folder
+
+
 def test_the_public_crates_can_be_packaged(tmp_path):
     """Each is unpacked and compiled from its package alone, with the packages of the others."""
     crates = ("godwit-core", "godwit-card", "godwit-cmt", "godwit", "godwit-cmt-preload")
     wanted = [word for crate in crates for word in ("-p", crate)]
-    command = ["cargo", "package", "--locked", "--allow-dirty", "--target-dir", str(tmp_path), *wanted]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    target, home = tmp_path / "target", tmp_path / "cargo"
+    home.mkdir()
+    command = ["cargo", "package", "--locked", "--allow-dirty", "--target-dir", str(target), *wanted]
+    own = {"CARGO_HOME": str(cargo_home_of_its_own(home)), "CARGO_BUILD_BUILD_DIR": str(target)}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **own})
     assert done.returncode == 0, done.stderr
-    assert {path.name.rpartition("-")[0] for path in (tmp_path / "package").glob("*.crate")} == set(crates)
+    assert {path.name.rpartition("-")[0] for path in (target / "package").glob("*.crate")} == set(crates)
