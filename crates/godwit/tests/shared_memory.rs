@@ -286,6 +286,29 @@ fn memory_that_does_not_fit_stays_where_it_is() {
 }
 
 #[test]
+fn memory_across_a_boundary_of_arenas_is_not_read_while_it_is_away() {
+    // Where an arena of a thread would have its header lies memory of ours, which has left before a later part is looked at.
+    const PIECE: usize = 64 << 20;
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let room = Mapped::private(2 * PIECE / PAGE);
+    let boundary = (room.at as usize + PAGE).next_multiple_of(PIECE) - room.at as usize;
+    let memory = &mut room.slice()[boundary - 16 * PAGE..boundary + 1040 * PAGE];
+    for (at, byte) in memory.iter_mut().enumerate() {
+        *byte = pattern(5, at);
+    }
+    // One block beyond the boundary is known, so that the rest is looked at in pieces.
+    let known = 16 * PAGE + 512 * PAGE;
+    context
+        .migrate_to_device(&memory[known + 5 * PAGE..][..PAGE])
+        .unwrap();
+    context.migrate_to_device(&*memory).unwrap();
+    assert_eq!(on_device(&context, memory), memory.len() as u64);
+    assert!(is_pattern(memory, 5));
+    drop(card);
+}
+
+#[test]
 fn residency_says_where_pages_are() {
     let _alone = alone();
     let (card, context) = shared_card();

@@ -28,9 +28,10 @@ pub(super) fn keep_apart() {
     }
 }
 
-/// Whether an address lies in an arena.
-pub(super) fn contains(address: u64) -> bool {
-    in_main(address) || in_piece(address)
+/// Whether an address lies in an arena. What is `watched` is in none: an arena's header shares its page with nobody who could give it
+/// away. It must not be read either, for it may be away, and the pager would wait for itself.
+pub(super) fn contains(address: u64, watched: impl Fn(u64) -> bool) -> bool {
+    in_main(address) || (!watched(address & !(PIECE - 1)) && in_piece(address))
 }
 
 /// The main arena grows from where the program ends.
@@ -77,7 +78,7 @@ mod tests {
 
     fn is_in_arena(bytes: usize) -> bool {
         let memory = vec![7u8; bytes];
-        contains(memory.as_ptr() as u64 + bytes as u64 / 2)
+        contains(memory.as_ptr() as u64 + bytes as u64 / 2, |_| false)
     }
 
     #[test]
@@ -99,6 +100,6 @@ mod tests {
         let main = heap_start().map(in_main);
         assert_ne!(main, Some(false));
         let on_stack = [0u8; 64];
-        assert!(!contains(on_stack.as_ptr() as u64));
+        assert!(!contains(on_stack.as_ptr() as u64, |_| false));
     }
 }

@@ -49,7 +49,8 @@ impl Pages {
                 Place::Away(_) => self.retrieve(&[run], going.cause),
                 Place::Home => {}
                 Place::Unwatched => {
-                    let bound = !going.kept && arena::contains(run.start);
+                    let watched = |page| self.blocks.place(page) != Place::Unwatched;
+                    let bound = !going.kept && arena::contains(run.start, watched);
                     if bound || self.uffd.register(run.start, run.len).is_err() {
                         taken.stay.push((run.start, run.len));
                         continue;
