@@ -28,10 +28,10 @@ pub(super) fn keep_apart() {
     }
 }
 
-/// Whether an address lies in an arena. What is `watched` is in none: an arena's header shares its page with nobody who could give it
-/// away. It must not be read either, for it may be away, and the pager would wait for itself.
-pub(super) fn contains(address: u64, watched: impl Fn(u64) -> bool) -> bool {
-    in_main(address) || (!watched(address & !(PIECE - 1)) && in_piece(address))
+/// Whether an address lies in an arena. What is `ours`, watched or the shadow, is none: an arena's header shares its page with nobody who could
+/// give it away. It must not be read either, for it may be missing, and the pager would wait for itself.
+pub(super) fn contains(address: u64, ours: impl Fn(u64) -> bool) -> bool {
+    in_main(address) || (!ours(address & !(PIECE - 1)) && in_piece(address))
 }
 
 /// The main arena grows from where the program ends.

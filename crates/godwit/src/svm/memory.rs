@@ -82,6 +82,12 @@ impl Shadow {
         Ok(first)
     }
 
+    /// Whether an address is one of these. Nobody serves a missing page of them: only what was put there may be read.
+    pub fn owns(&self, address: u64) -> bool {
+        let has = |area: &Area| (area.at..area.at + area.len).contains(&address);
+        self.areas.iter().any(has)
+    }
+
     /// Takes room back, with what is in it.
     pub fn give_back(&mut self, at: u64) {
         self.drop_pages(at, BLOCK);

@@ -49,8 +49,10 @@ impl Pages {
                 Place::Away(_) => self.retrieve(&[run], going.cause),
                 Place::Home => {}
                 Place::Unwatched => {
-                    let watched = |page| self.blocks.place(page) != Place::Unwatched;
-                    let bound = !going.kept && arena::contains(run.start, watched);
+                    let ours = |page| {
+                        self.blocks.place(page) != Place::Unwatched || self.shadow.owns(page)
+                    };
+                    let bound = !going.kept && arena::contains(run.start, ours);
                     if bound || self.uffd.register(run.start, run.len).is_err() {
                         taken.stay.push((run.start, run.len));
                         continue;
