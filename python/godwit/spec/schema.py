@@ -8,6 +8,7 @@ by `limits`; `config` reads files.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -69,22 +70,15 @@ def _power_of_two(value: int) -> int:
     return value
 
 
-def _slots(value: int) -> int:
-    if value == 1:
-        raise ValueError("must be 0 (no page DMA) or a power of two from 2 on")
-    return _power_of_two(value)
+def _none_or_from_two(what: str) -> Callable[[int], int]:
+    """A check of a size: 0, which leaves `what` out, or a power of two from 2 on."""
 
+    def check(value: int) -> int:
+        if value == 1:
+            raise ValueError(f"must be 0 (no {what}) or a power of two from 2 on")
+        return _power_of_two(value)
 
-def _sets(value: int) -> int:
-    if value == 1:
-        raise ValueError("must be 0 (no L2 TLB) or a power of two from 2 on")
-    return _power_of_two(value)
-
-
-def _places(value: int) -> int:
-    if value == 1:
-        raise ValueError("must be 0 (no page requests) or a power of two from 2 on")
-    return _power_of_two(value)
+    return check
 
 
 class Section(BaseModel):
@@ -171,9 +165,9 @@ L2_POLICIES = ("partition", "rehash", "hashed")
 class L2(Section):
     """The second-level TLB (gw_l2_tlb), shared by all ports: pages of all sizes in one array. Absent: none."""
 
-    sets: Annotated[int, AfterValidator(_sets), Legal("0, or a power of two from 2 to 65536")] = Field(
-        default=0, ge=0, le=65536, description="sets; 0 = no L2 TLB"
-    )
+    sets: Annotated[
+        int, AfterValidator(_none_or_from_two("L2 TLB")), Legal("0, or a power of two from 2 to 65536")
+    ] = Field(default=0, ge=0, le=65536, description="sets; 0 = no L2 TLB")
     ways: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
         default=4, ge=1, le=16, description="entries of a set"
     )
@@ -222,9 +216,9 @@ class Walker(Section):
 class PageRequests(Section):
     """Page requests (gw_page_requests): pages that the host brings when they are touched. Absent: none."""
 
-    places: Annotated[int, AfterValidator(_places), Legal("0, or a power of two from 2 to 64")] = Field(
-        default=0, ge=0, le=64, description="pages asked for at a time; 0 = no page requests"
-    )
+    places: Annotated[
+        int, AfterValidator(_none_or_from_two("page requests")), Legal("0, or a power of two from 2 to 64")
+    ] = Field(default=0, ge=0, le=64, description="pages asked for at a time; 0 = no page requests")
 
 
 class Contexts(Section):
@@ -236,9 +230,9 @@ class Contexts(Section):
 class Dma(Section):
     """The page DMA (gw_page_dma): pages between host and device, with ports of its own. Absent: none."""
 
-    slots: Annotated[int, AfterValidator(_slots), Legal("0, or a power of two from 2 to 64")] = Field(
-        default=0, ge=0, le=64, description="descriptors under way; 0 = no page DMA"
-    )
+    slots: Annotated[
+        int, AfterValidator(_none_or_from_two("page DMA")), Legal("0, or a power of two from 2 to 64")
+    ] = Field(default=0, ge=0, le=64, description="descriptors under way; 0 = no page DMA")
     bursts: int = Field(
         default=32,
         ge=2,
