@@ -12,8 +12,8 @@ import numpy as np
 
 import godwit
 from godwit.api import Card, Context
+from godwit.buffers import Buffer
 from godwit.launches import LaunchResult
-from godwit.memory import Buffer
 from godwit.report import Progress
 from godwit.run.traffic import Plan
 

@@ -20,8 +20,8 @@ import numpy as np
 
 import godwit
 from godwit.api import Card, Context
+from godwit.buffers import Buffer
 from godwit.launches import LaunchResult
-from godwit.memory import Buffer
 from godwit.report import Progress, Row
 from godwit.run.tlb_stress import fragment
 from godwit.run.traffic import Plan

@@ -19,7 +19,7 @@ import numpy as np
 
 import godwit
 from bench import clocks, ports
-from godwit.memory import Buffer, PageSize
+from godwit.buffers import Buffer, PageSize
 from godwit.report import Progress, Row
 from godwit.run.tlb_stress import fragment
 

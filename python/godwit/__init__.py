@@ -20,6 +20,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from godwit.api import OPERATOR_CODES, Card, open
+    from godwit.arrow import ArrayBuffer
+    from godwit.buffers import Buffer
     from godwit.errors import (
         ArgumentError,
         CheckError,
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
         TooLarge,
     )
     from godwit.launches import Launch, LaunchResult
-    from godwit.memory import ArrayBuffer, Buffer, Context
+    from godwit.memory import Context
 
 _HOMES = {
     "godwit.api": ("Card", "OPERATOR_CODES", "open"),
     "godwit.launches": ("Launch", "LaunchResult"),
-    "godwit.memory": ("ArrayBuffer", "Buffer", "Context"),
+    "godwit.memory": ("Context",),
+    "godwit.arrow": ("ArrayBuffer",),
+    "godwit.buffers": ("Buffer",),
     "godwit.errors": (
         "ArgumentError",
         "CheckError",

@@ -27,22 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
+from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream
+from godwit.buffers import Access, Buffer, PageSize, Shape, end
 from godwit.counters import nested
 from godwit.errors import ArgumentError, InputError, SetupError, StatusError
 from godwit.events import EventFile
 from godwit.launches import Launch, LaunchResult, with_result
-from godwit.memory import (
-    Access,
-    ArrayBuffer,
-    ArrowArray,
-    ArrowStream,
-    Buffer,
-    Context,
-    PageSize,
-    Ranges,
-    Shape,
-    end,
-)
+from godwit.memory import Context, Ranges
 from godwit.shared import Advice, Residency, SharedMemory
 from godwit.units import parse_size
 

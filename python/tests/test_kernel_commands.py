@@ -182,6 +182,29 @@ def test_component_xml_of_the_ip_packager_knows_pointers(tmp_path):
     assert kernel.protocol == "ap_ctrl_hs"
 
 
+@pytest.mark.parametrize("language", ["verilog", "anylanguage"])
+def test_sources_are_those_of_the_synthesis_view(tmp_path, language):
+    """HLS has a view a language, Vivado's packager one for all; beside it lie test benches that nothing can compile."""
+    views = {
+        f"xilinx_{language}synthesis_view_fileset": ["src/k.v", "src/part.sv", "src/k.xdc"],
+        f"xilinx_{language}behavioralsimulation_view_fileset": ["src/k.v", "src/part.sv"],
+        "xilinx_testbench_view_fileset": ["src/k_tb.sv"],
+    }
+    text = component(name="k", files=()).replace("spirit:", "")
+    sets = "".join(
+        f"<fileSet><name>{view}</name>{''.join(f'<file><name>{name}</name></file>' for name in names)}</fileSet>"
+        for view, names in views.items()
+    )
+    text = re.sub(r"<fileSets>.*</fileSets>", f"<fileSets>{sets}</fileSets>", text)
+    (tmp_path / "component.xml").write_text(text)
+    (tmp_path / "src").mkdir()
+    for name in ("k.v", "part.sv", "k_tb.sv"):
+        (tmp_path / "src" / name).write_text(f"module {name.split('.')[0]}; endmodule\n")
+    kernel = hls.find(tmp_path)
+    assert kernel.sources == (tmp_path / "src" / "k.v", tmp_path / "src" / "part.sv")
+    assert importing.sources(kernel) == list(kernel.sources)
+
+
 def test_the_verilog_alone_has_offsets_widths_and_directions(exported, tmp_path):
     kernel = hls.find(exported / "hdl" / "verilog" / "vadd.v")
     assert (kernel.name, kernel.protocol, told(kernel)) == ("vadd", "ap_ctrl_chain", ARGS)

@@ -24,8 +24,8 @@ from bench import kept, loads
 from bench.suites.papers_s import figures
 from bench.suites.papers_s.flights import tables
 from godwit.api import Card, Context
+from godwit.buffers import Buffer
 from godwit.errors import CheckError
-from godwit.memory import Buffer
 from godwit.report import Progress, Row
 from godwit.run import hashjoin, tlb_stress
 from godwit.run.traffic import Plan

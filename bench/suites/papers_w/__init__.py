@@ -21,7 +21,7 @@ from pathlib import Path
 from bench import loads
 from bench.suites.papers_w.figures import draw
 from godwit.api import Card, Context
-from godwit.memory import Buffer
+from godwit.buffers import Buffer
 from godwit.report import Progress, Row
 from godwit.run.traffic import Plan
 

@@ -27,6 +27,9 @@ from godwit.card.controls import SECOND_PORT
 from godwit.card.interface import KernelError
 
 _SOURCE_SUFFIXES = (".v", ".sv")
+_SYNTHESIS = ("xilinx_verilogsynthesis_view_fileset", "xilinx_anylanguagesynthesis_view_fileset")
+"""The view to build from: HLS has one a language, Vivado's packager one for all."""
+_BENCHES = ("xilinx_testbench_view_fileset",)
 _WHAT = "a component.xml, kernel.xml or xNAME_hw.h, their folder, or the Verilog of the top module"
 
 
@@ -54,6 +57,8 @@ class HlsKernel:
     protocol: str = ""
     """``ap_ctrl_hs``, ``ap_ctrl_chain``, ``ap_ctrl_none``; empty: not said."""
     sources: tuple[Path, ...] = ()
+    benches: tuple[Path, ...] = ()
+    """Test benches that are packed with it."""
     skipped: tuple[str, ...] = ()
     """Arguments that cannot be passed, with the reason."""
 
@@ -162,6 +167,7 @@ def _join(first: HlsKernel, second: HlsKernel) -> HlsKernel:
         args=tuple(sorted(args, key=lambda arg: arg.offset)),
         protocol=first.protocol or second.protocol,
         sources=first.sources or second.sources,
+        benches=first.benches or second.benches,
         skipped=tuple(dict.fromkeys((*first.skipped, *second.skipped))),
     )
 
@@ -209,7 +215,8 @@ def _component(path: Path, root: ElementTree.Element) -> HlsKernel:
         if (block.findtext("usage") or "") == "memory"
     ]
     args = (*_arguments(registers), *packaged)
-    return HlsKernel(name, path, args, protocol, tuple(_component_sources(path, root)), tuple(skipped))
+    sources, benches = (tuple(_view(path, root, views)) for views in (_SYNTHESIS, _BENCHES))
+    return HlsKernel(name, path, args, protocol, sources, benches, tuple(skipped))
 
 
 def _check_ports(where: str, starting: Sequence[bool], names: Iterable[str]) -> None:
@@ -259,14 +266,14 @@ def _packaged(register: ElementTree.Element, at: int) -> HlsArg:
     )
 
 
-def _component_sources(path: Path, root: ElementTree.Element) -> Iterator[Path]:
-    """Verilog of the synthesis view. What the IP's own folder does not have is left to the manifest's reader to miss."""
-    for files in root.iter("fileSet"):
-        if files.findtext("name") == "xilinx_verilogsynthesis_view_fileset":
-            for file in files.findall("file"):
-                name = path.parent / (file.findtext("name") or "")
-                if name.suffix in _SOURCE_SUFFIXES:
-                    yield name
+def _view(path: Path, root: ElementTree.Element, names: Collection[str]) -> Iterator[Path]:
+    """Verilog of the first view that there is. What the IP's own folder does not have is left to the manifest's reader to miss."""
+    views = {files.findtext("name"): files for files in root.iter("fileSet")}
+    found = next((views[name] for name in names if name in views), None)
+    for file in [] if found is None else found.findall("file"):
+        name = path.parent / (file.findtext("name") or "")
+        if name.suffix in _SOURCE_SUFFIXES:
+            yield name
 
 
 def _kernel(path: Path, kernel: ElementTree.Element) -> HlsKernel:

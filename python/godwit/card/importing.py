@@ -49,8 +49,9 @@ def _found(kernel: HlsKernel) -> list[Path]:
     listed = [path.resolve() for path in kernel.sources if path.is_file()]
     if listed:
         folders = {path.parent for path in listed}
-        # All of one folder: the folder is shorter, and has what HLS forgot to list.
-        return sorted(folders) if len(folders) == 1 else listed
+        # All of one folder: the folder is shorter, and has what HLS forgot to list; but no test bench must come with it.
+        whole = len(folders) == 1 and folders.isdisjoint(path.resolve().parent for path in kernel.benches)
+        return sorted(folders) if whole else listed
     for parent in list(kernel.origin.resolve().parents)[:6]:
         for below in ("hdl/verilog", "syn/verilog", "impl/verilog", "hdl", "src", "."):
             if _top(parent / below, kernel.name):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError, nearest
-from godwit.memory import DTYPE_CODES
 from godwit.run.column import INTEGERS, read_column, type_name
 from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from godwit.memory import Buffer
+from godwit.buffers import Buffer
 from godwit.run.workload import PAGE_SIZES, Measurement, as_bytes, measure
 
 if TYPE_CHECKING:
     from godwit.api import Card
+    from godwit.buffers import PageSize
     from godwit.launches import LaunchResult
-    from godwit.memory import Context, PageSize
+    from godwit.memory import Context
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError
-from godwit.memory import DTYPE_CODES
 from godwit.outputs import OutputSet
 from godwit.run.column import INTEGERS, read_column, read_table, type_name
 from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
@@ -18,8 +18,8 @@ from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, requir
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from godwit.buffers import Buffer
     from godwit.launches import LaunchResult
-    from godwit.memory import Buffer
 
 MAX_ROWS = (1 << 32) - 2  # the table holds 1 + a row number in 32 bits
 MIN_BUCKET_BITS, MAX_BUCKET_BITS = 4, 31

@@ -36,8 +36,9 @@ from godwit.units import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from godwit.api import Card
+    from godwit.buffers import Buffer
     from godwit.launches import LaunchResult
-    from godwit.memory import Buffer, Context
+    from godwit.memory import Context
 
 MODES = ("accelerator", "software")
 POINTS = (5, 9)

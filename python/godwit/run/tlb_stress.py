@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from godwit.api import Card
-    from godwit.memory import Buffer, Context
+    from godwit.buffers import Buffer
+    from godwit.memory import Context
 
 STRIDE_BYTES = 4096
 PATTERNS = ("linear", "random")

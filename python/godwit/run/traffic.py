@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from godwit.memory import Buffer
+    from godwit.buffers import Buffer
 
 BEAT_BYTES = 64
 PAGE_BYTES = 4096

@@ -23,8 +23,9 @@ from godwit.units import bytes_text, rate_text, seconds_text
 
 if TYPE_CHECKING:
     from godwit.api import Card
+    from godwit.buffers import Buffer, PageSize
     from godwit.launches import LaunchResult
-    from godwit.memory import Buffer, Context, PageSize
+    from godwit.memory import Context
     from godwit.run.contiguous import Shared
 
 PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
