@@ -101,6 +101,8 @@ int gw_card_run(gw_card* card, uint64_t max_cycles, uint32_t irq_mask, uint32_t*
     });
 }
 
+uint32_t gw_card_take_rises(gw_card* card) { return card ? card->card.take_rises() : 0; }
+
 int gw_card_transfer(gw_card* card, int to_device, uint64_t device_addr, void* host, uint64_t size_bytes) {
     return call(card, [&] { card->card.transfer(to_device != 0, device_addr, host, size_bytes); });
 }

@@ -50,6 +50,7 @@ class Card {
     size_t poll(gw_port_done* out, size_t max, void* data, size_t data_size);
 
     gw_card_stats stats() const;
+    uint32_t take_rises() { return launches_.take_rises(); }
     gw_launch_times launch_times(uint32_t kernel) const;
     uint64_t decode_errors(uint64_t& first_addr) const;
 

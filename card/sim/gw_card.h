@@ -22,7 +22,7 @@ extern "C" {
 /* The library is built with hidden symbols, so that cards of several configurations live in one process. */
 #pragma GCC visibility push(default)
 
-#define GW_CARD_ABI 2u
+#define GW_CARD_ABI 3u
 
 typedef struct gw_card gw_card;
 
@@ -72,6 +72,12 @@ int gw_card_reg_write(gw_card *card, uint64_t offset, uint32_t value);
  * (bit 0: MMU, bit 1 + k: kernel k).
  */
 int gw_card_run(gw_card *card, uint64_t max_cycles, uint32_t irq_mask, uint32_t *irq);
+
+/*
+ * Interrupt lines that have risen since the last call, or since open: what a message-signalled interrupt is sent for. A line
+ * that fell and rose again within a register access is among them. 0 without a card.
+ */
+uint32_t gw_card_take_rises(gw_card *card);
 
 /*
  * Copies between host and device memory over the link; the time is modelled (latency + size / bandwidth) and added. With

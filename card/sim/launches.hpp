@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "gw_card.h"
 #include "shared.hpp"
@@ -32,10 +33,13 @@ class Launches {
 
     /// Lines that rose in this cycle and end a launch. Once a cycle.
     uint32_t risen(uint32_t lines) {
-        const uint32_t rise = lines & ~lines_ & armed_;
+        const uint32_t rise = lines & ~lines_;
         lines_ = lines;
-        return rise;
+        rises_ |= rise;
+        return rise & armed_;
     }
+    /// Lines that rose since the last call, launch or not.
+    uint32_t take_rises() { return std::exchange(rises_, 0); }
     void interrupted(uint32_t risen, const gw_card_stats& now);
 
     gw_launch_times times(unsigned k, const gw_card_stats& now) const;
@@ -51,6 +55,7 @@ class Launches {
 
     Shared& shared_;
     uint32_t lines_ = 0;
+    uint32_t rises_ = 0;
     uint32_t armed_ = 0;  // kernels whose end is not known yet, by their interrupt line
     std::array<Launch, kNumKernels + 1> launches_{};  // one more, so that none is legal
 };

@@ -119,6 +119,8 @@ def load(path: Path) -> ctypes.CDLL:
     library.gw_card_reg_read.argtypes = [pointer, u64, pointer]
     library.gw_card_reg_write.argtypes = [pointer, u64, ctypes.c_uint32]
     library.gw_card_run.argtypes = [pointer, u64, ctypes.c_uint32, pointer]
+    library.gw_card_take_rises.restype = ctypes.c_uint32
+    library.gw_card_take_rises.argtypes = [pointer]
     library.gw_card_transfer.argtypes = [pointer, ctypes.c_int, u64, pointer, u64]
     library.gw_card_host_window.argtypes = [pointer, u64, pointer, u64]
     library.gw_card_get_stats.argtypes = [pointer, pointer]
@@ -179,6 +181,9 @@ class Card:
         irq = ctypes.c_uint32()
         self._check(self._library.gw_card_run(self.handle, cycles, mask, ctypes.byref(irq)))
         return irq.value
+
+    def take_rises(self) -> int:
+        return int(self._library.gw_card_take_rises(self.handle))
 
     def transfer(self, to_device: bool, addr: int, host: np.ndarray) -> None:
         self._check(

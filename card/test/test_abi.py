@@ -85,7 +85,7 @@ def test_open_cuts_its_message_to_the_buffer(library):
 
 def test_describe_and_abi(library):
     assert json.loads(library.gw_card_describe())["name"] == "passthrough"
-    assert library.gw_card_abi() == 2
+    assert library.gw_card_abi() == 3
 
 
 def test_registers_read_back_and_take_the_link_latency(open_card):

@@ -63,6 +63,18 @@ def test_a_line_that_was_up_before_ends_nothing(open_card):
     assert card.launch_times(0).state == INTERRUPT
 
 
+def test_a_rise_is_told_once_and_never_lost(open_card):
+    card = open_card()
+    assert card.take_rises() == 0
+    card.write(IRQ, LINE | 1)
+    assert [card.take_rises(), card.take_rises()] == [LINE | 1, 0]
+    card.write(IRQ, 1)
+    card.write(IRQ, LINE | 1)
+    card.write(IRQ, 0)
+    assert card.run(10) == 0
+    assert card.take_rises() == LINE
+
+
 def test_a_kernel_that_is_not_there(open_card):
     with pytest.raises(CardFailure, match="kernel 1: this card has 1") as failure:
         open_card().launch_times(1)

@@ -22,7 +22,7 @@ struct ExtraPort {
 };
 inline constexpr ExtraPort kExtraPorts[] = {{0, ""}};
 inline constexpr const char* kDescribe = R"({
-  "abi": 2, "name": "passthrough", "hash": "test", "spec_hash": "test", "waves": false,
+  "abi": 3, "name": "passthrough", "hash": "test", "spec_hash": "test", "waves": false,
   "kernels": [{"name": "sleeper", "port": 0, "args": []}],
   "config": {
     "card": {"clock_mhz": 250, "memory_bytes": 68719476736, "watchdog_cycles": 2000},

@@ -9,7 +9,7 @@ use libloading::Library;
 use crate::CardError;
 
 /// `GW_CARD_ABI`.
-pub(crate) const ABI: u32 = 2;
+pub(crate) const ABI: u32 = 3;
 
 // begin: generated statuses by `python -m godwit.spec pages`
 /// `GW_CARD_OK`: done.
@@ -160,6 +160,7 @@ functions! {
     reg_read: fn(*mut RawCard, u64, *mut u32) -> c_int;
     reg_write: fn(*mut RawCard, u64, u32) -> c_int;
     run: fn(*mut RawCard, u64, u32, *mut u32) -> c_int;
+    take_rises: fn(*mut RawCard) -> u32;
     transfer: fn(*mut RawCard, c_int, u64, *mut c_void, u64) -> c_int;
     host_window: fn(*mut RawCard, u64, *mut c_void, u64) -> c_int;
     get_stats: fn(*const RawCard, *mut RawStats) -> c_int;

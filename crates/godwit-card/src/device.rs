@@ -25,6 +25,12 @@ pub trait Device: Send {
     /// (bit 0: the MMU, bit 1 + k: kernel k, bit 31: the page DMA).
     fn run(&mut self, max_cycles: u64, irq_mask: u32) -> Result<u32, CardError>;
 
+    /// Interrupt lines that rose since the last call: what message-signalled interrupts are sent for. A backend whose lines
+    /// are interrupts of this machine already has none.
+    fn take_rises(&mut self) -> u32 {
+        0
+    }
+
     /// Lets the time of a copy over the host link pass that the caller makes itself, through the mapped memory.
     fn charge_copy(&mut self, to_device: bool, addr: u64, len: u64) -> Result<(), CardError>;
 

@@ -32,14 +32,15 @@ impl Memory {
             |error| CardError::HostMemory(format!("{size} bytes of memory for a card: {error}"));
         let fd = rustix::fs::memfd_create("godwit", MemfdFlags::CLOEXEC).map_err(failed)?;
         rustix::fs::ftruncate(&fd, size).map_err(failed)?;
-        Self::map(fd, size)
+        Self::map(fd, 0, size)
     }
 
-    /// Maps `size` bytes of `fd`.
-    pub(crate) fn map(fd: OwnedFd, size: u64) -> Result<Self, CardError> {
+    /// Maps `size` bytes of the file `fd` from `offset` on (a multiple of the page size), such as a guest's memory. The file must
+    /// not shrink: what touches a page that it has lost ends with SIGBUS.
+    pub fn map(fd: OwnedFd, offset: u64, size: u64) -> Result<Self, CardError> {
         let failed = |why: String| {
             CardError::HostMemory(format!(
-                "{size} bytes of device memory cannot be mapped: {why}"
+                "{size} bytes at {offset:#x} of a memory file cannot be mapped: {why}"
             ))
         };
         let length = usize::try_from(size).map_err(|error| failed(error.to_string()))?;
@@ -51,7 +52,7 @@ impl Memory {
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED | MapFlags::NORESERVE,
                 &fd,
-                0,
+                offset,
             )
         }
         .map_err(|error| failed(error.to_string()))?;

@@ -217,7 +217,7 @@ fn map_memory(functions: &Functions, card: NonNull<RawCard>) -> Result<Memory, C
                 "the memory's descriptor cannot be duplicated: {error}"
             ))
         })?;
-    Memory::map(fd, size)
+    Memory::map(fd, 0, size)
 }
 
 impl Device for SimCard {
@@ -248,6 +248,11 @@ impl Device for SimCard {
         let status =
             unsafe { (self.functions.run)(self.card.as_ptr(), max_cycles, irq_mask, &mut irq) };
         self.check(status).map(|()| irq)
+    }
+
+    fn take_rises(&mut self) -> u32 {
+        // SAFETY: the card is open.
+        unsafe { (self.functions.take_rises)(self.card.as_ptr()) }
     }
 
     fn set_host_window(

@@ -21,7 +21,7 @@ from godwit.spec import config as configs
 from godwit.spec import layout, registers
 from godwit.spec.schema import DMA_PORTS, Config
 
-ABI = 2
+ABI = 3
 """GW_CARD_ABI of card/sim/gw_card.h."""
 
 LIBRARY = "libgw_card.so"
