@@ -7,11 +7,12 @@ GODWIT := $(VENV)/bin/godwit
 DATA   := build/data/flights.parquet
 PREFIX ?= /usr/local
 
-.PHONY: help demo test wheel install lint spec bench fmax board mutate hunt setup setup-test format clean
+.PHONY: help demo driver-demo test wheel install lint spec bench fmax board mutate hunt setup setup-test format clean
 
 help:
 	@echo "make demo     set up what the main job needs, then split a real table on the simulated card"
 	@echo "make test     set up the test tools, then run every test"
+	@echo "make driver-demo  a Linux guest with the driver, and a program in it that uses the simulated card"
 	@echo "make wheel    one wheel for pip, in build/dist: everything that godwit needs in any folder"
 	@echo "make install  headers, libraries, pkg-config and CMake files for C and C++: PREFIX=/usr/local DESTDIR="
 	@echo "make lint     linters of every language"
@@ -40,6 +41,9 @@ demo: setup
 	@$(GODWIT) data flights --output $(DATA)
 	@$(GODWIT) run split --input $(DATA) --column dep_delay --where '> 15' --output-dir build/demo
 
+driver-demo: setup
+	@$(GODWIT) vm run driver/demo/array_sum.c
+
 test: setup-test
 	@$(VENV)/bin/python tools/test.py
 
@@ -66,8 +70,8 @@ board: setup-test
 
 format: setup-test
 	@cargo fmt --all
-	@$(VENV)/bin/ruff format python hw kernels bench tools card core conftest.py
-	@$(VENV)/bin/ruff check --fix python hw kernels bench tools card core conftest.py
+	@$(VENV)/bin/ruff format python hw kernels bench tools card core driver conftest.py
+	@$(VENV)/bin/ruff check --fix python hw kernels bench tools card core driver conftest.py
 
 clean:
 	@rm -rf build target

@@ -8,7 +8,18 @@ import sys
 from run_groups import VENV, Group, run_all
 
 BIN = VENV / "bin"
-PYTHON_DIRS = ["python", "hw", "kernels", "card", "core", "bench", "tools", "examples", "conftest.py"]
+PYTHON_DIRS = [
+    "python",
+    "hw",
+    "kernels",
+    "card",
+    "core",
+    "driver",
+    "bench",
+    "tools",
+    "examples",
+    "conftest.py",
+]
 
 QUICK = [
     Group("ruff", [str(BIN / "ruff"), "check", *PYTHON_DIRS]),

@@ -56,6 +56,7 @@ def examine() -> Iterator[Check]:
     )
     for package, purpose in _TEST_PACKAGES.items():
         yield _package(package, purpose, optional=True)
+    yield _virtual_machines()
     yield _cache()
     yield from _cards()
 
@@ -140,6 +141,16 @@ def _first_line(*command: str) -> str | None:
         return None
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else None
+
+
+def _virtual_machines() -> Check:
+    from godwit.vm import debian, kernel, machine
+
+    name, purpose = "virtual machine", "the Linux driver (`godwit vm`)"
+    if lacking := machine.lacking():
+        return Check(name, "absent", "; ".join(lacking), purpose, "Debian 12 with gcc, make and cargo")
+    kinds = ", ".join(f"{kind} {'there' if kernel.is_there(kind) else 'not yet'}" for kind in kernel.KINDS)
+    return Check(name, "ok", f"kernels: {kinds}; kept in {debian.cache()}", purpose)
 
 
 def _cache() -> Check:

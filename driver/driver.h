@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of godwit.ko know of each other.
+ *
+ * DOC: locking order
+ *   1. struct godwit_device.alive_lock  read by every call of a program from its begin to its end, written once, when the
+ *                                       card goes. What waits under it watches @going and gives up.
+ *   2. struct godwit_kernel.lock        a launch, from binding the port to its end
+ *   3. struct godwit_device.contexts_lock  the list of contexts and their numbers
+ *   4. struct godwit_context.lock       page table and pinned ranges
+ *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
+ *   6. struct godwit_device.fault_lock  the MMU's fault record
+ *   The memory map's lock of a process is taken (by pin_user_pages()) under 1 alone. Interrupts are handled in threads and
+ *   take 6 at most.
+ *
+ * DOC: limits
+ *   Kernel k has port k: a kernel with further ports gets errors on those. Page tables are written through BAR 2. A launch
+ *   occupies its kernel; which waits next is up to the mutex.
+ *
+ * DOC: a card is not trusted
+ *   All that is read of a card - registers, page tables, rings - is data to be checked. A card that is gone reads as ones.
+ */
+#ifndef GODWIT_DRIVER_H_
+#define GODWIT_DRIVER_H_
+
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/miscdevice.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/rwsem.h>
+#include <linux/types.h>
+
+#include <godwit/pt.h>
+#include <godwit/range.h>
+#include <godwit_layout.h>
+#include <godwit_regs.h>
+
+#include "uapi/godwit.h"
+
+#define GODWIT_MAX_CONTEXTS 256
+/* Frames of device memory are those of the page tables. */
+#define GODWIT_FRAME_BYTES GODWIT_PT_PAGE_SIZE
+
+/* Offset of a register of the MMU, or of something in its register space. */
+#define GODWIT_MMU(name) (GODWIT_REGISTER_SPACE_MMU_BASE + offsetof(gw_mmu_t, name))
+
+/**
+ * struct godwit_queue - the command ring, in device memory
+ * @lock: from the first command to the fence behind the last
+ * @ring: physical address in device memory
+ * @tail: next entry
+ * @broken: a fence did not end; nothing can be invalidated any more
+ */
+struct godwit_queue {
+	struct mutex lock;
+	u64 ring;
+	u32 tail;
+	bool broken;
+};
+
+/**
+ * struct godwit_fault - an access that the MMU refused
+ * @valid: there was one
+ * @cause: GODWIT_CAUSE_*
+ * @address: virtual address
+ */
+struct godwit_fault {
+	bool valid;
+	u32 cause;
+	u64 address;
+};
+
+/**
+ * struct godwit_kernel - an accelerator
+ * @lock: its launch
+ * @done: completed by its interrupt, and when the card goes
+ * @fault: the first refused access of its port since the start of the launch; under struct godwit_device.fault_lock
+ * @irq: its interrupt
+ * @rested: nothing but a launch can raise its line
+ * @stuck: it did not come to rest when it was told to
+ */
+struct godwit_kernel {
+	struct mutex lock;
+	struct completion done;
+	struct godwit_fault fault;
+	int irq;
+	bool rested;
+	bool stuck;
+};
+
+/**
+ * struct godwit_device - a card
+ * @kref: the driver's binding, and every open file
+ * @pdev: only while @going is false, or under @alive_lock
+ * @misc: /dev/godwit@id
+ * @alive_lock: see DOC: locking order
+ * @going: the card is gone, or about to
+ * @regs: BAR 0
+ * @memory: BAR 2
+ * @memory_bytes: its size
+ * @contexts: that the card holds
+ * @kernels: slots
+ * @mode: of page tables, GODWIT_MODE_*
+ * @va_bits: of user addresses in that mode
+ * @frames: of device memory
+ * @frames_storage: theirs
+ * @queue: the command ring
+ * @contexts_lock: for the two below
+ * @context_list: struct godwit_context.node
+ * @context_numbers: in use
+ * @fault_lock: the MMU's fault record, and those of the kernels
+ * @kernel: accelerators, by slot
+ */
+struct godwit_device {
+	struct kref kref;
+	struct pci_dev *pdev;
+	struct miscdevice misc;
+	int id;
+	char name[16];
+
+	struct rw_semaphore alive_lock;
+	bool going;
+
+	void __iomem *regs;
+	void __iomem *memory;
+	u64 memory_bytes;
+	u32 contexts;
+	u32 kernels;
+	u32 mode;
+	u32 va_bits;
+
+	struct gw_range frames;
+	void *frames_storage;
+	struct godwit_queue queue;
+
+	struct mutex contexts_lock;
+	struct list_head context_list;
+	DECLARE_BITMAP(context_numbers, GODWIT_MAX_CONTEXTS);
+
+	struct mutex fault_lock;
+	struct godwit_kernel *kernel;
+};
+
+/**
+ * struct godwit_context - an open file
+ * @device: the card; kept by a reference
+ * @node: in its list
+ * @number: of the hardware
+ * @lock: for what follows
+ * @table: page table in device memory
+ * @pins: struct godwit_pinned.node
+ * @alive: @number and @table are in use
+ */
+struct godwit_context {
+	struct godwit_device *device;
+	struct list_head node;
+	u32 number;
+	struct mutex lock;
+	struct gw_pt table;
+	struct list_head pins;
+	bool alive;
+};
+
+static inline u32 godwit_read(struct godwit_device *gdev, u32 offset)
+{
+	return readl(gdev->regs + offset);
+}
+
+static inline void godwit_write(struct godwit_device *gdev, u32 offset, u32 value)
+{
+	writel(value, gdev->regs + offset);
+}
+
+/* Both halves, the lower first: the hardware takes them with the upper one. */
+static inline void godwit_write64(struct godwit_device *gdev, u32 offset, u64 value)
+{
+	godwit_write(gdev, offset, lower_32_bits(value));
+	godwit_write(gdev, offset + 4, upper_32_bits(value));
+}
+
+/* chardev.c */
+int godwit_chardev_add(struct godwit_device *gdev);
+void godwit_chardev_remove(struct godwit_device *gdev);
+void godwit_device_put(struct godwit_device *gdev);
+
+/* ctx.c */
+struct godwit_context *godwit_context_open(struct godwit_device *gdev);
+void godwit_context_close(struct godwit_context *ctx);
+void godwit_contexts_end(struct godwit_device *gdev);
+
+/* frames.c */
+int godwit_frames_init(struct godwit_device *gdev);
+void godwit_frames_fini(struct godwit_device *gdev);
+u64 godwit_frame_alloc(struct godwit_device *gdev);
+void godwit_frame_free(struct godwit_device *gdev, u64 pa);
+
+/* launch.c */
+int godwit_kernels_init(struct godwit_device *gdev);
+void godwit_kernels_wake(struct godwit_device *gdev);
+irqreturn_t godwit_kernel_irq(int irq, void *data);
+int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
+
+/* mmu.c */
+int godwit_mmu_init(struct godwit_device *gdev);
+void godwit_mmu_fini(struct godwit_device *gdev);
+irqreturn_t godwit_mmu_irq(int irq, void *data);
+void godwit_mmu_collect_fault(struct godwit_device *gdev);
+void godwit_mmu_bind(struct godwit_device *gdev, u32 port, u32 mode, u32 context);
+void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct gw_pt *table);
+int godwit_table_init(struct godwit_device *gdev, struct gw_pt *table);
+int godwit_pt_errno(int status);
+
+/* pin.c */
+int godwit_pin(struct godwit_context *ctx, const struct godwit_pin *pin);
+int godwit_unpin(struct godwit_context *ctx, const struct godwit_pin *pin);
+void godwit_unpin_all(struct godwit_context *ctx);
+
+/* queue.c */
+int godwit_queue_init(struct godwit_device *gdev);
+void godwit_queue_fini(struct godwit_device *gdev);
+int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what);
+
+#endif /* GODWIT_DRIVER_H_ */

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The card on the bus: found, brought up, and taken away, at any time. */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "driver.h"
+
+#define GODWIT_NAME "godwit"
+/* Bus addresses that the host aperture has. */
+#define GODWIT_DMA_BITS GODWIT_HOST_APERTURE_BIT
+#define GODWIT_MAX_KERNELS 31
+
+static int godwit_request_irqs(struct godwit_device *gdev)
+{
+	struct pci_dev *pdev = gdev->pdev;
+	u32 slot;
+	int err;
+
+	err = request_threaded_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_MMU), NULL, godwit_mmu_irq, IRQF_ONESHOT,
+				   GODWIT_NAME "-mmu", gdev);
+	if (err)
+		return err;
+	for (slot = 0; slot < gdev->kernels; slot++) {
+		gdev->kernel[slot].irq = pci_irq_vector(pdev, GODWIT_PCI_VECTOR_KERNEL0 + slot);
+		err = request_threaded_irq(gdev->kernel[slot].irq, NULL, godwit_kernel_irq, IRQF_ONESHOT,
+					   GODWIT_NAME "-kernel", gdev);
+		if (err)
+			break;
+	}
+	if (!err)
+		return 0;
+	while (slot--)
+		free_irq(gdev->kernel[slot].irq, gdev);
+	free_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_MMU), gdev);
+	return err;
+}
+
+static void godwit_free_irqs(struct godwit_device *gdev)
+{
+	u32 slot;
+
+	for (slot = 0; slot < gdev->kernels; slot++)
+		free_irq(gdev->kernel[slot].irq, gdev);
+	free_irq(pci_irq_vector(gdev->pdev, GODWIT_PCI_VECTOR_MMU), gdev);
+}
+
+/* Registers, memory, vectors; all of it undone by godwit_pci_off(). */
+static int godwit_pci_on(struct godwit_device *gdev)
+{
+	struct pci_dev *pdev = gdev->pdev;
+	int err, vectors;
+
+	err = pci_enable_device_mem(pdev);
+	if (err)
+		return err;
+	err = pci_request_mem_regions(pdev, GODWIT_NAME);
+	if (err)
+		goto disable;
+	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(GODWIT_DMA_BITS));
+	if (err)
+		goto release;
+	err = -ENOMEM;
+	gdev->memory_bytes = pci_resource_len(pdev, GODWIT_PCI_BAR_MEMORY);
+	gdev->regs = pci_iomap(pdev, GODWIT_PCI_BAR_REGISTERS, 0);
+	if (!gdev->regs)
+		goto release;
+	gdev->memory = pci_iomap(pdev, GODWIT_PCI_BAR_MEMORY, 0);
+	if (!gdev->memory)
+		goto unmap_regs;
+	vectors = pci_msix_vec_count(pdev);
+	if (vectors < (int)GODWIT_PCI_VECTOR_KERNEL0 || vectors > (int)GODWIT_PCI_VECTOR_KERNEL0 + GODWIT_MAX_KERNELS) {
+		dev_err(&pdev->dev, "%d MSI-X vectors: no card has so many\n", vectors);
+		err = -ENODEV;
+		goto unmap_memory;
+	}
+	gdev->kernels = vectors - GODWIT_PCI_VECTOR_KERNEL0;
+	if (pci_resource_len(pdev, GODWIT_PCI_BAR_REGISTERS) <
+	    GODWIT_REGISTER_SPACE_KERNEL_BASE + gdev->kernels * GODWIT_REGISTER_SPACE_KERNEL_STRIDE) {
+		dev_err(&pdev->dev, "BAR %u does not hold the registers of %u kernels\n", GODWIT_PCI_BAR_REGISTERS,
+			gdev->kernels);
+		err = -ENODEV;
+		goto unmap_memory;
+	}
+	vectors = pci_alloc_irq_vectors(pdev, vectors, vectors, PCI_IRQ_MSIX);
+	if (vectors < 0) {
+		err = vectors;
+		goto unmap_memory;
+	}
+	pci_set_master(pdev);
+	return 0;
+
+unmap_memory:
+	pci_iounmap(pdev, gdev->memory);
+unmap_regs:
+	pci_iounmap(pdev, gdev->regs);
+release:
+	pci_release_mem_regions(pdev);
+disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void godwit_pci_off(struct godwit_device *gdev)
+{
+	pci_clear_master(gdev->pdev);
+	pci_free_irq_vectors(gdev->pdev);
+	pci_iounmap(gdev->pdev, gdev->memory);
+	pci_iounmap(gdev->pdev, gdev->regs);
+	pci_release_mem_regions(gdev->pdev);
+	pci_disable_device(gdev->pdev);
+}
+
+static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct godwit_device *gdev = kzalloc(sizeof(*gdev), GFP_KERNEL);
+	int err;
+
+	if (!gdev)
+		return -ENOMEM;
+	kref_init(&gdev->kref);
+	gdev->pdev = pdev;
+	init_rwsem(&gdev->alive_lock);
+	mutex_init(&gdev->contexts_lock);
+	INIT_LIST_HEAD(&gdev->context_list);
+	pci_set_drvdata(pdev, gdev);
+
+	err = godwit_pci_on(gdev);
+	if (err)
+		goto put;
+	err = godwit_frames_init(gdev);
+	if (err)
+		goto off;
+	err = godwit_kernels_init(gdev);
+	if (err)
+		goto off;
+	err = godwit_mmu_init(gdev);
+	if (err)
+		goto off;
+	err = godwit_request_irqs(gdev);
+	if (err)
+		goto mmu;
+	err = godwit_chardev_add(gdev);
+	if (err)
+		goto irqs;
+	dev_info(&pdev->dev, "%s: spec %08x, %u kernels, %u contexts, %llu MiB\n", gdev->name, GODWIT_SPEC_HASH,
+		 gdev->kernels, gdev->contexts, gdev->memory_bytes >> 20);
+	return 0;
+
+irqs:
+	godwit_free_irqs(gdev);
+mmu:
+	godwit_mmu_fini(gdev);
+off:
+	godwit_pci_off(gdev);
+put:
+	godwit_device_put(gdev);
+	return err;
+}
+
+static void godwit_remove(struct pci_dev *pdev)
+{
+	struct godwit_device *gdev = pci_get_drvdata(pdev);
+
+	godwit_chardev_remove(gdev);
+	/* Launches that wait hold the lock that is wanted next. */
+	WRITE_ONCE(gdev->going, true);
+	godwit_kernels_wake(gdev);
+	down_write(&gdev->alive_lock);
+	godwit_contexts_end(gdev);
+	godwit_mmu_fini(gdev);
+	godwit_free_irqs(gdev);
+	godwit_pci_off(gdev);
+	up_write(&gdev->alive_lock);
+	godwit_device_put(gdev);
+}
+
+static const struct pci_device_id godwit_pci_ids[] = {
+	{ PCI_DEVICE_SUB(GODWIT_PCI_VENDOR, GODWIT_PCI_DEVICE, GODWIT_PCI_VENDOR, GODWIT_PCI_DEVICE) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, godwit_pci_ids);
+
+static struct pci_driver godwit_driver = {
+	.name = GODWIT_NAME,
+	.id_table = godwit_pci_ids,
+	.probe = godwit_probe,
+	.remove = godwit_remove,
+};
+module_pci_driver(godwit_driver);
+
+MODULE_DESCRIPTION("Shared virtual memory for Godwit accelerator cards");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The MMU's command queue: commands of the RISC-V IOMMU specification, in a ring of one frame of device memory. Every
+ * call ends its commands with a fence and waits for that, so the ring is empty between calls.
+ */
+#include <linux/bitops.h>
+#include <linux/delay.h>
+#include <linux/log2.h>
+
+#include "driver.h"
+
+#define GODWIT_COMMANDS (GODWIT_FRAME_BYTES / GODWIT_COMMAND_BYTES)
+/* Cycles that an access translated before an invalidation may take to its end. */
+#define GODWIT_FENCE_CYCLES 10000000u
+/* A fence takes as long as accesses under way do; a simulated card may be a thousand times slower than a real one. */
+#define GODWIT_FENCE_MS 60000
+#define GODWIT_POLL_US 20
+/* log2 of the largest range, in pages, that the hardware drops as a range. */
+#define GODWIT_MAX_ORDER 18
+/* With more commands than this, dropping the whole context is cheaper. */
+#define GODWIT_MAX_DROPS 64
+
+#define GODWIT_CQ_ERRORS \
+	(GW_MMU__CQCSR__CQMF_bm | GW_MMU__CQCSR__CMD_TO_bm | GW_MMU__CQCSR__CMD_ILL_bm)
+
+static u64 godwit_command(u32 opcode, u32 func3)
+{
+	return (u64)opcode << GODWIT_COMMAND_FIELD_OPCODE_SHIFT | (u64)func3 << GODWIT_COMMAND_FIELD_FUNC3_SHIFT;
+}
+
+static u64 godwit_drop(u32 context)
+{
+	return godwit_command(GODWIT_COMMAND_IOTINVAL, GODWIT_COMMAND_IOTINVAL_VMA) | GODWIT_IOTINVAL_PSCV_MASK |
+	       (u64)context << GODWIT_IOTINVAL_PSCID_SHIFT;
+}
+
+/* Writes a command behind those before; the hardware does not look at it until the tail is told. */
+static void godwit_queue_put(struct godwit_device *gdev, u64 what, u64 where)
+{
+	void __iomem *at = gdev->memory + gdev->queue.ring + gdev->queue.tail * GODWIT_COMMAND_BYTES;
+
+	lockdep_assert_held(&gdev->queue.lock);
+	writeq(what, at);
+	writeq(where, at + 8);
+	gdev->queue.tail = (gdev->queue.tail + 1) % GODWIT_COMMANDS;
+}
+
+/* Tells the tail, with a fence before it, and waits for that. */
+static int godwit_queue_fence(struct godwit_device *gdev)
+{
+	u64 fence = godwit_command(GODWIT_COMMAND_IOFENCE, GODWIT_COMMAND_IOFENCE_C) | GODWIT_IOFENCE_WSI_MASK;
+	unsigned long deadline = jiffies + msecs_to_jiffies(GODWIT_FENCE_MS);
+	u32 status;
+
+	godwit_queue_put(gdev, fence, 0);
+	godwit_write(gdev, GODWIT_MMU(cqt), gdev->queue.tail);
+	for (;;) {
+		bool late = time_after(jiffies, deadline);
+
+		status = godwit_read(gdev, GODWIT_MMU(cqcsr));
+		if (status == ~0u || (status & GODWIT_CQ_ERRORS) || late)
+			break;
+		if (status & GW_MMU__CQCSR__FENCE_W_IP_bm) {
+			godwit_write(gdev, GODWIT_MMU(cqcsr), GW_MMU__CQCSR__CQEN_bm | GW_MMU__CQCSR__FENCE_W_IP_bm);
+			return 0;
+		}
+		usleep_range(GODWIT_POLL_US, 2 * GODWIT_POLL_US);
+	}
+	gdev->queue.broken = true;
+	if (!READ_ONCE(gdev->going))
+		dev_err(&gdev->pdev->dev, "the command queue stands (cqcsr %#x): nothing can be invalidated any more\n",
+			status);
+	return -EIO;
+}
+
+/* Commands that drop a range in naturally aligned pieces; -E2BIG when they are more than @room. */
+static int godwit_queue_drop_range(struct godwit_device *gdev, u32 context, const struct gw_pt_range *range, u32 *room)
+{
+	u64 vpn = range->va >> PAGE_SHIFT, left = range->size >> PAGE_SHIFT;
+
+	while (left) {
+		u32 order = min_t(u32, ilog2(left), GODWIT_MAX_ORDER);
+		u64 named = vpn, s = 0;
+
+		if (vpn)
+			order = min_t(u32, order, __ffs64(vpn));
+		if (!(*room)--)
+			return -E2BIG;
+		/* The lowest zero bit of a range's page number stands below its size. */
+		if (order) {
+			named |= BIT_ULL(order - 1) - 1;
+			s = GODWIT_IOTINVAL_WHERE_S_MASK;
+		}
+		godwit_queue_put(gdev, godwit_drop(context) | GODWIT_IOTINVAL_AV_MASK,
+				 s | (named << GODWIT_IOTINVAL_WHERE_VPN_SHIFT & GODWIT_IOTINVAL_WHERE_VPN_MASK));
+		vpn += BIT_ULL(order);
+		left -= BIT_ULL(order);
+	}
+	return 0;
+}
+
+/* Drops what a context had cached, all of it, and waits until no access uses it. */
+int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
+{
+	int err = -EIO;
+
+	mutex_lock(&gdev->queue.lock);
+	if (!gdev->queue.broken) {
+		godwit_queue_put(gdev, godwit_drop(context), 0);
+		err = godwit_queue_fence(gdev);
+	}
+	mutex_unlock(&gdev->queue.lock);
+	return err;
+}
+
+/* Drops what @what names, and waits until no access uses it. */
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what)
+{
+	u32 room = GODWIT_MAX_DROPS;
+	int err = -EIO;
+	size_t i;
+
+	if (!what->narrowed)
+		return 0;
+	mutex_lock(&gdev->queue.lock);
+	if (!gdev->queue.broken) {
+		u32 start = gdev->queue.tail;
+
+		for (i = 0, err = 0; i < what->count && !err; i++)
+			err = godwit_queue_drop_range(gdev, context, &what->ranges[i], &room);
+		if (err) {
+			gdev->queue.tail = start;
+			godwit_queue_put(gdev, godwit_drop(context), 0);
+		}
+		err = godwit_queue_fence(gdev);
+	}
+	mutex_unlock(&gdev->queue.lock);
+	return err;
+}
+
+int godwit_queue_init(struct godwit_device *gdev)
+{
+	u64 size = ilog2(GODWIT_COMMANDS) - 1, base;
+	u32 status;
+	int looks;
+
+	mutex_init(&gdev->queue.lock);
+	gdev->queue.ring = godwit_frame_alloc(gdev);
+	if (gdev->queue.ring == GW_PT_NO_FRAME)
+		return -ENOMEM;
+	base = gdev->queue.ring >> PAGE_SHIFT << GW_MMU__CQB__PPN_LO_bp | size;
+	/* A driver before this one may have left it on. */
+	godwit_write(gdev, GODWIT_MMU(cqcsr), 0);
+	for (looks = 0; looks < 1000; looks++) {
+		status = godwit_read(gdev, GODWIT_MMU(cqcsr));
+		if (!(status & (GW_MMU__CQCSR__CQON_bm | GW_MMU__CQCSR__BUSY_bm)))
+			break;
+	}
+	godwit_write64(gdev, GODWIT_MMU(cqb), base);
+	gdev->queue.tail = 0;
+	godwit_write(gdev, GODWIT_MMU(cqt), 0);
+	godwit_write(gdev, GODWIT_MMU(cq_timeout), GODWIT_FENCE_CYCLES);
+	godwit_write(gdev, GODWIT_MMU(cqcsr), GW_MMU__CQCSR__CQEN_bm);
+	for (looks = 0; looks < 1000; looks++) {
+		status = godwit_read(gdev, GODWIT_MMU(cqcsr));
+		if ((status & GW_MMU__CQCSR__CQON_bm) && !(status & GW_MMU__CQCSR__BUSY_bm))
+			return 0;
+	}
+	dev_err(&gdev->pdev->dev, "the command queue does not turn on (cqcsr %#x)\n", status);
+	return -EIO;
+}
+
+void godwit_queue_fini(struct godwit_device *gdev)
+{
+	godwit_write(gdev, GODWIT_MMU(cqcsr), 0);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* /dev/godwit0 for the guest's test programs, and its kernel array_sum. */
+#ifndef GODWIT_CARD_H_
+#define GODWIT_CARD_H_
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../../uapi/godwit.h"
+
+#include "card_kernels.h"
+
+static inline int card_open(void)
+{
+	return open("/dev/godwit0", O_RDWR | O_CLOEXEC);
+}
+
+static inline int card_pin(int fd, const void *at, uint64_t size, uint32_t flags)
+{
+	struct godwit_pin pin = { .addr = (uint64_t)at, .size = size, .flags = flags };
+
+	return ioctl(fd, GODWIT_IOC_PIN, &pin);
+}
+
+static inline int card_unpin(int fd, const void *at, uint64_t size)
+{
+	struct godwit_pin pin = { .addr = (uint64_t)at, .size = size };
+
+	return ioctl(fd, GODWIT_IOC_UNPIN, &pin);
+}
+
+/* A launch of array_sum over @count 64-bit numbers, and what came of it. */
+struct card_sum {
+	struct godwit_run run;
+	uint64_t sum;
+	uint32_t status;
+};
+
+static inline int card_array_sum(int fd, const void *values, uint64_t count, uint32_t timeout_ms, struct card_sum *out)
+{
+	uint64_t at = (uint64_t)values;
+	struct godwit_register writes[] = {
+		{ ARRAY_SUM_VALUES, (uint32_t)at }, { ARRAY_SUM_VALUES + 4, (uint32_t)(at >> 32) },
+		{ ARRAY_SUM_COUNT, (uint32_t)count }, { ARRAY_SUM_COUNT + 4, (uint32_t)(count >> 32) },
+		{ ARRAY_SUM_DTYPE, 1 },
+		{ ARRAY_SUM_VALIDITY, 0 }, { ARRAY_SUM_VALIDITY + 4, 0 },
+		{ ARRAY_SUM_OFFSET, 0 }, { ARRAY_SUM_OFFSET + 4, 0 },
+	};
+	struct godwit_register reads[] = { { ARRAY_SUM_SUM, 0 }, { ARRAY_SUM_SUM + 4, 0 }, { ARRAY_SUM_STATUS, 0 } };
+	struct godwit_run run = {
+		.slot = ARRAY_SUM_SLOT,
+		.timeout_ms = timeout_ms,
+		.writes = (uint64_t)writes,
+		.write_count = sizeof(writes) / sizeof(writes[0]),
+		.reads = (uint64_t)reads,
+		.read_count = sizeof(reads) / sizeof(reads[0]),
+	};
+	int result = ioctl(fd, GODWIT_IOC_RUN, &run);
+
+	out->run = run;
+	out->sum = reads[0].value | (uint64_t)reads[1].value << 32;
+	out->status = reads[2].value;
+	return result;
+}
+
+#endif /* GODWIT_CARD_H_ */

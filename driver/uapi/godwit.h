@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What programs ask of /dev/godwitN.
+ *
+ * An open file is a context: an address space of the card in which the program's own addresses mean the same memory. A
+ * child that inherits the file shares the context, but what is pinned in it stays the memory of who pinned it.
+ */
+#ifndef _UAPI_GODWIT_H
+#define _UAPI_GODWIT_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Version of this interface; a driver of another one refuses nothing, so programs compare. */
+#define GODWIT_ABI 1
+
+/**
+ * struct godwit_info - what the card is
+ * @abi: GODWIT_ABI of the driver
+ * @spec_hash: of the registers and layouts that card and driver were made from
+ * @kernels: accelerators of the card, by slot
+ * @contexts: that the card holds
+ * @context: number of this one
+ * @va_bits: addresses below 2^@va_bits can be used
+ * @memory_bytes: device memory
+ * @free_bytes: of it, not in use
+ */
+struct godwit_info {
+	__u32 abi;
+	__u32 spec_hash;
+	__u32 kernels;
+	__u32 contexts;
+	__u32 context;
+	__u32 va_bits;
+	__aligned_u64 memory_bytes;
+	__aligned_u64 free_bytes;
+};
+
+/* The card may write, too. */
+#define GODWIT_PIN_WRITE 1u
+
+/**
+ * struct godwit_pin - memory of the program that the card reaches, where it is
+ * @addr: first byte; the page it is in is pinned as a whole
+ * @size: bytes
+ * @flags: GODWIT_PIN_WRITE or 0; not looked at by an unpin
+ * @reserved: 0
+ *
+ * Ranges of one context do not share a page. An unpin names the range as it was pinned.
+ */
+struct godwit_pin {
+	__aligned_u64 addr;
+	__aligned_u64 size;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/* Registers of a kernel that one launch may write, and read afterwards. */
+#define GODWIT_RUN_REGISTERS 256u
+
+/**
+ * struct godwit_register - a word of a kernel's control block
+ * @offset: in bytes, a multiple of 4, from 0x10 on: the arguments
+ * @value: what it is
+ */
+struct godwit_register {
+	__u32 offset;
+	__u32 value;
+};
+
+/**
+ * enum godwit_run_end - how a launch ended
+ * @GODWIT_RUN_DONE: the kernel said that it is done
+ * @GODWIT_RUN_FAULT: it did, and the MMU had refused an access of its port
+ */
+enum godwit_run_end {
+	GODWIT_RUN_DONE = 0,
+	GODWIT_RUN_FAULT = 1,
+};
+
+/**
+ * struct godwit_run - a launch, from its start to its end
+ * @slot: the kernel
+ * @write_count: registers to write before the start
+ * @read_count: registers to read after the end
+ * @timeout_ms: longest time from the start; 0: none
+ * @writes: struct godwit_register[@write_count]
+ * @reads: struct godwit_register[@read_count]; values are filled in
+ * @end: enum godwit_run_end
+ * @fault_cause: GODWIT_CAUSE_* of the first refused access
+ * @fault_address: its address
+ *
+ * Launches of one kernel wait for each other. One that is interrupted by a signal, or takes too long, is cancelled: its
+ * port is turned off, and the call fails with EINTR or ETIMEDOUT.
+ */
+struct godwit_run {
+	__u32 slot;
+	__u32 write_count;
+	__u32 read_count;
+	__u32 timeout_ms;
+	__aligned_u64 writes;
+	__aligned_u64 reads;
+	__u32 end;
+	__u32 fault_cause;
+	__aligned_u64 fault_address;
+};
+
+#define GODWIT_IOC_INFO _IOR('g', 0x40, struct godwit_info)
+#define GODWIT_IOC_PIN _IOW('g', 0x41, struct godwit_pin)
+#define GODWIT_IOC_UNPIN _IOW('g', 0x42, struct godwit_pin)
+#define GODWIT_IOC_RUN _IOWR('g', 0x43, struct godwit_run)
+
+#endif /* _UAPI_GODWIT_H */

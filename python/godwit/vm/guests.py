@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests with the driver in them, and programs that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from godwit import cards, toolchain
+from godwit.vm import initramfs, module
+from godwit.vm.kernel import Kernel
+from godwit.vm.machine import Guest
+
+CARD_HEADER = "card_kernels.h"
+"""What a guest's program includes to know the card."""
+
+
+def card_header(description: Mapping[str, Any]) -> str:
+    """A card for a C program: the slots of its kernels, and where their arguments are in the control block."""
+    lines = [
+        f"#define CARD_KERNELS {len(description['kernels'])}",
+        f"#define CARD_MEMORY_BYTES {description['config']['card']['memory_bytes']}ull",
+    ]
+    for slot, found in enumerate(description["kernels"]):
+        name = found["name"].upper()
+        lines.append(f"#define {name}_SLOT {slot}")
+        lines += [f"#define {name}_{arg['name'].upper()} {arg['offset']}" for arg in found["args"]]
+    return "\n".join(lines) + "\n"
+
+
+def with_driver(
+    kernel: Kernel, script: str, programs: Sequence[Path] = (), config: str = "default"
+) -> tuple[Guest, str]:
+    """A guest that finds /godwit.ko and its programs (C sources, by their names without suffix), and the card it is made for."""
+    card = cards.ensure(config)
+    headers = {CARD_HEADER: card_header(cards.find(config).description())}
+    built = module.build(kernel, toolchain.root() / "build/spec")
+    files = {"/godwit.ko": initramfs.plain(built.read_bytes())}
+    for source in programs:
+        files[f"/{source.stem}"] = initramfs.program(module.program(source, headers))
+    return Guest(script, files), f"sim:{card.library}"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel image, and what modules for it are built with.
+
+`stock` is Debian's own kernel: nothing to build, but it has no device-private memory (CONFIG_DEVICE_PRIVATE), so pages of a process
+cannot move to the card. `hmm` is built from Debian's source with `driver/kernel/hmm.config`, which has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from godwit import toolchain
+from godwit.errors import InputError, SetupError
+from godwit.vm import debian
+
+RELEASE = "6.12"
+KINDS = ("stock", "hmm")
+_BUILD_TOOLS = ("flex", "bison", "m4", "libfl2", "libsigsegv2", "libelf-dev", "libelf1")
+
+Step = Callable[[str], None]
+"""Told what is being done."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel to boot."""
+
+    image: Path
+    """What QEMU boots."""
+    build: Path
+    """Folder for `make -C`, when modules are built."""
+    release: str
+    """What `uname -r` says."""
+
+
+def bookworm() -> debian.Suite:
+    """Where kernels of the release are, and what they are built with."""
+    return debian.Suite("bookworm", "bookworm-security")
+
+
+def ensure(kind: str, step: Step = lambda _: None) -> Kernel:
+    """The kernel of this kind, fetched or built if it is not there yet."""
+    if kind == "stock":
+        return _stock(step)
+    if kind == "hmm":
+        return _built(toolchain.root() / "driver/kernel/hmm.config", step)
+    raise InputError(f"there is no kernel '{kind}': {' or '.join(KINDS)}")
+
+
+def is_there(kind: str) -> bool:
+    """Whether that needs nothing to be fetched or built."""
+    places = {"stock": f"linux-image-{RELEASE}*", "hmm": "kernel-hmm-*"}
+    return any(debian.cache().glob(f"{places[kind]}/complete"))
+
+
+def _stock(step: Step) -> Kernel:
+    suite = bookworm()
+    step("Debian's kernel: looking for it")
+    image = suite.dependency(f"linux-image-{RELEASE}-amd64", "linux-image-")
+    release = image.removeprefix("linux-image-")
+    headers = f"linux-headers-{release}"
+    common = suite.dependency(headers, "linux-headers-")
+    step(f"Debian's kernel: {release}")
+    root = suite.unpacked(image, headers, common, suite.dependency(headers, "linux-kbuild-"))
+    build = root / "usr/src" / headers
+    makefile = build / "Makefile"
+    elsewhere = f"include {root}/usr/src/{common}/Makefile\n"
+    if makefile.read_text() != elsewhere:
+        # It names the place where it would be installed.
+        makefile.write_text(elsewhere)
+    return Kernel(root / f"boot/vmlinuz-{release}", build, release)
+
+
+def _built(fragment: Path, step: Step) -> Kernel:
+    suite = bookworm()
+    source = f"linux-source-{RELEASE}"
+    version = suite.version(source)
+    digest = hashlib.sha256(fragment.read_bytes() + version.encode()).hexdigest()[:12]
+    place = debian.cache() / f"kernel-{fragment.stem}-{digest}"
+    build = place / "build"
+    with debian.locked(place):
+        if not (place / "complete").is_file():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            step(f"Linux {version}: source")
+            packed = suite.unpacked(source) / f"usr/src/{source}.tar.xz"
+            tree = place / "source"
+            tree.mkdir()
+            debian.run(["tar", "-C", tree, "--strip-components=1", "-xf", packed], "unpacking the kernel")
+            _make(suite, tree, build, fragment, lambda what: step(f"Linux {version}: {what}"))
+            (place / "complete").touch()
+    release = (build / "include/config/kernel.release").read_text().strip()
+    return Kernel(build / "arch/x86/boot/bzImage", build, release)
+
+
+def _make(suite: debian.Suite, tree: Path, build: Path, fragment: Path, step: Step) -> None:
+    tools = suite.unpacked(*_BUILD_TOOLS) / "usr"
+    libraries = tools / "lib/x86_64-linux-gnu"
+    env = {
+        **os.environ,
+        "PATH": f"{tools / 'bin'}:{os.environ['PATH']}",
+        "LD_LIBRARY_PATH": str(libraries),
+        "BISON_PKGDATADIR": str(tools / "share/bison"),
+        "M4": str(tools / "bin/m4"),
+        "HOSTCFLAGS": f"-I{tools / 'include'}",
+        "HOSTLDFLAGS": f"-L{libraries}",
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+    }
+    build.mkdir()
+    make = ["nice", "make", f"O={build}", f"-j{toolchain.jobs()}"]
+    elf = [f"LIBELF_FLAGS=-I{tools / 'include'}", f"LIBELF_LIBS=-L{libraries} -lelf"]
+
+    def run(what: str, *command: str | Path) -> None:
+        step(what)
+        debian.run(command, f"building the kernel ({what})", cwd=tree, env=env)
+
+    run("configuration", *make, "allnoconfig")
+    config = build / ".config"
+    run("configuration", "scripts/kconfig/merge_config.sh", "-O", build, "-m", config, fragment)
+    run("configuration", *make, "olddefconfig")
+    require(fragment.read_text(), config.read_text())
+    run("image, about 20 minutes of one processor", *make, *elf, "bzImage", "modules")
+
+
+def require(wanted: str, got: str) -> None:
+    """Fails if the configuration does not have what a fragment asks for: an option that depends on another is dropped silently."""
+    lines = set(got.splitlines())
+    asked = [line.split(" ")[0] for line in wanted.splitlines() if line.startswith("CONFIG_")]
+    off = {line: f"# {line.removesuffix('=n')} is not set" for line in asked if line.endswith("=n")}
+    refused = [
+        line for line in asked if line not in lines and off.get(line) not in lines and not line.endswith("=n")
+    ]
+    refused += [
+        line for line in off if line.replace("=n", "=y") in lines or line.replace("=n", "=m") in lines
+    ]
+    if refused:
+        raise SetupError(
+            "the kernel's configuration does not have all that the fragment asks for",
+            found=", ".join(refused),
+        )

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine that runs: the card's server, QEMU, and what the guest says on its serial line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from godwit import toolchain
+from godwit.errors import GodwitError, SetupError
+from godwit.vm import debian, initramfs
+from godwit.vm.kernel import Kernel, bookworm
+
+QEMU_AT_LEAST = (10, 1)
+"""The first QEMU with `vfio-user-pci`."""
+_MESSAGE_TIMEOUT_MS = 600_000
+"""A simulated card may take long for an answer; a card that does not answer is lost for good."""
+END = "godwit-guest-end"
+"""The last line of a guest, with the exit code of its program."""
+
+_INIT = """#!/bin/sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm /sys/kernel/debug
+mount -t tmpfs shm /dev/shm
+mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+{script}
+echo {end} $?
+poweroff -f
+"""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What runs in the machine: a shell script, and the files it finds, by absolute path."""
+
+    script: str
+    files: Mapping[str, initramfs.Node] = field(default_factory=dict)
+    memory_mib: int = 512
+    processors: int = 1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a guest ended."""
+
+    lines: list[str]
+    """What it said, from the first line of Linux on."""
+    code: int
+    """The exit code of its script."""
+    served: dict[str, int]
+    """What the card did for it; empty without a card."""
+    seconds: float
+
+
+def qemu() -> tuple[Path, list[str]]:
+    """QEMU's folder, and the words that start it: its own libraries with their own loader, for its release is not this machine's."""
+    suite = debian.Suite("trixie", "trixie-backports")
+    package = "qemu-system-x86"
+    version = suite.version(package)
+    number = version.split(":")[-1].split("+")[0].split("-")[0]
+    if tuple(int(part) for part in number.split(".")[:2]) < QEMU_AT_LEAST:
+        wanted = ".".join(map(str, QEMU_AT_LEAST))
+        raise SetupError(f"QEMU {wanted} or later is needed for a card in a virtual machine", found=version)
+    root = suite.unpacked(package, dependencies=True)
+    libraries = root / "usr/lib/x86_64-linux-gnu"
+    loader = [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
+    return root, [*loader, str(root / "usr/bin/qemu-system-x86_64")]
+
+
+def lacking() -> list[str]:
+    """What this machine lacks for a virtual machine, one phrase each."""
+    programs = [f"no {name}" for name in ("make", "gcc", "gcc-12", "cargo") if not shutil.which(name)]
+    try:
+        tree = "" if toolchain.is_checkout() else "no checkout of Godwit"
+    except SetupError:
+        tree = "no source tree"
+    return [problem for problem in (debian.missing(), *programs, tree) if problem]
+
+
+def busybox() -> bytes:
+    """The guest's commands, one static program."""
+    return (bookworm().unpacked("busybox-static") / "bin/busybox").read_bytes()
+
+
+def server() -> Path:
+    """The program `godwit-vfio`, built if its sources have changed."""
+    root = toolchain.root()
+    if not toolchain.is_checkout():
+        raise SetupError("the card's server is built from a checkout of Godwit", found=str(root))
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "godwit-vfio"]
+    debian.run(build, "building godwit-vfio", cwd=root)
+    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release/godwit-vfio"
+
+
+def files(guest: Guest) -> bytes:
+    """The initramfs of a guest."""
+    base = {
+        "/init": initramfs.program(_INIT.format(script=guest.script, end=END).encode()),
+        "/bin/busybox": initramfs.program(busybox()),
+        "/bin/sh": initramfs.link("busybox"),
+    }
+    return initramfs.pack({**base, **guest.files})
+
+
+def command(kernel: Kernel, archive: Path, guest: Guest, socket: Path | None) -> list[str]:
+    """The words that start QEMU."""
+    root, start = qemu()
+    memory = f"memory-backend-memfd,id=m,size={guest.memory_mib}M,share=on"
+    words = [*start, "-L", str(root / "usr/share/qemu"), "-L", str(root / "usr/share/seabios")]
+    words += ["-accel", "tcg", "-cpu", "max", "-smp", str(guest.processors), "-m", f"{guest.memory_mib}M"]
+    words += ["-machine", "q35,memory-backend=m", "-object", memory]
+    words += ["-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot"]
+    # A machine beside others may stand still for long: neither its timer nor its stalls say anything.
+    boot = "console=ttyS0 panic=-1 quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog"
+    words += ["-kernel", str(kernel.image), "-initrd", str(archive), "-append", boot]
+    if socket:
+        place = f'{{"path":"{socket}","type":"unix"}}'
+        device = f'{{"driver":"vfio-user-pci","socket":{place},"x-msg-timeout":{_MESSAGE_TIMEOUT_MS}}}'
+        words += ["-device", device]
+    return words
+
+
+@contextlib.contextmanager
+def serving(card: str, socket: Path, errors: Path) -> Iterator[subprocess.Popen[str]]:
+    """The server of a card, from when it listens on."""
+    with errors.open("w") as log:
+        words = [str(server()), "--card", card, "--socket", str(socket), "--json"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+        try:
+            while not socket.exists():
+                if process.poll() is not None:
+                    raise SetupError(f"the card {card} cannot be served", found=errors.read_text().strip())
+                time.sleep(0.02)
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait()
+
+
+@contextlib.contextmanager
+def _started(kernel: Kernel, guest: Guest, card: str | None) -> Iterator[_Started]:
+    """The card's server, and the words that start QEMU with it."""
+    with tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder, contextlib.ExitStack() as stack:
+        archive, socket, errors = (Path(folder) / name for name in ("initramfs", "card", "errors"))
+        archive.write_bytes(files(guest))
+        process = stack.enter_context(serving(card, socket, errors)) if card else None
+        yield _Started(command(kernel, archive, guest, socket if card else None), process, errors)
+
+
+@dataclass(frozen=True)
+class _Started:
+    words: list[str]
+    server: subprocess.Popen[str] | None
+    errors: Path
+
+
+def run(
+    kernel: Kernel,
+    guest: Guest,
+    card: str | None = "sim:default",
+    *,
+    timeout_s: float = 600,
+    say: Callable[[str], None] = lambda _: None,
+) -> Ended:
+    """Boots a machine and returns when it has ended; `say` gets each line as it comes."""
+    start = time.monotonic()
+    with _started(kernel, guest, card) as started:
+        lines = _follow(started.words, timeout_s, say)
+        code = _code(lines, started.errors)
+        served = _served(started.server, started.errors) if started.server else {}
+        return Ended(lines, code, served, time.monotonic() - start)
+
+
+def interact(kernel: Kernel, guest: Guest, card: str | None = "sim:default") -> int:
+    """Boots a machine whose serial line is this terminal; returns QEMU's exit code when it has ended."""
+    with _started(kernel, guest, card) as started:
+        return subprocess.run(started.words, check=False).returncode
+
+
+def _follow(words: list[str], timeout_s: float, say: Callable[[str], None]) -> list[str]:
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        late = threading.Timer(timeout_s, process.kill)
+        late.start()
+        lines: list[str] = []
+        try:
+            assert process.stdout is not None
+            for raw in process.stdout:
+                line = raw.decode(errors="replace").rstrip()
+                lines.append(line)
+                say(line)
+            process.wait()
+        finally:
+            on_time = late.is_alive()
+            late.cancel()
+            if process.poll() is None:
+                process.kill()
+        if not on_time:
+            raise GodwitError(
+                f"the guest has not ended in {timeout_s:.0f} s; its last lines:\n" + "\n".join(lines[-20:])
+            )
+        return lines
+
+
+def _code(lines: list[str], errors: Path) -> int:
+    for line in reversed(lines):
+        if line.startswith(END):
+            return int(line.split()[1])
+    said = errors.read_text().strip() if errors.exists() else ""
+    tail = "\n".join([*lines[-20:], said])
+    raise GodwitError(f"the guest ended before its script did; its last lines:\n{tail}")
+
+
+def _served(process: subprocess.Popen[str], errors: Path) -> dict[str, int]:
+    out, _ = process.communicate(timeout=60)
+    if process.returncode:
+        raise SetupError("the card's server failed", found=errors.read_text().strip())
+    served: dict[str, int] = json.loads(out)
+    return served

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""godwit.ko for a kernel, and programs for the guest: built beside the checkout, never in it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from godwit import toolchain
+from godwit.vm import debian
+from godwit.vm.kernel import Kernel
+
+_DRIVER = ("*.c", "*.h", "Kbuild", "shim/*.h", "uapi/*.h")
+_CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
+_SPEC = ("c/godwit_layout.h", "c/godwit_regs.h")
+
+
+def sources(spec: Path) -> dict[str, Path]:
+    """All files of the module, by their place in the folder it is built in: driver/, core/ and the headers generated into `spec`."""
+    root = toolchain.root()
+    groups = ((root / "driver", "", _DRIVER), (root / "core", "core/", _CORE), (spec, "spec/", _SPEC))
+    found = {}
+    for folder, inside, patterns in groups:
+        for path in _files(folder, patterns):
+            found[inside + str(path.relative_to(folder))] = path
+    return found
+
+
+def build(kernel: Kernel, spec: Path) -> Path:
+    """The module for a kernel; from the cache when nothing of it has changed."""
+    files = sources(spec)
+    place = _place("module", [kernel.release, str(kernel.build)], files)
+    with debian.locked(place):
+        if not (place / "godwit.ko").is_file():
+            shutil.rmtree(place, ignore_errors=True)
+            for name, path in files.items():
+                target = place / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+            # Without vmlinux there is no BTF to be made for a module.
+            options = [
+                f"M={place}",
+                "CONFIG_DEBUG_INFO_BTF_MODULES=",
+                f"-j{toolchain.jobs()}",
+                "KCFLAGS=-Werror",
+            ]
+            debian.run(
+                ["make", "-C", kernel.build, *options, "modules"], f"building godwit.ko for {kernel.release}"
+            )
+    return place / "godwit.ko"
+
+
+def program(source: Path, headers: dict[str, str]) -> bytes:
+    """A program of the guest: one C file, linked statically, with `headers` beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in headers.items():
+            Path(folder, name).write_text(text)
+        out = Path(folder, "program")
+        flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", f"-I{folder}"]
+        debian.run(["gcc", *flags, "-o", out, source], f"building {source.name} for the guest")
+        return out.read_bytes()
+
+
+def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+
+
+def _place(what: str, words: list[str], files: dict[str, Path]) -> Path:
+    digest = hashlib.sha256("\0".join(words).encode())
+    for name, path in sorted(files.items()):
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return debian.cache() / f"{what}-{digest.hexdigest()[:16]}"
