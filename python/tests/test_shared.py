@@ -84,14 +84,31 @@ def test_kernels_and_threads_in_turns(card):
     assert (data == 8).all()
 
 
-def test_a_started_launch_is_waited_for_by_who_touches_its_memory(card):
+def test_pages_come_while_the_kernel_runs(card):
+    values = np.arange(100_000, dtype="int64")
+    before = card.migrations()
+    card.launch("array_sum", values=values, count=len(values), dtype=1)
+    after = card.migrations()
+    assert after["to_device"]["launch"] == before["to_device"]["launch"]
+    moved = after["to_device"]["request"] - before["to_device"]["request"]
+    assert moved >= values.nbytes - 2 * PAGE
+    requests = after["requests"] - before["requests"]
+    assert after["batches"] > before["batches"]
+    # Most of them come along with others.
+    assert 0 < requests < values.nbytes // PAGE // 2
+    assert after["prefetched"] - before["prefetched"] > moved // 2
+
+
+def test_memory_of_a_running_kernel_is_touched_and_nobody_waits_for_its_end(card):
     source = np.arange(200_000, dtype="int64")
     target = np.zeros_like(source)
+    before = card.migrations()["waited"]
     launch = card.start("memcopy", src=source, dst=target, bytes=source.nbytes, iterations=1)
-    # No wait for the launch: the touch waits.
-    assert target[150_000] == 150_000
+    assert source[150_000] == 150_000
+    assert target[150_000] in (0, 150_000)
     assert launch.result().cycles > 0
     assert (target == source).all()
+    assert card.migrations()["waited"] == before
 
 
 def test_children_have_the_memory(card):

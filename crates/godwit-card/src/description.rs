@@ -61,6 +61,14 @@ pub struct HostConfig {
     pub staging_gbps: f64,
     /// A page that a kernel touched: found, given a frame, entered.
     pub page_ns: f64,
+    /// A group of pages of the program goes to the card, without the copy; and each page of it.
+    pub leave_ns: f64,
+    /// See `leave_ns`.
+    pub leave_page_ns: f64,
+    /// A group of pages comes home, without the copy; and each page of it.
+    pub return_ns: f64,
+    /// See `return_ns`.
+    pub return_page_ns: f64,
 }
 
 /// `[card]`

@@ -412,7 +412,27 @@ class Host(Section):
         ge=0,
         le=1e6,
         strict=False,
-        description="a page that a kernel touched: found, given a frame, entered",
+        description="a page of a reservation that a kernel touched: found, given a frame, entered",
+    )
+    leave_ns: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        strict=False,
+        description="a group of pages of the program goes to the card: what it takes without the copy, once",
+    )
+    leave_page_ns: float = Field(
+        default=0.0, ge=0, le=1e6, strict=False, description="the same, for each page of it"
+    )
+    return_ns: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        strict=False,
+        description="a group of pages comes home: what it takes without the copy, once",
+    )
+    return_page_ns: float = Field(
+        default=0.0, ge=0, le=1e6, strict=False, description="the same, for each page of it"
     )
 
 

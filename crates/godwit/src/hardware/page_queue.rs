@@ -86,6 +86,14 @@ impl PageQueue {
         Ok(Self { ring, head: 0 })
     }
 
+    /// Has no page given up any more for want of a response.
+    pub fn wait_for_ever(&self, device: &mut dyn Device) -> Result<(), Error> {
+        for register in [regs::PAGE_QUEUE_PQ_SENT, regs::PAGE_QUEUE_PQ_UNSENT] {
+            device.reg_write(BASE + register, 0)?;
+        }
+        Ok(())
+    }
+
     /// Takes the records that are there, and the interrupt with them; none without one.
     pub fn take(&mut self, device: &mut dyn Device) -> Result<Vec<PageRequest>, Error> {
         let status = device.reg_read(BASE + regs::PAGE_QUEUE_PQCSR)?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An open card, and what all its handles share.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use godwit_card::{
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub reserve: Mutex<Option<Extent>>,
     /// Contexts with which the program's memory is shared.
     sharing: Mutex<Vec<(Arc<Pager>, OwnerId)>>,
+    /// Memory of the pager that the page DMA reaches, by first address.
+    pub pager_memory: Mutex<BTreeSet<u64>>,
     /// The process that opened the card.
     owner: u32,
 }
@@ -135,6 +138,7 @@ impl Card {
             staging: Mutex::new(None),
             reserve: Mutex::new(None),
             sharing: Mutex::default(),
+            pager_memory: Mutex::default(),
             owner: std::process::id(),
         };
         Ok(Self {

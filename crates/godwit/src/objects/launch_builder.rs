@@ -105,7 +105,8 @@ impl<'a> LaunchBuilder<'a> {
     /// The same with memory of the process among its arguments.
     ///
     /// # Safety
-    /// The memory stays, and nobody refers to what the kernel writes, until the launch has ended and its result was taken.
+    /// The memory stays, and nobody refers to what the kernel writes, until the launch has ended and its result was taken. On a card that
+    /// asks for pages the same goes for memory of the process to which the kernel finds pointers.
     pub unsafe fn start_on_memory(self) -> Result<Launch, Error> {
         self.start_anyhow()
     }

@@ -2,17 +2,23 @@
 //! An address space on a card as one that has pages of the program.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
-use godwit_card::Memory;
-use godwit_core::{PageSize, Perm};
+use godwit_card::{Config, Memory};
+use godwit_core::{ErrorKind, PageSize, Perm};
 
 use crate::Error;
+use crate::hardware::dma::{Move, Side};
 use crate::hardware::frames::{Extent, FRAME_BYTES, PAGE_BYTES};
+use crate::hardware::page_queue::PageRequest;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Shared;
 use crate::state::State;
-use crate::svm::{Leaving, Owner, OwnerId, Pager, Piece};
+use crate::state::costs::Work;
+use crate::state::demand::PageServer;
+use crate::svm::{
+    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, Pager, Piece, Questions,
+};
 
 /// Largest page that the program's memory is mapped with: no larger one moves as a whole.
 const LARGEST: u64 = PageSize::Size2M.bytes();
@@ -25,6 +31,14 @@ pub(crate) struct Sharing {
     pub owner: OwnerId,
 }
 
+/// A context of a card that may be closed.
+#[derive(Clone)]
+struct Place {
+    shared: Weak<Shared>,
+    id: usize,
+    serial: u64,
+}
+
 impl Sharing {
     /// Shares with the context of this number and serial number.
     pub fn start(shared: &Arc<Shared>, id: usize, serial: u64) -> Result<Self, Error> {
@@ -33,19 +47,37 @@ impl Sharing {
             Ok(rustix::thread::gettid().as_raw_nonzero().get() as u32)
         })?;
         let pager = Pager::of_process()?;
-        let side = CardSide {
+        let place = Place {
             shared: Arc::downgrade(shared),
+            id,
+            serial,
+        };
+        let side = CardSide {
+            place: place.clone(),
             memory: Arc::clone(&shared.memory),
             spare: shared.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES),
             pool: shared.pool.clone(),
-            id,
-            serial,
             thread,
             frames: BTreeMap::new(),
+            demand: demand(&shared.description.config),
+            has_dma: shared.description.config.dma.slots > 0,
         };
+        let asks = side.demand.is_some();
         let owner = pager.attach(Box::new(side))?;
         shared.remember(&pager, owner);
-        Ok(Self { pager, owner })
+        let sharing = Self { pager, owner };
+        if asks {
+            let server = Arc::new(Server {
+                pager: Arc::clone(&sharing.pager),
+                owner,
+                place,
+            });
+            if let Err(error) = shared.with(|state| state.serve_by(id, serial, server)) {
+                sharing.end(shared);
+                return Err(error);
+            }
+        }
+        Ok(sharing)
     }
 
     /// Brings everything home.
@@ -56,18 +88,78 @@ impl Sharing {
     }
 }
 
+/// Whether and how a card asks for pages.
+fn demand(config: &Config) -> Option<Demand> {
+    if config.page_requests.places == 0 {
+        return None;
+    }
+    let host = config.host;
+    let request_ns =
+        host.interrupt_ns + host.wakeup_ns + host.leave_ns + config.host_link.latency_ns;
+    let page_ns = FRAME_BYTES as f64 / config.host_link.bandwidth_gbps + host.leave_page_ns;
+    // What waits for a page should not wait for much longer than it takes alone for those that come along.
+    let memory_pages = config.card.memory_bytes / FRAME_BYTES;
+    let most_pages = (memory_pages / 8).clamp(1, LARGEST / FRAME_BYTES);
+    Some(Demand {
+        request_pages: (request_ns / page_ns).max(1.0) as u32,
+        most_pages: most_pages as u32,
+    })
+}
+
+/// Hands pages that kernels ask for to the pager.
+struct Server {
+    pager: Arc<Pager>,
+    owner: OwnerId,
+    place: Place,
+}
+
+impl PageServer for Server {
+    fn serve(&self, requests: Vec<PageRequest>) {
+        let asked = |request: &PageRequest| Asked {
+            va: request.va,
+            write: request.write,
+            group: request.group,
+        };
+        let asked = requests.iter().map(asked).collect();
+        let asker = Box::new(self.place.clone());
+        self.pager.ask(self.owner, Questions::new(asked, asker));
+    }
+}
+
+impl Asker for Place {
+    fn answer(&self, answers: Vec<Answer>) {
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        let (id, serial) = (self.id, self.serial);
+        shared.engine.post(move |state| {
+            let Some(state) = state else { return };
+            if let Err(error) = state.answer_pages(id, serial, answers) {
+                state.break_down(error);
+            }
+        });
+    }
+}
+
 /// What the pager sees of it.
 struct CardSide {
     /// Closed, or dropped, it cannot reach anything any more; its memory stays.
-    shared: Weak<Shared>,
+    place: Place,
     memory: Arc<Memory>,
     pool: FramePool,
     spare: Option<Extent>,
-    id: usize,
-    serial: u64,
     thread: u32,
     /// Frames of the pages that it has, by first address.
     frames: BTreeMap<u64, Extent>,
+    demand: Option<Demand>,
+    has_dma: bool,
+}
+
+/// Bytes that cross the link: where they are in this process, and in device memory.
+#[derive(Debug, Clone, Copy)]
+struct Crossing {
+    host: u64,
+    device: Extent,
 }
 
 impl CardSide {
@@ -75,11 +167,42 @@ impl CardSide {
         &self,
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
-        self.shared.upgrade().ok_or(Error::Closed)?.with(work)
+        self.place.shared.upgrade().ok_or(Error::Closed)?.with(work)
+    }
+
+    /// Copies bytes across without the card.
+    fn copy(&self, crossings: &[Crossing], to_device: bool) -> Result<(), Error> {
+        for Crossing { host, device } in crossings {
+            let len = device.len as usize;
+            // SAFETY: the pager says that these bytes are there, in memory of its own, and does nothing with them during this call.
+            unsafe {
+                if to_device {
+                    let bytes = std::slice::from_raw_parts(*host as *const u8, len);
+                    self.memory.write(device.pa, bytes)?;
+                } else {
+                    let bytes = std::slice::from_raw_parts_mut(*host as *mut u8, len);
+                    self.memory.read(device.pa, bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where bytes of pages that it has cross to.
+    fn crossings(&self, pages: &[Leaving]) -> Vec<Crossing> {
+        let mut crossings = Vec::new();
+        for page in pages {
+            let Some(to) = page.to else { continue };
+            for (at, device) in self.pieces(page.va, page.len) {
+                let host = to + (at - page.va);
+                crossings.push(Crossing { host, device });
+            }
+        }
+        crossings
     }
 
     /// Frames for a piece: neighbours together and aligned as their pages are, so that large pages map them.
-    fn place(&self, piece: &Piece) -> Result<Vec<(u64, Extent)>, Error> {
+    fn frames_for(&self, piece: &Piece) -> Result<Vec<(u64, Extent)>, Error> {
         let mut placed = Vec::new();
         let (mut va, end) = (piece.va, piece.va + piece.len);
         let mut frames = self.pool.lock();
@@ -101,16 +224,11 @@ impl CardSide {
                 .filter(|size| *size <= page)
                 .collect();
             let Some(extents) = frames.alloc_scattered(len, &granules) else {
-                let error = Error::OutOfMemory {
-                    asked: piece.len,
-                    contiguous: false,
-                    free: frames.free_bytes(),
-                    largest: frames.largest(),
-                };
                 placed
                     .into_iter()
                     .for_each(|(_, extent)| frames.free(extent));
-                return Err(error);
+                drop(frames);
+                return Err(self.out_of_memory(piece.len));
             };
             for extent in extents {
                 placed.push((va, extent));
@@ -118,6 +236,16 @@ impl CardSide {
             }
         }
         Ok(placed)
+    }
+
+    fn out_of_memory(&self, asked: u64) -> Error {
+        let frames = self.pool.lock();
+        Error::OutOfMemory {
+            asked,
+            contiguous: false,
+            free: frames.free_bytes(),
+            largest: frames.largest(),
+        }
     }
 
     /// Frames of the pages from `va` on, up to `len` bytes, each with its first address.
@@ -171,13 +299,32 @@ impl CardSide {
 }
 
 impl Owner for CardSide {
+    fn show(&mut self, at: u64, len: u64) {
+        let Some(shared) = self.place.shared.upgrade().filter(|_| self.has_dma) else {
+            return;
+        };
+        let mut known = shared
+            .pager_memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if known.contains(&at) {
+            return;
+        }
+        // SAFETY: that memory stays as long as the process, and what the card moves there or from there is not missing.
+        let shown = shared.with(|state| Ok(unsafe { state.device.open_process_window(at, len) }?));
+        // A broken card moves nothing.
+        if shown.is_ok() {
+            known.insert(at);
+        }
+    }
+
     fn take(&mut self, pieces: &[Piece]) -> Result<(), Error> {
         let mut placed: Vec<(Piece, u64, Extent)> = Vec::new();
         let give_back = |pool: &FramePool, placed: &[(Piece, u64, Extent)]| {
             placed.iter().for_each(|(_, _, extent)| pool.free(*extent));
         };
         for piece in pieces {
-            match self.place(piece) {
+            match self.frames_for(piece) {
                 Ok(frames) => {
                     placed.extend(frames.into_iter().map(|(va, extent)| (*piece, va, extent)));
                 }
@@ -187,26 +334,38 @@ impl Owner for CardSide {
                 }
             }
         }
-        for (piece, va, extent) in &placed {
-            if let Some(from) = piece.from {
-                // SAFETY: the pager says that the piece's bytes are there, and changes nothing of them during this call.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts(
-                        (from + (va - piece.va)) as *const u8,
-                        extent.len as usize,
-                    )
-                };
-                if let Err(error) = self.memory.write(extent.pa, bytes) {
-                    give_back(&self.pool, &placed);
-                    return Err(error.into());
-                }
-            }
-        }
-        let (id, serial) = (self.id, self.serial);
-        let mapped = self.with(|state| map_all(state, (id, serial), &placed));
+        let crossing = |(piece, va, device): &(Piece, u64, Extent)| {
+            let host = piece.from? + (va - piece.va);
+            Some(Crossing {
+                host,
+                device: *device,
+            })
+        };
+        let crossings: Vec<Crossing> = placed.iter().filter_map(crossing).collect();
+        let copied = if self.has_dma {
+            Ok(())
+        } else {
+            self.copy(&crossings, true)
+        };
+        let (id, serial) = (self.place.id, self.place.serial);
+        let mapped = copied.and_then(|()| {
+            self.with(|state| {
+                state.host_works(Work::Leave {
+                    pages: pieces.iter().map(|piece| piece.len).sum::<u64>() / FRAME_BYTES,
+                })?;
+                cross(state, &crossings, true, self.has_dma)?;
+                map_all(state, (id, serial), &placed)
+            })
+        });
         if let Err(error) = mapped {
             give_back(&self.pool, &placed);
-            return Err(error);
+            return Err(match error {
+                // Of a table: room helps as it does for pages.
+                Error::PageTable(error) if error.kind() == ErrorKind::OutOfFrames => {
+                    self.out_of_memory(FRAME_BYTES)
+                }
+                error => error,
+            });
         }
         self.frames
             .extend(placed.into_iter().map(|(_, va, extent)| (va, extent)));
@@ -214,13 +373,16 @@ impl Owner for CardSide {
     }
 
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error> {
-        let (id, serial) = (self.id, self.serial);
+        let (id, serial) = (self.place.id, self.place.serial);
         self.with(|state| state.protect(id, serial, va, len, Perm::ReadWrite))
     }
 
     fn withdraw(&mut self, leaving: &[Leaving]) {
+        if leaving.is_empty() {
+            return;
+        }
         let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
-        let (id, serial) = (self.id, self.serial);
+        let (id, serial) = (self.place.id, self.place.serial);
         let unmap = || self.with(|state| state.unmap_all(id, serial, &ranges));
         if let Err(Error::PageTable(_)) = unmap() {
             // There was no frame for a table that a split needs.
@@ -233,27 +395,21 @@ impl Owner for CardSide {
             }
             self.spare = self.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
-        let fetched: Vec<Extent> = leaving
-            .iter()
-            .filter(|piece| piece.fetched)
-            .flat_map(|piece| self.pieces(piece.va, piece.len))
-            .map(|(_, extent)| extent)
-            .collect();
-        let _ = self.with(|state| {
-            for extent in fetched {
-                state.device.charge_copy(false, extent.pa, extent.len)?;
-            }
-            Ok(())
-        });
+        let pages = ranges.iter().map(|(_, len)| len).sum::<u64>() / FRAME_BYTES;
+        let _ = self.with(|state| state.host_works(Work::Return { pages }));
+        self.fetch(leaving);
     }
 
-    fn fetch(&self, va: u64, to: &mut [u8]) {
-        for (at, extent) in self.pieces(va, to.len() as u64) {
-            let from = (at - va) as usize;
+    fn fetch(&self, pages: &[Leaving]) {
+        let crossings = self.crossings(pages);
+        if crossings.is_empty() {
+            return;
+        }
+        let crossed = self.with(|state| cross(state, &crossings, false, self.has_dma));
+        // What the page DMA has not brought, closed or broken as the card is, is still in its memory.
+        if !self.has_dma || crossed.is_err() {
             // Frames are inside device memory.
-            let _ = self
-                .memory
-                .read(extent.pa, &mut to[from..from + extent.len as usize]);
+            let _ = self.copy(&crossings, false);
         }
     }
 
@@ -266,6 +422,17 @@ impl Owner for CardSide {
     fn thread(&self) -> u32 {
         self.thread
     }
+
+    fn memory(&self) -> DeviceMemory {
+        DeviceMemory {
+            id: Arc::as_ptr(&self.memory) as usize,
+            bytes: self.memory.size(),
+        }
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        self.demand
+    }
 }
 
 impl Drop for CardSide {
@@ -276,16 +443,40 @@ impl Drop for CardSide {
     }
 }
 
-/// Maps all, or none, and lets the time of the copies pass.
+/// Brings bytes across by the page DMA; without one lets the time pass that the link takes.
+fn cross(
+    state: &mut State,
+    crossings: &[Crossing],
+    to_device: bool,
+    has_dma: bool,
+) -> Result<(), Error> {
+    if !has_dma {
+        for Crossing { device, .. } in crossings {
+            state.device.charge_copy(to_device, device.pa, device.len)?;
+        }
+        return Ok(());
+    }
+    let to_move = |crossing: &Crossing| {
+        let (host, device) = (Side::Host(crossing.host), Side::Device(crossing.device.pa));
+        let (from, to) = if to_device {
+            (host, device)
+        } else {
+            (device, host)
+        };
+        let len = crossing.device.len;
+        Move::Copy { from, to, len }
+    };
+    let moves: Vec<Move> = crossings.iter().map(to_move).collect();
+    state.move_now(&moves)
+}
+
+/// Maps all, or none.
 fn map_all(
     state: &mut State,
     (id, serial): (usize, u64),
     placed: &[(Piece, u64, Extent)],
 ) -> Result<(), Error> {
     for (index, (piece, va, extent)) in placed.iter().enumerate() {
-        if piece.from.is_some() {
-            state.device.charge_copy(true, extent.pa, extent.len)?;
-        }
         let perm = if piece.writable {
             Perm::ReadWrite
         } else {

@@ -2,9 +2,15 @@
 //! Virtual time of what the host itself does: `[host]` of the card's configuration. The clock runs on meanwhile, and so does all that
 //! works on the card.
 
+use godwit_core::layout;
+
 use super::State;
 use crate::Error;
 use crate::hardware::frames::FRAME_BYTES;
+use crate::regs;
+
+/// A register that may be read at any time.
+const LIFE: u64 = layout::REGISTER_SPACE_MMU_BASE as u64 + regs::ID;
 
 /// What the host does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,6 +21,10 @@ pub(crate) enum Work {
     Wakeup,
     /// So many pages are brought, the content of `crossed` of them over the link.
     Pages { pages: u64, crossed: u64 },
+    /// So many pages of the program go to the card in a group, without the copy.
+    Leave { pages: u64 },
+    /// So many come home, without the copy.
+    Return { pages: u64 },
     /// So many bytes go to the driver's memory, or from it, as far as that takes longer than so many picoseconds.
     Staging { bytes: u64, beside_ps: u64 },
 }
@@ -34,15 +44,33 @@ impl State {
                 };
                 pages as f64 * config.host.page_ns + over
             }
+            Work::Leave { pages } => {
+                config.host.leave_ns + pages as f64 * config.host.leave_page_ns
+            }
+            Work::Return { pages } => {
+                config.host.return_ns + pages as f64 * config.host.return_page_ns
+            }
             Work::Staging { bytes, beside_ps } => match config.host.staging_gbps {
                 0.0 => 0.0,
                 gbps => (bytes as f64 / gbps - beside_ps as f64 / 1000.0).max(0.0),
             },
         };
         let cycles = (ns * config.card.clock_mhz / 1000.0).round() as u64;
-        if cycles > 0 {
-            self.device.run(cycles, 0)?;
+        // The host is at work, and the card's watchdog must not take accesses that wait for it for lost.
+        let quiet = match config.card.watchdog_cycles {
+            0 => u64::MAX,
+            limit => (limit / 2).max(1),
+        };
+        let end = self.device.stats()?.cycles.saturating_add(cycles);
+        loop {
+            let left = end.saturating_sub(self.device.stats()?.cycles);
+            if left == 0 {
+                return Ok(());
+            }
+            self.device.run(left.min(quiet), 0)?;
+            if left > quiet {
+                self.device.reg_read(LIFE)?;
+            }
         }
-        Ok(())
     }
 }

@@ -19,6 +19,7 @@ use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::mmu;
 use crate::hardware::page_queue::{PageEnd, PageQueue, PageRequest};
 use crate::hardware::window::Window;
+use crate::svm::{Answer, Refused};
 
 /// Requests that are answered together: the first does not wait for the last of many.
 const BATCH: usize = 16;
@@ -41,6 +42,12 @@ pub trait PageHandler: Send + Sync {
     /// Fills the page at `offset` of the reservation, which is zero. Called by the thread that runs the card: the card cannot be
     /// used here, calls of it fail.
     fn fill(&self, offset: u64, page: &mut [u8]) -> PageAnswer;
+}
+
+/// Brings pages that no reservation has, on a thread of its own.
+pub(crate) trait PageServer: Send + Sync {
+    /// Has these brought, and answered with [`State::answer_pages`], all of them; does not wait for that.
+    fn serve(&self, requests: Vec<PageRequest>);
 }
 
 /// Where the content of a page comes from.
@@ -120,6 +127,8 @@ pub(crate) struct Demands {
     queue: PageQueue,
     /// Pages that were refused, and why.
     refusals: Vec<(u32, u64, String)>,
+    /// The hardware gives up none.
+    patient: bool,
 }
 
 impl Demands {
@@ -127,14 +136,15 @@ impl Demands {
         Self {
             queue,
             refusals: Vec::new(),
+            patient: false,
         }
     }
 
-    fn refused(&mut self, request: &PageRequest, why: String) {
+    fn refused(&mut self, context: u32, va: u64, why: String) {
         if self.refusals.len() == REFUSALS_KEPT {
             self.refusals.remove(0);
         }
-        self.refusals.push((request.context, request.va, why));
+        self.refusals.push((context, va, why));
     }
 }
 
@@ -171,7 +181,9 @@ impl State {
         }
         if self.at_work(serial) {
             return Err(Error::Busy(
-                "the first reservation of a context changes it: wait for its kernels, or reserve before they are launched".into(),
+                "the first reservation of a context changes it, and so does sharing memory with it: wait for its kernels, or do it \
+                 before they are launched"
+                    .into(),
             ));
         }
         if self.demands.is_none() {
@@ -234,6 +246,7 @@ impl State {
             self.host_works(Work::Interrupt)?;
             self.host_works(Work::Wakeup)?;
         }
+        let requests = self.hand_on(requests);
         for batch in requests.chunks(BATCH) {
             let (mut answers, mut crossed) = (Vec::new(), 0);
             for request in batch {
@@ -243,8 +256,8 @@ impl State {
                         Some(PageEnd::There)
                     }
                     Err(refusal) => {
-                        demands.refused(request, refusal.why);
-                        refusal.end
+                        demands.refused(request.context, request.va, refusal.why);
+                        refusal.end.or(demands.patient.then_some(PageEnd::Failed))
                     }
                 };
                 answers.extend(
@@ -258,6 +271,86 @@ impl State {
             self.queue.respond(self.device.as_mut(), &answers)?;
         }
         Ok(())
+    }
+
+    /// Has pages of a context that no reservation has brought by `server`, from now on.
+    pub fn serve_by(
+        &mut self,
+        id: usize,
+        serial: u64,
+        server: Arc<dyn PageServer>,
+    ) -> Result<(), Error> {
+        self.ask_for_pages(id, serial)?;
+        if let Some(demands) = &mut self.demands {
+            // All of them are answered, however long work for others takes that lets the clock run.
+            demands.queue.wait_for_ever(self.device.as_mut())?;
+            demands.patient = true;
+        }
+        self.context(id, serial)?.server = Some(server);
+        Ok(())
+    }
+
+    /// Whether pages are awaited that another thread brings.
+    pub fn awaits_pages(&self) -> bool {
+        let mut contexts = self.contexts.iter().flatten();
+        contexts.any(|context| context.awaited > 0)
+    }
+
+    /// Gives requests to those who serve them; returns the others.
+    fn hand_on(&mut self, requests: Vec<PageRequest>) -> Vec<PageRequest> {
+        let mut theirs: BTreeMap<u32, Vec<PageRequest>> = BTreeMap::new();
+        let (served, own): (Vec<_>, Vec<_>) = requests
+            .into_iter()
+            .partition(|request| self.is_served(request));
+        for request in served {
+            theirs.entry(request.context).or_default().push(request);
+        }
+        for (id, requests) in theirs {
+            if let Some(Some(context)) = self.contexts.get_mut(id as usize)
+                && let Some(server) = &context.server
+            {
+                context.awaited += requests.len();
+                server.serve(requests);
+            }
+        }
+        own
+    }
+
+    fn is_served(&self, request: &PageRequest) -> bool {
+        let Some(Some(context)) = self.contexts.get(request.context as usize) else {
+            return false;
+        };
+        let around = context.demands.range(..=request.va).next_back();
+        let reserved = around.is_some_and(|(start, state)| request.va - start < state.demand.len);
+        context.server.is_some() && !reserved
+    }
+
+    /// Answers pages that were handed on.
+    pub fn answer_pages(
+        &mut self,
+        id: usize,
+        serial: u64,
+        answers: Vec<Answer>,
+    ) -> Result<(), Error> {
+        let Ok(context) = self.context(id, serial) else {
+            // Its end has answered them.
+            return Ok(());
+        };
+        context.awaited = context.awaited.saturating_sub(answers.len());
+        let mut commands = Vec::new();
+        for (group, answer) in answers {
+            let end = match answer {
+                Ok(()) => PageEnd::There,
+                Err(Refused { va, why }) => {
+                    if let Some(demands) = &mut self.demands {
+                        demands.refused(id as u32, va, why);
+                    }
+                    PageEnd::Invalid
+                }
+            };
+            commands.push(Command::respond(id as u32, group, end.code()));
+        }
+        self.queue.respond(self.device.as_mut(), &commands)
     }
 
     /// Maps the page that was asked for; returns whether its content crossed the link.

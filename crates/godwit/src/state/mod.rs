@@ -26,7 +26,7 @@ use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
 use crate::{Error, Fault};
 
-use demand::{DemandState, Demands};
+use demand::{DemandState, Demands, PageServer};
 pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
 use notifier::Notifier;
@@ -71,6 +71,10 @@ pub(crate) struct ContextState {
     pub demands: BTreeMap<u64, DemandState>,
     /// The hardware asks for its pages.
     pub asks: bool,
+    /// Who brings pages that no reservation has.
+    pub server: Option<Arc<dyn PageServer>>,
+    /// Pages that it was asked for and has not answered: the clock stands until then.
+    pub awaited: usize,
 }
 
 impl ContextState {
@@ -81,6 +85,8 @@ impl ContextState {
             buffers: BTreeMap::new(),
             demands: BTreeMap::new(),
             asks: false,
+            server: None,
+            awaited: 0,
         }
     }
 }

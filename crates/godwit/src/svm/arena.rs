@@ -8,7 +8,6 @@
 use std::sync::OnceLock;
 
 use super::PAGE;
-use super::memory::read_process;
 
 /// Bytes and alignment of the pieces that arenas of threads consist of (glibc's `HEAP_MAX_SIZE`).
 const PIECE: u64 = 64 << 20;
@@ -28,10 +27,10 @@ pub(super) fn keep_apart() {
     }
 }
 
-/// Whether an address lies in an arena. What is `ours`, watched or the shadow, is none: an arena's header shares its page with nobody who could
-/// give it away. It must not be read either, for it may be missing, and the pager would wait for itself.
-pub(super) fn contains(address: u64, ours: impl Fn(u64) -> bool) -> bool {
-    in_main(address) || (!ours(address & !(PIECE - 1)) && in_piece(address))
+/// Whether an address lies in an arena. `read` copies memory where it is, and says whether it is there: what is watched or the shadow is none,
+/// for an arena's header shares its page with nobody who could give it away.
+pub(super) fn contains(address: u64, read: impl Fn(u64, &mut [u8]) -> bool) -> bool {
+    in_main(address) || in_piece(address, read)
 }
 
 /// The main arena grows from where the program ends.
@@ -52,10 +51,10 @@ fn heap_start() -> Option<u64> {
 }
 
 /// Whether there is the header of a piece of an arena: its arena, the piece before it, and how much of it is in use.
-fn in_piece(address: u64) -> bool {
+fn in_piece(address: u64, read: impl Fn(u64, &mut [u8]) -> bool) -> bool {
     let start = address & !(PIECE - 1);
     let mut header = [0; 24];
-    if start == 0 || !read_process(start, &mut header) {
+    if start == 0 || !read(start, &mut header) {
         return false;
     }
     let word = |at: usize| {
@@ -74,11 +73,12 @@ fn in_piece(address: u64) -> bool {
 #[cfg(test)]
 #[cfg(target_env = "gnu")]
 mod tests {
+    use super::super::memory::read_process;
     use super::*;
 
     fn is_in_arena(bytes: usize) -> bool {
         let memory = vec![7u8; bytes];
-        contains(memory.as_ptr() as u64 + bytes as u64 / 2, |_| false)
+        contains(memory.as_ptr() as u64 + bytes as u64 / 2, read_process)
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
         let main = heap_start().map(in_main);
         assert_ne!(main, Some(false));
         let on_stack = [0u8; 64];
-        assert!(!contains(on_stack.as_ptr() as u64, |_| false));
+        assert!(!contains(on_stack.as_ptr() as u64, read_process));
     }
 }

@@ -42,7 +42,18 @@ pub(super) struct Run {
 struct Block {
     shadow: u64,
     away: usize,
+    /// Pages that a kernel asked for, a bit a page, until they are home again.
+    asked: [u64; PAGES / 64],
     places: [Place; PAGES],
+}
+
+impl Block {
+    const NEW: Self = Self {
+        shadow: 0,
+        away: 0,
+        asked: [0; PAGES / 64],
+        places: [Place::Unwatched; PAGES],
+    };
 }
 
 /// All blocks of 2 MiB of which a page is watched.
@@ -73,16 +84,38 @@ impl Blocks {
     pub fn set(&mut self, start: u64, len: u64, place: Place) {
         for at in (start..start + len).step_by(PAGE as usize) {
             let (block, page) = split(at);
-            let block = self.blocks.entry(block).or_insert_with(|| Block {
-                shadow: 0,
-                away: 0,
-                places: [Place::Unwatched; PAGES],
-            });
+            let block = self.blocks.entry(block).or_insert(Block::NEW);
             let is_away = |place: Place| usize::from(matches!(place, Place::Away(_)));
             let (before, after) = (is_away(block.places[page]), is_away(place));
             block.away = block.away + after - before;
             self.away = self.away + after as u64 - before as u64;
+            if before > after {
+                block.asked[page / 64] &= !(1 << (page % 64));
+            }
             block.places[page] = place;
+        }
+    }
+
+    /// A kernel asks for a page.
+    pub fn note_asked(&mut self, address: u64) {
+        let (block, page) = split(address);
+        let block = self.blocks.entry(block).or_insert(Block::NEW);
+        block.asked[page / 64] |= 1 << (page % 64);
+    }
+
+    /// Pages of a block that kernels asked for.
+    pub fn asked_in(&self, block: u64) -> Vec<u64> {
+        let bits = self.blocks.get(&block).map(|block| block.asked);
+        let is = |page: &usize| bits.is_some_and(|bits| bits[page / 64] >> (page % 64) & 1 == 1);
+        let address = |page| block + page as u64 * PAGE;
+        (0..PAGES).filter(is).map(address).collect()
+    }
+
+    /// Who has the page, when it is away.
+    pub fn away_at(&self, address: u64) -> Option<Away> {
+        match self.place(address) {
+            Place::Away(away) => Some(away),
+            _ => None,
         }
     }
 

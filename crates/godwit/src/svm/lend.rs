@@ -4,10 +4,11 @@
 use rustix::io::Errno;
 
 use super::blocks::Place;
-use super::memory::{read_process, write_process};
+use super::memory::write_process;
 use super::owner::{Leaving, Piece};
+use super::pager::Want;
 use super::pages::Pages;
-use super::{OwnerId, PAGE, PinId};
+use super::{BLOCK, OwnerId, PAGE, PinId};
 use crate::Error;
 
 /// A page that launches have a copy of.
@@ -16,6 +17,12 @@ pub(super) struct Lend {
     twin: Box<[u8]>,
     writable: bool,
     users: Vec<User>,
+}
+
+impl Lend {
+    pub fn writable(&self) -> bool {
+        self.writable
+    }
 }
 
 /// A launch, and which bytes of the page it works on.
@@ -35,6 +42,19 @@ pub(super) struct Loan {
     pub start: u64,
     pub end: u64,
     pub writes: bool,
+}
+
+impl Loan {
+    /// What a launch wants.
+    pub fn of(owner: OwnerId, pin: PinId, want: Want) -> Self {
+        Self {
+            pin,
+            owner,
+            start: want.start,
+            end: want.start + want.len,
+            writes: want.writes,
+        }
+    }
 }
 
 impl Pages {
@@ -73,10 +93,11 @@ impl Pages {
             return self.owner(loan.owner)?.allow_writes(page, PAGE);
         }
         let twin = self.copy_of(page)?;
+        self.scratch.bytes(PAGE as usize).copy_from_slice(&twin);
         let piece = Piece {
             va: page,
             len: PAGE,
-            from: Some(twin.as_ptr() as u64),
+            from: Some(self.scratch.address()),
             writable: loan.writes,
         };
         self.owner(loan.owner)?.take(&[piece])?;
@@ -100,7 +121,7 @@ impl Pages {
             }
         }
         let mut copy = vec![0; PAGE as usize].into_boxed_slice();
-        if read_process(page, &mut copy) {
+        if self.read(page, &mut copy) {
             return Ok(copy);
         }
         Err(Error::Argument(format!(
@@ -117,38 +138,48 @@ impl Pages {
             .filter(|(_, lend)| of_pin(lend))
             .map(|(key, _)| *key)
             .collect();
-        // Withdrawn at once: the card waits once for what it has under way.
-        let mut over = Vec::new();
-        for key in &keys {
-            if let Some(lend) = self.lends.get(key)
-                && lend.users.iter().all(|user| user.pin == pin)
-            {
-                over.push((key.0, key.1, lend.writable));
-            }
-        }
-        for leaving in over.chunk_by(|a, b| a.0 == b.0) {
-            let pages: Vec<_> = leaving
-                .iter()
-                .map(|(_, page, writable)| Leaving {
-                    va: *page,
-                    len: PAGE,
-                    fetched: *writable,
-                })
-                .collect();
-            if let Ok(owner) = self.owner(leaving[0].0) {
-                owner.withdraw(&pages);
-            }
-        }
         let mut result = Ok(());
-        for key in keys {
-            let merged = self.merge(key, pin);
-            result = result.and(merged);
+        for of_owner in keys.chunk_by(|a, b| a.0 == b.0) {
+            for some in of_owner.chunks((BLOCK / PAGE) as usize) {
+                self.copy_back(pin, some);
+                for (index, key) in some.iter().enumerate() {
+                    let merged = self.merge(*key, pin, index * PAGE as usize);
+                    result = result.and(merged);
+                }
+            }
         }
         result
     }
 
+    /// Copies what was lent, of one owner, into the scratch memory, page by page; what no other launch uses is withdrawn, at once, for the
+    /// card waits once for what it has under way.
+    fn copy_back(&mut self, pin: PinId, keys: &[(OwnerId, u64)]) {
+        let (mut leaving, mut staying) = (Vec::new(), Vec::new());
+        for (index, key) in keys.iter().enumerate() {
+            let Some(lend) = self.lends.get(key) else {
+                continue;
+            };
+            let to = self.scratch.address() + index as u64 * PAGE;
+            let page = Leaving {
+                va: key.1,
+                len: PAGE,
+                to: lend.writable.then_some(to),
+            };
+            if lend.users.iter().all(|user| user.pin == pin) {
+                leaving.push(page);
+            } else {
+                staying.push(page);
+            }
+        }
+        if let Some(owner) = keys.first().and_then(|key| self.owners.get_mut(&key.0)) {
+            owner.fetch(&staying);
+            owner.withdraw(&leaving);
+        }
+    }
+
     /// Writes into the program what the card changed of a page in the bytes of a launch, which has ended.
-    fn merge(&mut self, key: (OwnerId, u64), pin: PinId) -> Result<(), Error> {
+    /// Its bytes are at `at` of the scratch memory.
+    fn merge(&mut self, key: (OwnerId, u64), pin: PinId, at: usize) -> Result<(), Error> {
         let (owner, page) = key;
         let Some(mut lend) = self.lends.remove(&key) else {
             return Ok(());
@@ -156,14 +187,11 @@ impl Pages {
         let (mine, others): (Vec<User>, Vec<User>) =
             lend.users.iter().partition(|user| user.pin == pin);
         let mut result = Ok(());
-        if mine.iter().any(|user| user.writes)
-            && let Some(had) = self.owners.get(&owner)
-        {
-            let mut now = vec![0; PAGE as usize];
-            had.fetch(page, &mut now);
+        if mine.iter().any(|user| user.writes) && self.owners.contains_key(&owner) {
+            let now = &self.scratch.bytes(at + PAGE as usize)[at..];
             for user in mine.iter().filter(|user| user.writes) {
                 let bytes = (user.start - page) as usize..(user.end - page) as usize;
-                for (at, len) in changes(&lend.twin, &now, bytes) {
+                for (at, len) in changes(&lend.twin, now, bytes) {
                     let changed = &now[at..at + len];
                     lend.twin[at..at + len].copy_from_slice(changed);
                     if write_process(page + at as u64, changed) {

@@ -68,8 +68,8 @@ impl Shadow {
         })
     }
 
-    /// Room for a block, without pages.
-    pub fn take(&mut self) -> Result<u64, Errno> {
+    /// Room for a block, without pages. New memory that it needs is `shown`.
+    pub fn take(&mut self, shown: impl FnOnce(u64, u64)) -> Result<u64, Errno> {
         if let Some(at) = self.free.pop() {
             return Ok(at);
         }
@@ -78,8 +78,19 @@ impl Shadow {
         let blocks = (1..CHUNK_BLOCKS).rev().map(|block| area.at + block * BLOCK);
         self.free.extend(blocks);
         let first = area.at;
+        shown(area.at, area.len);
         self.areas.push(area);
         Ok(first)
+    }
+
+    /// All of its memory: addresses and lengths.
+    pub fn areas(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.areas.iter().map(|area| (area.at, area.len))
+    }
+
+    /// Makes missing pages of a place here, to be written.
+    pub fn fill(&self, at: u64, len: u64) -> super::uffd::Progress {
+        self.uffd.zero(at, len)
     }
 
     /// Whether an address is one of these. Nobody serves a missing page of them: only what was put there may be read.
@@ -138,7 +149,8 @@ pub(crate) fn discard(start: u64, len: u64) -> Result<(), Errno> {
     unsafe { rustix::mm::madvise(start as *mut _, len as usize, Advice::LinuxDontNeed) }
 }
 
-/// Copies memory of this process, which may be gone by now: then false.
+/// Copies memory of this process, which may be gone by now: then false. Not for the pager, which would wait for itself where a page is
+/// away: [`Pages::read`](super::pages::Pages::read).
 pub(super) fn read_process(from: u64, to: &mut [u8]) -> bool {
     let local = libc::iovec {
         iov_base: to.as_mut_ptr().cast(),

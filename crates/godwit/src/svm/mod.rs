@@ -11,12 +11,17 @@
 //! - **What cannot move is lent** ([`lend`]): pages that the memory covers in part only, and arenas of `malloc` ([`arena`]), where the
 //!   allocator's or the runtime's own data may lie; mappings of files, shared memory, huge pages of hugetlbfs, pinned pages. A launch gets a copy, and what it
 //!   changed is merged in at its end.
-//! - **A launch pins its pages** until it has ended: who touches one meanwhile waits.
+//! - **Cards that ask for pages** ([`asked`]) get them while kernels run, with neighbours that the policies of `core/` name; who touches one
+//!   takes it back, and the kernel asks again. On others **a launch holds its pages** until it has ended: who touches one meanwhile
+//!   waits.
+//! - **A card whose memory is full** gives pages back that `core/` chooses ([`evict`]).
 //! - The pager and the threads of cards never wait for a page: what they touch is given to them at once by the [`sentinel`].
 
 mod arena;
+mod asked;
 mod blocks;
 mod events;
+mod evict;
 mod fork;
 mod lend;
 pub(crate) mod memory;
@@ -28,7 +33,9 @@ pub(crate) mod report;
 mod sentinel;
 mod uffd;
 
-pub(crate) use owner::{Leaving, Owner, Piece};
+pub(crate) use owner::{
+    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, Piece, Questions, Refused,
+};
 pub(crate) use pager::{Pager, Pinned, Want};
 pub(crate) use pages::Residence;
 

@@ -49,10 +49,8 @@ impl Pages {
                 Place::Away(_) => self.retrieve(&[run], going.cause),
                 Place::Home => {}
                 Place::Unwatched => {
-                    let ours = |page| {
-                        self.blocks.place(page) != Place::Unwatched || self.shadow.owns(page)
-                    };
-                    let bound = !going.kept && arena::contains(run.start, ours);
+                    let read = |from, to: &mut [u8]| self.is_readable(from) && self.read(from, to);
+                    let bound = !going.kept && arena::contains(run.start, read);
                     if bound || self.uffd.register(run.start, run.len).is_err() {
                         taken.stay.push((run.start, run.len));
                         continue;
@@ -92,7 +90,7 @@ impl Pages {
         if pieces.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.owner(going.owner)?.take(pieces) {
+        if let Err(error) = self.give(pieces, going) {
             for piece in pieces {
                 self.blocks.set(piece.va, piece.len, Place::Home);
                 if let Some(shadow) = piece.from {
@@ -224,7 +222,9 @@ impl Pages {
         let block = address & !(BLOCK - 1);
         let place = self.blocks.shadow(address)?;
         if *place == 0 {
-            *place = self.shadow.take().ok()?;
+            let owners = &mut self.owners;
+            let shown = |at, len| owners.values_mut().for_each(|owner| owner.show(at, len));
+            *place = self.shadow.take(shown).ok()?;
         }
         Some(*place + (address - block))
     }
@@ -247,14 +247,27 @@ impl Pages {
     }
 
     fn retrieve_from(&mut self, owner: OwnerId, runs: &[Run], shift: u64, cause: Cause) {
-        let leaving: Vec<Leaving> = runs
-            .iter()
-            .map(|run| Leaving {
+        let mut leaving = Vec::new();
+        for run in runs {
+            let to = match run.place {
+                Place::Away(away) if away.writable => {
+                    if !away.held {
+                        self.make_room(run.shadow, run.len);
+                    }
+                    self.report.came(cause, run.len);
+                    Some(run.shadow)
+                }
+                _ => {
+                    self.report.clean += run.len;
+                    None
+                }
+            };
+            leaving.push(Leaving {
                 va: run.start,
                 len: run.len,
-                fetched: writable(run),
-            })
-            .collect();
+                to,
+            });
+        }
         if let Ok(owner) = self.owner(owner) {
             owner.withdraw(&leaving);
         }
@@ -262,49 +275,46 @@ impl Pages {
             let Place::Away(away) = run.place else {
                 continue;
             };
-            if away.writable {
-                self.report.came(cause, run.len);
-            } else {
-                self.report.clean += run.len;
-            }
-            let shadow = run.shadow;
-            if let (true, Some(owner)) = (away.writable, self.owners.get(&owner)) {
-                let to = if away.held {
-                    // SAFETY: these pages of the shadow were put there when they went away, are this thread's alone, and
-                    // stay until they move back below.
-                    unsafe { std::slice::from_raw_parts_mut(shadow as *mut u8, run.len as usize) }
-                } else {
-                    self.scratch.bytes(run.len as usize)
-                };
-                owner.fetch(run.start, to);
-            }
             if let Ok(owner) = self.owner(owner) {
                 owner.release(run.start, run.len);
             }
             self.blocks.set(run.start, run.len, Place::Home);
-            let home = run.start.wrapping_add(shift);
-            if away.held {
-                self.restore(home, shadow, run.len);
-            } else if away.writable {
-                let scratch = self.scratch.address();
-                self.put(home, scratch, run.len, false);
+            self.note_left(owner, run.start, run.len);
+            // What the card was not to write and was never touched still is not.
+            if away.held || away.writable {
+                self.restore(run.start.wrapping_add(shift), run.shadow, run.len);
             }
-            // What the card was not to write was never touched, still.
+        }
+    }
+
+    /// Makes pages in the shadow for bytes of pages that were never touched.
+    fn make_room(&mut self, shadow: u64, len: u64) {
+        let mut done = 0;
+        while done < len {
+            let progress = self.shadow.fill(shadow + done, len - done);
+            done += progress.bytes;
+            match progress.stopped {
+                None => {}
+                Some(Errno::AGAIN) => std::thread::yield_now(),
+                // There is one already.
+                Some(_) if progress.bytes == 0 => done += PAGE,
+                Some(_) => {}
+            }
         }
     }
 
     /// Gives the program the pages back that the shadow has.
     fn restore(&mut self, start: u64, shadow: u64, len: u64) {
-        self.put(start, shadow, len, true);
+        self.put(start, shadow, len);
         // Of what was copied, or not wanted.
         self.shadow.drop_pages(shadow, len);
     }
 
-    /// Puts pages at `from` into the program: the pages themselves, or copies. What is there already is newer, and stays; where no
-    /// memory is any more, nothing is put.
-    fn put(&mut self, start: u64, from: u64, len: u64, themselves: bool) {
+    /// Puts pages at `from` into the program: the pages themselves, or copies where that is refused. What is there already is newer,
+    /// and stays; where no memory is any more, nothing is put.
+    fn put(&mut self, start: u64, from: u64, len: u64) {
         let mut done = 0;
-        let (mut step, mut moving) = (len, themselves);
+        let (mut step, mut moving) = (len, true);
         while done < len {
             let (to, source, bytes) = (start + done, from + done, step.min(len - done));
             let progress = if moving {
@@ -315,7 +325,7 @@ impl Pages {
             done += progress.bytes;
             if progress.bytes > 0 {
                 step = len - done;
-                moving = themselves;
+                moving = true;
                 continue;
             }
             match progress.stopped {
@@ -332,7 +342,7 @@ impl Pages {
                 _ if moving => moving = false,
                 _ => {
                     done += PAGE;
-                    moving = themselves;
+                    moving = true;
                 }
             }
         }
@@ -348,7 +358,7 @@ impl Pages {
                 owner.withdraw(&[Leaving {
                     va: run.start,
                     len: run.len,
-                    fetched: false,
+                    to: None,
                 }]);
                 owner.release(run.start, run.len);
             }
@@ -356,6 +366,7 @@ impl Pages {
                 self.shadow.drop_pages(run.shadow, run.len);
             }
             self.blocks.set(run.start, run.len, Place::Home);
+            self.note_left(away.owner, run.start, run.len);
         }
         self.sweep();
     }
@@ -366,8 +377,4 @@ fn owner_of(run: &Run) -> Option<OwnerId> {
         Place::Away(away) => Some(away.owner),
         _ => None,
     }
-}
-
-fn writable(run: &Run) -> bool {
-    matches!(run.place, Place::Away(Away { writable: true, .. }))
 }

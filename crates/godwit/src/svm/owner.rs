@@ -10,7 +10,7 @@ pub(crate) struct Piece {
     pub va: u64,
     /// Bytes, whole pages.
     pub len: u64,
-    /// Where their bytes are in this process; without, they are zero.
+    /// Where their bytes are, in memory that the owner was [shown](Owner::show); without, they are zero.
     pub from: Option<u64>,
     /// The card may write them.
     pub writable: bool,
@@ -23,27 +23,125 @@ pub(crate) struct Leaving {
     pub va: u64,
     /// Bytes, whole pages.
     pub len: u64,
-    /// Their bytes are fetched; without, they are of no more use.
-    pub fetched: bool,
+    /// Where their bytes go, in memory that the owner was [shown](Owner::show); without, they are of no more use.
+    pub to: Option<u64>,
 }
 
 /// One that has pages. Called by the pager's thread only; none of it may touch memory of the program other than that of the pieces.
 pub(crate) trait Owner: Send {
+    /// The pager's own memory, where bytes of pages are and go: these addresses, as long as the process lives. No page of it is missing
+    /// when it is named.
+    fn show(&mut self, at: u64, len: u64);
+
     /// Takes all these pages, or none.
     fn take(&mut self, pieces: &[Piece]) -> Result<(), Error>;
 
     /// Lets the card write pages that it has.
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error>;
 
-    /// Returns when nothing on the card can reach these pages any more. An owner that is gone or broken reaches none.
+    /// Returns when nothing on the card can reach these pages any more, and their bytes are where they go. An owner that is gone or
+    /// broken reaches none.
     fn withdraw(&mut self, leaving: &[Leaving]);
 
-    /// Copies the bytes of pages that it has.
-    fn fetch(&self, va: u64, to: &mut [u8]);
+    /// Copies the bytes of pages that it has, and goes on having.
+    fn fetch(&self, pages: &[Leaving]);
 
     /// Ends its having pages that were withdrawn.
     fn release(&mut self, va: u64, len: u64);
 
     /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
     fn thread(&self) -> u32;
+
+    /// The memory that its pages take room in.
+    fn memory(&self) -> DeviceMemory;
+
+    /// How it asks for pages while kernels run; without, launches get all of theirs before.
+    fn demand(&self) -> Option<Demand>;
+}
+
+/// A card's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeviceMemory {
+    /// The same for all owners of one memory.
+    pub id: usize,
+    pub bytes: u64,
+}
+
+/// How a card asks for pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Demand {
+    /// How many pages could be moved in the time that a request takes.
+    pub request_pages: u32,
+    /// Most pages that come with one that was asked for.
+    pub most_pages: u32,
+}
+
+/// A page that kernels wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// First address.
+    pub va: u64,
+    /// Somebody writes it.
+    pub write: bool,
+    /// What the answer names.
+    pub group: u32,
+}
+
+/// Why a page does not come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub va: u64,
+    pub why: String,
+}
+
+/// A page by what its answer names: it is there, or will not come.
+pub(crate) type Answer = (u32, Result<(), Refused>);
+
+/// Whom answers are given. None of it waits.
+pub(crate) trait Asker: Send {
+    /// Answers these pages.
+    fn answer(&self, answers: Vec<Answer>);
+}
+
+/// Pages that were asked for, and who waits for the answers. Whoever drops it unanswered refuses all that is left.
+pub(crate) struct Questions {
+    asked: Vec<Asked>,
+    asker: Box<dyn Asker>,
+}
+
+impl Questions {
+    pub fn new(asked: Vec<Asked>, asker: Box<dyn Asker>) -> Self {
+        Self { asked, asker }
+    }
+
+    /// What has no answer yet.
+    pub fn asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Answers those for which `is` has one.
+    pub fn answer(&mut self, is: impl Fn(&Asked) -> Option<Result<(), Refused>>) {
+        let mut answers = Vec::new();
+        self.asked.retain(|asked| match is(asked) {
+            Some(answer) => {
+                answers.push((asked.group, answer));
+                false
+            }
+            None => true,
+        });
+        if !answers.is_empty() {
+            self.asker.answer(answers);
+        }
+    }
+}
+
+impl Drop for Questions {
+    fn drop(&mut self) {
+        self.answer(|asked| {
+            Some(Err(Refused {
+                va: asked.va,
+                why: "the pager of shared memory could not serve it".into(),
+            }))
+        });
+    }
 }

@@ -8,10 +8,11 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::arena;
+use super::blocks::Place;
 use super::lend::Loan;
 use super::memory::{pages_around, pages_inside};
 use super::moves::Going;
-use super::owner::Owner;
+use super::owner::{Owner, Questions};
 use super::pages::{Pages, Pin, Residence};
 use super::report::{Cause, Migrations};
 use super::sentinel::{self, Watch};
@@ -31,6 +32,14 @@ pub(crate) struct Want {
     pub writes: bool,
     /// Its owner says before it is freed: [`Pager::forget`].
     pub kept: bool,
+}
+
+impl Want {
+    /// Whether it has bytes in pages of the range.
+    pub(super) fn overlaps(&self, start: u64, len: u64) -> bool {
+        let (first, bytes) = pages_around(self.start, self.len);
+        first < start + len && start < first + bytes
+    }
 }
 
 struct Mailbox {
@@ -158,7 +167,7 @@ impl Pager {
             }
             let going = Going {
                 owner,
-                writable: want.writes,
+                writable: want.writes || pages.writes(owner, start, len),
                 kept: want.kept,
                 cause,
             };
@@ -179,13 +188,24 @@ impl Pager {
         })
     }
 
+    /// Has pages brought that kernels wait for, and the questions answered; does not wait for that.
+    pub fn ask(&self, owner: OwnerId, questions: Questions) {
+        let mut questions = Some(questions);
+        self.post(Box::new(move |pages| {
+            if let Some(questions) = questions.take() {
+                pages.serve(owner, questions);
+            }
+            true
+        }));
+    }
+
     /// Memory is about to be freed: nothing of it is away or watched any more. Its content is lost.
     pub fn forget(&self, start: u64, len: u64) -> Result<(), Error> {
         let Some((start, len)) = pages_inside(start, len) else {
             return Ok(());
         };
         self.call(move |pages| {
-            if pages.pinned(start, len, None) {
+            if pages.worked_on(start, len) {
                 return None;
             }
             pages.forget(start, len);
@@ -253,46 +273,59 @@ impl std::fmt::Debug for Pinned {
 }
 
 impl Pages {
-    /// Brings memory to a card for a launch; `None` while a launch of another owner works on it.
+    /// Brings memory to a card for a launch, or allows the card to ask for it; `None` while a launch of another owner holds some.
     fn pin(&mut self, owner: OwnerId, wants: &[Want]) -> Option<Result<PinId, Error>> {
-        let around = |want: &Want| pages_around(want.start, want.len);
-        if wants
-            .iter()
-            .map(around)
-            .any(|(start, len)| self.pinned(start, len, Some(owner)))
-        {
+        let held = |want: &Want| {
+            let (start, len) = pages_around(want.start, want.len);
+            self.pinned(start, len, Some(owner))
+        };
+        if wants.iter().any(held) {
             return None;
         }
         self.next_pin += 1;
         let id = self.next_pin;
+        let asks = self.prefetchers.contains_key(&owner);
         let result = wants
             .iter()
             .filter(|want| want.len > 0)
-            .try_for_each(|want| self.pin_one(owner, id, *want));
+            .try_for_each(|want| {
+                if asks {
+                    self.allow(owner, id, *want)
+                } else {
+                    self.pin_one(owner, id, *want)
+                }
+            });
         if let Err(error) = result {
             self.unpin(id);
             return Some(Err(error));
         }
-        self.pins.extend(wants.iter().map(|want| {
-            let (start, len) = around(want);
-            Pin {
-                id,
-                owner,
-                start,
-                end: start + len,
-            }
-        }));
+        self.pins.push(Pin {
+            id,
+            owner,
+            wants: wants.to_vec(),
+            holds: !asks,
+        });
         Some(Ok(id))
     }
 
+    /// Lets a card write what it has already of memory that a launch writes.
+    fn allow(&mut self, owner: OwnerId, pin: PinId, want: Want) -> Result<(), Error> {
+        let (start, len) = pages_around(want.start, want.len);
+        for run in self.blocks.away_runs(start, len, Some(owner)) {
+            if let Place::Away(away) = run.place {
+                self.let_write(run, away, want.writes)?;
+            }
+        }
+        let lent = self.lends.range((owner, start)..(owner, start + len));
+        let lent: Vec<u64> = lent.map(|((_, page), _)| *page).collect();
+        for page in lent {
+            self.lend(page, PAGE, Loan::of(owner, pin, want))?;
+        }
+        Ok(())
+    }
+
     fn pin_one(&mut self, owner: OwnerId, pin: PinId, want: Want) -> Result<(), Error> {
-        let loan = Loan {
-            pin,
-            owner,
-            start: want.start,
-            end: want.start + want.len,
-            writes: want.writes,
-        };
+        let loan = Loan::of(owner, pin, want);
         let (first, len) = pages_around(want.start, want.len);
         let Some((inside, inside_len)) = pages_inside(want.start, want.len) else {
             return self.lend(first, len, loan);
@@ -312,7 +345,12 @@ impl Pages {
     }
 
     /// Brings the whole pages of a range to a card. Those that stay are returned: they cannot move, or are lent already.
-    fn bring_free(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
+    pub(super) fn bring_free(
+        &mut self,
+        start: u64,
+        len: u64,
+        going: Going,
+    ) -> Result<Vec<(u64, u64)>, Error> {
         let Some((mut at, whole)) = pages_inside(start, len) else {
             return Ok(Vec::new());
         };
@@ -363,8 +401,10 @@ impl Pages {
             .collect();
         pins.into_iter().for_each(|id| self.unpin(id));
         self.retreat(Some(owner));
-        if let Some(owner) = self.owners.remove(&owner) {
-            self.watch.remove_thread(owner.thread());
+        self.prefetchers.remove(&owner);
+        if let Some(gone) = self.owners.remove(&owner) {
+            self.watch.remove_thread(gone.thread());
+            self.forget_groups(owner, gone.memory().id);
         }
         if self.owners.is_empty() {
             for (start, len) in self.blocks.watched() {

@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use godwit_core::policy::Prefetcher;
+
 use super::blocks::{Away, Blocks, Place};
+use super::evict::Eviction;
 use super::lend::Lend;
-use super::memory::{Scratch, Shadow};
+use super::memory::{Scratch, Shadow, pages_around, read_process};
 use super::owner::Owner;
+use super::pager::Want;
 use super::report::Migrations;
 use super::sentinel::Watch;
 use super::uffd::{Event, Uffd};
-use super::{OwnerId, PinId};
+use super::{BLOCK, OwnerId, PinId};
 use crate::Error;
 
 /// Everything that the pager knows. Belongs to its thread.
@@ -22,6 +26,10 @@ pub(super) struct Pages {
     pub scratch: Scratch,
     pub blocks: Blocks,
     pub owners: BTreeMap<OwnerId, Box<dyn Owner>>,
+    /// What comes along with pages that are asked for, by owner.
+    pub prefetchers: BTreeMap<OwnerId, Prefetcher>,
+    /// What has left and may leave, by memory.
+    pub evictions: BTreeMap<usize, Eviction>,
     pub next_owner: OwnerId,
     pub lends: BTreeMap<(OwnerId, u64), Lend>,
     pub pins: Vec<Pin>,
@@ -38,13 +46,21 @@ pub(super) struct Pages {
     pub next_pin: PinId,
 }
 
-/// Pages that a launch works on.
-#[derive(Debug, Clone, Copy)]
+/// What a launch works on.
+#[derive(Debug, Clone)]
 pub(super) struct Pin {
     pub id: PinId,
     pub owner: OwnerId,
-    pub start: u64,
-    pub end: u64,
+    pub wants: Vec<Want>,
+    /// Its pages stay where they are until it has ended.
+    pub holds: bool,
+}
+
+impl Pin {
+    /// Whether it works on a page of the range.
+    pub fn overlaps(&self, start: u64, len: u64) -> bool {
+        self.wants.iter().any(|want| want.overlaps(start, len))
+    }
 }
 
 /// Where pages in a row are.
@@ -69,6 +85,8 @@ impl Pages {
             scratch: Scratch::new().map_err(no_memory)?,
             blocks: Blocks::default(),
             owners: BTreeMap::new(),
+            prefetchers: BTreeMap::new(),
+            evictions: BTreeMap::new(),
             next_owner: 0,
             lends: BTreeMap::new(),
             pins: Vec::new(),
@@ -83,26 +101,66 @@ impl Pages {
     }
 
     /// A number for an owner.
-    pub fn attach(&mut self, owner: Box<dyn Owner>) -> Result<OwnerId, Error> {
+    pub fn attach(&mut self, mut owner: Box<dyn Owner>) -> Result<OwnerId, Error> {
         if !self.watch.add_thread(owner.thread()) {
             return Err(Error::Sharing(
                 "too many contexts share the memory of this process: close some".into(),
             ));
         }
+        owner.show(self.scratch.address(), BLOCK);
+        for (at, len) in self.shadow.areas() {
+            owner.show(at, len);
+        }
         self.next_owner += 1;
-        self.owners.insert(self.next_owner, owner);
-        Ok(self.next_owner)
+        let id = self.next_owner;
+        if let Some(demand) = owner.demand() {
+            let prefetcher = Prefetcher::new(demand.request_pages, demand.most_pages);
+            self.prefetchers.insert(id, prefetcher);
+        }
+        self.owners.insert(id, owner);
+        Ok(id)
     }
 
     pub fn owner(&mut self, id: OwnerId) -> Result<&mut Box<dyn Owner>, Error> {
         self.owners.get_mut(&id).ok_or(Error::ContextClosed)
     }
 
-    /// Whether a launch works on a page of the range; of another owner only, if one is named.
+    /// Whether the page of an address may be read by the pager: nobody is asked when it is missing.
+    pub fn is_readable(&self, address: u64) -> bool {
+        self.blocks.place(address) == Place::Unwatched && !self.shadow.owns(address)
+    }
+
+    /// Copies memory of the program, which may be gone by now: then false.
+    ///
+    /// # Panics
+    /// When a page of it is away, or in the shadow: the pager would wait for itself.
+    pub fn read(&self, from: u64, to: &mut [u8]) -> bool {
+        let (start, len) = pages_around(from, to.len() as u64);
+        let away = !self.blocks.away_runs(start, len, None).is_empty();
+        assert!(
+            !away && !self.shadow.owns(from),
+            "the pager reads {from:#x}, which is away"
+        );
+        read_process(from, to)
+    }
+
+    /// Whether a launch holds a page of the range; of another owner only, if one is named.
     pub fn pinned(&self, start: u64, len: u64, except: Option<OwnerId>) -> bool {
-        self.pins
-            .iter()
-            .any(|pin| pin.start < start + len && start < pin.end && Some(pin.owner) != except)
+        let holds = |pin: &&Pin| pin.holds && Some(pin.owner) != except;
+        let mut pins = self.pins.iter().filter(holds);
+        pins.any(|pin| pin.overlaps(start, len))
+    }
+
+    /// Whether a launch works on a page of the range, holding it or not.
+    pub fn worked_on(&self, start: u64, len: u64) -> bool {
+        self.pins.iter().any(|pin| pin.overlaps(start, len))
+    }
+
+    /// Whether a launch of an owner may write a page of the range.
+    pub fn writes(&self, owner: OwnerId, start: u64, len: u64) -> bool {
+        let pins = self.pins.iter().filter(|pin| pin.owner == owner);
+        let mut wants = pins.flat_map(|pin| &pin.wants);
+        wants.any(|want| want.writes && want.overlaps(start, len))
     }
 
     /// Runs of the range, joined, each with who has it.

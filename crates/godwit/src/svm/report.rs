@@ -6,23 +6,29 @@
 pub enum Cause {
     /// A kernel was about to be launched on them.
     Launch,
+    /// A kernel asked for one of them while it ran.
+    Request,
     /// A thread of the program touched one of them.
     Touch,
     /// The program asked for it.
     User,
     /// The program said that it will be used.
     Prefetch,
+    /// The memory of the card was full.
+    Eviction,
     /// The process forks, or the card or context that has them ends.
     Retreat,
 }
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Launch,
+        Self::Request,
         Self::Touch,
         Self::User,
         Self::Prefetch,
+        Self::Eviction,
         Self::Retreat,
     ];
 
@@ -30,9 +36,11 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Self::Launch => "launch",
+            Self::Request => "request",
             Self::Touch => "touch",
             Self::User => "user",
             Self::Prefetch => "prefetch",
+            Self::Eviction => "eviction",
             Self::Retreat => "retreat",
         }
     }
@@ -51,6 +59,16 @@ pub struct Migrations {
     pub lent: u64,
     /// Single bytes that kernels had changed in pages that were lent.
     pub merged: u64,
+    /// Pages that kernels asked for while they ran.
+    pub requests: u64,
+    /// ... of which another request had brought the page, in the same batch.
+    pub duplicate_requests: u64,
+    /// Requests were served at once, so often.
+    pub batches: u64,
+    /// Bytes of pages that came along with those.
+    pub prefetched: u64,
+    /// Bytes of pages that left a card to make room, copied or not.
+    pub evicted: u64,
     /// Touches of pages that were away.
     pub touches: u64,
     /// ... of which another touch had brought the page already.
@@ -72,6 +90,11 @@ impl Migrations {
         self.to_host[cause as usize]
     }
 
+    /// Bytes of pages that went to cards, copied or cleared.
+    pub(super) fn moved(&self) -> u64 {
+        self.to_device.iter().sum::<u64>() + self.cleared
+    }
+
     pub(super) fn went(&mut self, cause: Cause, bytes: u64) {
         self.to_device[cause as usize] += bytes;
     }
@@ -91,6 +114,11 @@ impl Migrations {
         since.clean -= earlier.clean;
         since.lent -= earlier.lent;
         since.merged -= earlier.merged;
+        since.requests -= earlier.requests;
+        since.duplicate_requests -= earlier.duplicate_requests;
+        since.batches -= earlier.batches;
+        since.prefetched -= earlier.prefetched;
+        since.evicted -= earlier.evicted;
         since.touches -= earlier.touches;
         since.duplicates -= earlier.duplicates;
         since.waited -= earlier.waited;
