@@ -79,6 +79,7 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 		.contexts = gdev->contexts,
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
+		.flags = gdev->demand ? GODWIT_INFO_DEMAND : 0,
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};

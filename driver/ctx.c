@@ -1,39 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Contexts: one an open file. They end with the file or with the card, whichever goes first. */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "driver.h"
 
-struct godwit_context *godwit_context_open(struct godwit_device *gdev)
+static void godwit_context_free(struct kref *kref)
 {
-	struct godwit_context *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
-	int err;
+	struct godwit_context *ctx = container_of(kref, struct godwit_context, kref);
 
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
-	ctx->device = gdev;
-	mutex_init(&ctx->lock);
-	INIT_LIST_HEAD(&ctx->pins);
+	mmdrop(ctx->mm);
+	kfree(ctx);
+}
+
+void godwit_context_put(struct godwit_context *ctx)
+{
+	kref_put(&ctx->kref, godwit_context_free);
+}
+
+/* The context with this number, if there is one; kept until godwit_context_put(). */
+struct godwit_context *godwit_context_get(struct godwit_device *gdev, u32 number)
+{
+	struct godwit_context *ctx, *found = NULL;
+
+	mutex_lock(&gdev->contexts_lock);
+	list_for_each_entry(ctx, &gdev->context_list, node) {
+		if (ctx->number == number) {
+			kref_get(&ctx->kref);
+			found = ctx;
+			break;
+		}
+	}
+	mutex_unlock(&gdev->contexts_lock);
+	return found;
+}
+
+/* Gives it a number and a table. */
+static int godwit_context_begin(struct godwit_context *ctx)
+{
+	struct godwit_device *gdev = ctx->device;
+	int err = -EUSERS;
 
 	mutex_lock(&gdev->contexts_lock);
 	ctx->number = find_first_zero_bit(gdev->context_numbers, gdev->contexts);
-	if (ctx->number >= gdev->contexts) {
-		err = -EUSERS;
-		goto free;
+	if (ctx->number < gdev->contexts)
+		err = godwit_table_init(gdev, &ctx->table);
+	if (!err) {
+		__set_bit(ctx->number, gdev->context_numbers);
+		list_add(&ctx->node, &gdev->context_list);
+		ctx->alive = true;
+		godwit_mmu_set_context(gdev, ctx->number, &ctx->table);
 	}
-	err = godwit_table_init(gdev, &ctx->table);
-	if (err)
-		goto free;
-	__set_bit(ctx->number, gdev->context_numbers);
-	list_add(&ctx->node, &gdev->context_list);
-	ctx->alive = true;
-	godwit_mmu_set_context(gdev, ctx->number, &ctx->table);
 	mutex_unlock(&gdev->contexts_lock);
-	return ctx;
+	return err;
+}
 
-free:
-	mutex_unlock(&gdev->contexts_lock);
-	kfree(ctx);
+struct godwit_context *godwit_context_open(struct godwit_device *gdev)
+{
+	struct godwit_context *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
+	int err = 0;
+
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&ctx->kref);
+	ctx->device = gdev;
+	mutex_init(&ctx->lock);
+	INIT_LIST_HEAD(&ctx->pins);
+	xa_init(&ctx->pages);
+	ctx->mm = current->mm;
+	mmgrab(ctx->mm);
+	if (gdev->demand)
+		err = mmu_interval_notifier_insert(&ctx->notifier, ctx->mm, 0, BIT_ULL(gdev->va_bits),
+						   &godwit_inplace_ops);
+	if (err)
+		goto put;
+	err = godwit_context_begin(ctx);
+	if (!err)
+		return ctx;
+	if (gdev->demand)
+		mmu_interval_notifier_remove(&ctx->notifier);
+put:
+	godwit_context_put(ctx);
 	return ERR_PTR(err);
 }
 
@@ -52,8 +99,12 @@ static void godwit_context_end(struct godwit_context *ctx)
 		pci_clear_master(gdev->pdev);
 	gw_pt_destroy(&ctx->table);
 	ctx->alive = false;
-	godwit_unpin_all(ctx);
+	godwit_inplace_release(ctx, &gdev->pdev->dev, 0, ULONG_MAX);
 	mutex_unlock(&ctx->lock);
+	godwit_unpin_all(ctx);
+	/* It waits for calls of the notifier, which take the lock. */
+	if (gdev->demand)
+		mmu_interval_notifier_remove(&ctx->notifier);
 	__clear_bit(ctx->number, gdev->context_numbers);
 	list_del(&ctx->node);
 }
@@ -64,7 +115,7 @@ void godwit_context_close(struct godwit_context *ctx)
 	mutex_lock(&ctx->device->contexts_lock);
 	godwit_context_end(ctx);
 	mutex_unlock(&ctx->device->contexts_lock);
-	kfree(ctx);
+	godwit_context_put(ctx);
 }
 
 /* The card goes; files that are still open keep a context that is not alive. */

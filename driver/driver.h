@@ -10,12 +10,15 @@
  *   4. struct godwit_context.lock       page table and pinned ranges
  *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
  *   6. struct godwit_device.fault_lock  the MMU's fault record
- *   The memory map's lock of a process is taken (by pin_user_pages()) under 1 alone. Interrupts are handled in threads and
- *   take 6 at most.
+ *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages() and hmm_range_fault(); the notifier of a
+ *   context is called under it, and takes 4 and 5, so nothing is allocated under these. Interrupts are handled in threads:
+ *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 4 and 5; it takes no 1, for
+ *   the card's end waits for it.
  *
  * DOC: limits
  *   Kernel k has port k: a kernel with further ports gets errors on those. Page tables are written through BAR 2. A launch
- *   occupies its kernel; which waits next is up to the mutex.
+ *   occupies its kernel; which waits next is up to the mutex. A context's pages are those of the process that opened it. Every
+ *   change of that process's memory is looked at, whether or not the card uses the place.
  *
  * DOC: a card is not trusted
  *   All that is read of a card - registers, page tables, rings - is data to be checked. A card that is gone reads as ones.
@@ -29,11 +32,14 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
+#include <godwit/fault.h>
 #include <godwit/pt.h>
 #include <godwit/range.h>
 #include <godwit_layout.h>
@@ -60,6 +66,25 @@ struct godwit_queue {
 	u64 ring;
 	u32 tail;
 	bool broken;
+};
+
+/* Pages brought in one go: what one entry of the TLB covers. */
+#define GODWIT_BRING_PAGES 16
+
+/**
+ * struct godwit_pages - the page-request queue; used by the MMU's interrupt thread alone
+ * @ring: records, in host memory; NULL without page requests
+ * @bus: where the card finds it
+ * @head: next record to read
+ * @faults: a batch
+ * @groups: what is made of it
+ */
+struct godwit_pages {
+	__le64 *ring;
+	dma_addr_t bus;
+	u32 head;
+	struct gw_fault *faults;
+	struct gw_fault_group *groups;
 };
 
 /**
@@ -104,11 +129,13 @@ struct godwit_kernel {
  * @memory_bytes: its size
  * @contexts: that the card holds
  * @kernels: slots
+ * @demand: the card asks for pages that are not there
  * @mode: of page tables, GODWIT_MODE_*
  * @va_bits: of user addresses in that mode
  * @frames: of device memory
  * @frames_storage: theirs
  * @queue: the command ring
+ * @pages: page requests
  * @contexts_lock: for the two below
  * @context_list: struct godwit_context.node
  * @context_numbers: in use
@@ -130,12 +157,14 @@ struct godwit_device {
 	u64 memory_bytes;
 	u32 contexts;
 	u32 kernels;
+	bool demand;
 	u32 mode;
 	u32 va_bits;
 
 	struct gw_range frames;
 	void *frames_storage;
 	struct godwit_queue queue;
+	struct godwit_pages pages;
 
 	struct mutex contexts_lock;
 	struct list_head context_list;
@@ -147,21 +176,29 @@ struct godwit_device {
 
 /**
  * struct godwit_context - an open file
- * @device: the card; kept by a reference
+ * @kref: the file, and who brings pages
+ * @device: the card; kept by the file's reference
  * @node: in its list
  * @number: of the hardware
+ * @mm: the process that opened it
+ * @notifier: told of changes of its memory; only on a card that asks for pages
  * @lock: for what follows
  * @table: page table in device memory
  * @pins: struct godwit_pinned.node
+ * @pages: in place, struct godwit_page by page number
  * @alive: @number and @table are in use
  */
 struct godwit_context {
+	struct kref kref;
 	struct godwit_device *device;
 	struct list_head node;
 	u32 number;
+	struct mm_struct *mm;
+	struct mmu_interval_notifier notifier;
 	struct mutex lock;
 	struct gw_pt table;
 	struct list_head pins;
+	struct xarray pages;
 	bool alive;
 };
 
@@ -190,13 +227,26 @@ void godwit_device_put(struct godwit_device *gdev);
 /* ctx.c */
 struct godwit_context *godwit_context_open(struct godwit_device *gdev);
 void godwit_context_close(struct godwit_context *ctx);
+struct godwit_context *godwit_context_get(struct godwit_device *gdev, u32 number);
+void godwit_context_put(struct godwit_context *ctx);
 void godwit_contexts_end(struct godwit_device *gdev);
+
+/* fault.c */
+int godwit_pages_init(struct godwit_device *gdev);
+void godwit_pages_fini(struct godwit_device *gdev);
+bool godwit_pages_serve(struct godwit_device *gdev);
 
 /* frames.c */
 int godwit_frames_init(struct godwit_device *gdev);
 void godwit_frames_fini(struct godwit_device *gdev);
 u64 godwit_frame_alloc(struct godwit_device *gdev);
 void godwit_frame_free(struct godwit_device *gdev, u64 pa);
+
+/* inplace.c */
+extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
+int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool write);
+void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last);
+void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last);
 
 /* launch.c */
 int godwit_kernels_init(struct godwit_device *gdev);
@@ -208,7 +258,7 @@ int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
 int godwit_mmu_init(struct godwit_device *gdev);
 void godwit_mmu_fini(struct godwit_device *gdev);
 irqreturn_t godwit_mmu_irq(int irq, void *data);
-void godwit_mmu_collect_fault(struct godwit_device *gdev);
+bool godwit_mmu_collect_fault(struct godwit_device *gdev);
 void godwit_mmu_bind(struct godwit_device *gdev, u32 port, u32 mode, u32 context);
 void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct gw_pt *table);
 int godwit_table_init(struct godwit_device *gdev, struct gw_pt *table);
@@ -224,5 +274,6 @@ int godwit_queue_init(struct godwit_device *gdev);
 void godwit_queue_fini(struct godwit_device *gdev);
 int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
 int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what);
+int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code);
 
 #endif /* GODWIT_DRIVER_H_ */

@@ -76,7 +76,7 @@ void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct
 	u64 root = 0;
 
 	if (table)
-		root = (u64)table->mode << GODWIT_FSC_MODE_SHIFT |
+		root = (u64)table->mode << GODWIT_FSC_MODE_SHIFT | (gdev->demand ? GODWIT_FSC_EN_PRI_MASK : 0) |
 		       table->root >> GODWIT_PT_PAGE_SHIFT << GODWIT_FSC_PPN_SHIFT;
 	godwit_write64(gdev, GODWIT_MMU(contexts) + number * sizeof(u64), root);
 }
@@ -88,16 +88,18 @@ void godwit_mmu_bind(struct godwit_device *gdev, u32 port, u32 mode, u32 context
 		     mode << GW_MMU__PORTX__BINDING__MODE_bp | context << GW_MMU__PORTX__BINDING__CONTEXT_ID_bp);
 }
 
-/* Takes the fault record, if there is one, to the kernel whose port it names, and makes room for the next. */
-void godwit_mmu_collect_fault(struct godwit_device *gdev)
+/* Takes the fault record, if there is one, to the kernel whose port it names, and makes room for the next; whether there was. */
+bool godwit_mmu_collect_fault(struct godwit_device *gdev)
 {
 	struct godwit_kernel *kernel;
+	bool found = false;
 	u32 fault, port;
 
 	mutex_lock(&gdev->fault_lock);
 	fault = godwit_read(gdev, GODWIT_MMU(fault));
 	if (fault == ~0u || !(fault & GW_MMU__FAULT__VALID_bm))
 		goto unlock;
+	found = true;
 	port = GODWIT_FIELD(FAULT__PORT, fault);
 	if (port < gdev->kernels && !gdev->kernel[port].fault.valid) {
 		kernel = &gdev->kernel[port];
@@ -111,11 +113,22 @@ void godwit_mmu_collect_fault(struct godwit_device *gdev)
 	godwit_write(gdev, GODWIT_MMU(fault), GW_MMU__FAULT__VALID_bm);
 unlock:
 	mutex_unlock(&gdev->fault_lock);
+	return found;
 }
 
+/*
+ * The line is up as long as anything is pending, and a message is only sent when it rises: so it is over when a look at
+ * everything has found nothing.
+ */
 irqreturn_t godwit_mmu_irq(int irq, void *data)
 {
-	godwit_mmu_collect_fault(data);
+	struct godwit_device *gdev = data;
+	bool found;
+
+	do {
+		found = godwit_mmu_collect_fault(gdev);
+		found |= godwit_pages_serve(gdev);
+	} while (found && !READ_ONCE(gdev->going));
 	return IRQ_HANDLED;
 }
 
@@ -144,6 +157,7 @@ static int godwit_mmu_identify(struct godwit_device *gdev)
 		dev_err(dev, "capabilities read %#010x, which no card of %u kernels has\n", capabilities, gdev->kernels);
 		return -ENODEV;
 	}
+	gdev->demand = GODWIT_FIELD(CAPABILITIES__PAGE_REQUESTS, capabilities);
 	gdev->mode = GODWIT_MODE_SV39 + (levels - 3);
 	gdev->va_bits = PAGE_SHIFT + levels * GODWIT_PT_LEVEL_BITS - 1;
 	return 0;
@@ -181,6 +195,11 @@ int godwit_mmu_init(struct godwit_device *gdev)
 	err = godwit_queue_init(gdev);
 	if (err)
 		return err;
+	err = godwit_pages_init(gdev);
+	if (err) {
+		godwit_queue_fini(gdev);
+		return err;
+	}
 	godwit_write(gdev, GODWIT_MMU(irq_pending), GW_MMU__IRQ_PENDING__FAULT_bm);
 	godwit_write(gdev, GODWIT_MMU(fault), GW_MMU__FAULT__VALID_bm);
 	godwit_write(gdev, GODWIT_MMU(irq_enable), GW_MMU__IRQ_ENABLE__FAULT_bm);
@@ -190,5 +209,6 @@ int godwit_mmu_init(struct godwit_device *gdev)
 void godwit_mmu_fini(struct godwit_device *gdev)
 {
 	godwit_write(gdev, GODWIT_MMU(irq_enable), 0);
+	godwit_pages_fini(gdev);
 	godwit_queue_fini(gdev);
 }

@@ -169,6 +169,7 @@ int godwit_pin(struct godwit_context *ctx, const struct godwit_pin *pin)
 	if (IS_ERR(pinned))
 		return PTR_ERR(pinned);
 	mutex_lock(&ctx->lock);
+	godwit_inplace_drop(ctx, addr >> PAGE_SHIFT, (addr >> PAGE_SHIFT) + count - 1);
 	err = godwit_map(ctx, pinned);
 	if (!err)
 		list_add(&pinned->node, &ctx->pins);
@@ -204,12 +205,14 @@ int godwit_unpin(struct godwit_context *ctx, const struct godwit_pin *pin)
 	return err;
 }
 
-/* Gives back all pages of a context whose table is gone. */
+/*
+ * Gives back all pages of a context whose table is gone and that nobody uses any more. Not under its lock: this locks pages
+ * and the memory map, and the notifier is called under both.
+ */
 void godwit_unpin_all(struct godwit_context *ctx)
 {
 	struct godwit_pinned *pinned, *next;
 
-	lockdep_assert_held(&ctx->lock);
 	list_for_each_entry_safe(pinned, next, &ctx->pins, node) {
 		list_del(&pinned->node);
 		godwit_pinned_free(ctx->device, pinned);

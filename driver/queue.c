@@ -138,6 +138,23 @@ int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_p
 	return err;
 }
 
+/* Ends a page request; returns when the hardware knows it. */
+int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code)
+{
+	u64 what = godwit_command(GODWIT_COMMAND_ATS, GODWIT_COMMAND_ATS_PRGR) | GODWIT_ATS_PRGR_PV_MASK |
+		   (u64)context << GODWIT_ATS_PRGR_PID_SHIFT;
+	u64 where = (u64)group << GODWIT_ATS_PRGR_PAYLOAD_PLACE_SHIFT | (u64)code << GODWIT_ATS_PRGR_PAYLOAD_CODE_SHIFT;
+	int err = -EIO;
+
+	mutex_lock(&gdev->queue.lock);
+	if (!gdev->queue.broken) {
+		godwit_queue_put(gdev, what, where);
+		err = godwit_queue_fence(gdev);
+	}
+	mutex_unlock(&gdev->queue.lock);
+	return err;
+}
+
 int godwit_queue_init(struct godwit_device *gdev)
 {
 	u64 size = ilog2(GODWIT_COMMANDS) - 1, base;

@@ -14,6 +14,9 @@
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
 #define GODWIT_ABI 1
 
+/* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
+#define GODWIT_INFO_DEMAND 1u
+
 /**
  * struct godwit_info - what the card is
  * @abi: GODWIT_ABI of the driver
@@ -22,6 +25,8 @@
  * @contexts: that the card holds
  * @context: number of this one
  * @va_bits: addresses below 2^@va_bits can be used
+ * @flags: GODWIT_INFO_DEMAND
+ * @reserved: 0
  * @memory_bytes: device memory
  * @free_bytes: of it, not in use
  */
@@ -32,6 +37,8 @@ struct godwit_info {
 	__u32 contexts;
 	__u32 context;
 	__u32 va_bits;
+	__u32 flags;
+	__u32 reserved;
 	__aligned_u64 memory_bytes;
 	__aligned_u64 free_bytes;
 };

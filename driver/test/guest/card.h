@@ -65,4 +65,29 @@ static inline int card_array_sum(int fd, const void *values, uint64_t count, uin
 	return result;
 }
 
+/* A launch of memcopy; how it ended is in @run, the kernel's own word in @status. */
+static inline int card_memcopy(int fd, void *to, const void *from, uint64_t bytes, struct godwit_run *run, uint32_t *status)
+{
+	uint64_t src = (uint64_t)from, dst = (uint64_t)to;
+	struct godwit_register writes[] = {
+		{ MEMCOPY_SRC, (uint32_t)src }, { MEMCOPY_SRC + 4, (uint32_t)(src >> 32) },
+		{ MEMCOPY_DST, (uint32_t)dst }, { MEMCOPY_DST + 4, (uint32_t)(dst >> 32) },
+		{ MEMCOPY_BYTES, (uint32_t)bytes }, { MEMCOPY_BYTES + 4, (uint32_t)(bytes >> 32) },
+		{ MEMCOPY_ITERATIONS, 1 },
+	};
+	struct godwit_register reads[] = { { MEMCOPY_STATUS, 0 } };
+	int result;
+
+	*run = (struct godwit_run){
+		.slot = MEMCOPY_SLOT,
+		.writes = (uint64_t)writes,
+		.write_count = sizeof(writes) / sizeof(writes[0]),
+		.reads = (uint64_t)reads,
+		.read_count = 1,
+	};
+	result = ioctl(fd, GODWIT_IOC_RUN, run);
+	*status = reads[0].value;
+	return result;
+}
+
 #endif /* GODWIT_CARD_H_ */

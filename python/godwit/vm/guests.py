@@ -39,4 +39,4 @@ def with_driver(
     files = {"/godwit.ko": initramfs.plain(built.read_bytes())}
     for source in programs:
         files[f"/{source.stem}"] = initramfs.program(module.program(source, headers))
-    return Guest(script, files), f"sim:{card.library}"
+    return Guest(script, files, processors=2), f"sim:{card.library}"

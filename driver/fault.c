@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page requests: the ring in host memory that the card writes, one record a page however many accesses wait, and what is
+ * made of them: core sorts a batch into groups of neighbours, inplace.c brings each, and every record is answered once.
+ *
+ * Runs in the MMU's interrupt thread. A record is data of a card: contexts that are not there, addresses that no process
+ * has and groups that nobody asked about are answered with a refusal or by nobody.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
+
+#include "driver.h"
+
+#define GODWIT_RECORDS (PAGE_SIZE / GODWIT_PAGE_QUEUE_BYTES)
+/* Interrupts are moderated: for so many records, or so many cycles after the first. */
+#define GODWIT_IRQ_RECORDS 16
+#define GODWIT_IRQ_CYCLES 64
+/* Records of one batch; the rest is the next one. */
+#define GODWIT_BATCH 64
+
+#define GODWIT_PQ_ON (GW_MMU__PAGE_QUEUE__PQCSR__PQEN_bm | GW_MMU__PAGE_QUEUE__PQCSR__PIE_bm)
+#define GODWIT_PQ_UP (GW_MMU__PAGE_QUEUE__PQCSR__PIP_bm | GW_MMU__PAGE_QUEUE__PQCSR__PQTO_bm)
+
+static struct gw_fault godwit_decode(const __le64 *record)
+{
+	u64 who = le64_to_cpu(READ_ONCE(record[0])), page = le64_to_cpu(READ_ONCE(record[1]));
+	u64 group = GODWIT_PAGE_REQUEST_PAYLOAD_PLACE_MASK | GODWIT_PAGE_REQUEST_PAYLOAD_GENERATION_MASK;
+
+	return (struct gw_fault){
+		.page = page >> GODWIT_PAGE_REQUEST_PAYLOAD_PAGE_SHIFT,
+		.context = (who & GODWIT_PAGE_REQUEST_PID_MASK) >> GODWIT_PAGE_REQUEST_PID_SHIFT,
+		.tag = (page & group) >> GODWIT_PAGE_REQUEST_PAYLOAD_PLACE_SHIFT,
+		.flags = page & GODWIT_PAGE_REQUEST_PAYLOAD_W_MASK ? GW_FAULT_WRITE : 0,
+	};
+}
+
+/* Brings the pages of a group; what its records are answered. */
+static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group *group)
+{
+	struct godwit_context *ctx = godwit_context_get(gdev, group->context);
+	u32 code = GODWIT_PAGE_RESPONSE_INVALID;
+	int err;
+
+	if (!ctx)
+		return code;
+	err = godwit_inplace_bring(ctx, group->page, 1u << group->order, group->flags & GW_FAULT_WRITE);
+	if (!err)
+		code = GODWIT_PAGE_RESPONSE_SUCCESS;
+	else if (err != -EFAULT)
+		code = GODWIT_PAGE_RESPONSE_FAILURE;
+	godwit_context_put(ctx);
+	return code;
+}
+
+/* A group of several pages may hold one that cannot be brought: then each is tried by itself. */
+static void godwit_serve_group(struct godwit_device *gdev, const struct gw_fault_group *group,
+			       const struct gw_fault *faults)
+{
+	u32 code = godwit_bring(gdev, group), i;
+
+	for (i = 0; i < group->count; i++) {
+		const struct gw_fault *fault = &faults[group->first + i];
+		u32 own = code;
+
+		if (fault->flags & GW_FAULT_REPEAT)
+			continue;
+		if (code != GODWIT_PAGE_RESPONSE_SUCCESS && group->order) {
+			struct gw_fault_group alone = {
+				.page = fault->page,
+				.context = fault->context,
+				.flags = fault->flags,
+			};
+
+			own = godwit_bring(gdev, &alone);
+		}
+		if (godwit_queue_respond(gdev, fault->context, fault->tag, own))
+			return;
+	}
+}
+
+static void godwit_serve(struct godwit_device *gdev, struct gw_fault *faults, u32 count)
+{
+	struct gw_fault_group *groups = gdev->pages.groups;
+	u32 i, found = gw_fault_coalesce(faults, count, ilog2(GODWIT_BRING_PAGES), groups, NULL);
+
+	for (i = 0; i < found; i++)
+		godwit_serve_group(gdev, &groups[i], faults);
+}
+
+/* Serves the requests that are there; whether there was anything. */
+bool godwit_pages_serve(struct godwit_device *gdev)
+{
+	struct godwit_pages *pages = &gdev->pages;
+	u32 status, tail, count;
+
+	if (!pages->ring)
+		return false;
+	status = godwit_read(gdev, GODWIT_MMU(page_queue.pqcsr));
+	if (status == ~0u || !(status & GODWIT_PQ_UP))
+		return false;
+	/* In this order a record that comes meanwhile raises the interrupt again. */
+	godwit_write(gdev, GODWIT_MMU(page_queue.pqcsr), GODWIT_PQ_ON | (status & GODWIT_PQ_UP));
+	tail = godwit_read(gdev, GODWIT_MMU(page_queue.pqt)) % GODWIT_RECORDS;
+	dma_rmb();
+	while (pages->head != tail && !READ_ONCE(gdev->going)) {
+		for (count = 0; count < GODWIT_BATCH && pages->head != tail; count++) {
+			pages->faults[count] = godwit_decode(pages->ring + 2 * pages->head);
+			pages->head = (pages->head + 1) % GODWIT_RECORDS;
+		}
+		godwit_write(gdev, GODWIT_MMU(page_queue.pqh), pages->head);
+		godwit_serve(gdev, pages->faults, count);
+	}
+	return true;
+}
+
+/* Turns page requests on, on a card that has them. */
+int godwit_pages_init(struct godwit_device *gdev)
+{
+	struct godwit_pages *pages = &gdev->pages;
+	struct device *dev = &gdev->pdev->dev;
+	u64 base;
+
+	if (!gdev->demand)
+		return 0;
+	pages->faults = devm_kcalloc(dev, GODWIT_BATCH, sizeof(*pages->faults), GFP_KERNEL);
+	pages->groups = devm_kcalloc(dev, GODWIT_BATCH, sizeof(*pages->groups), GFP_KERNEL);
+	pages->ring = dmam_alloc_coherent(dev, PAGE_SIZE, &pages->bus, GFP_KERNEL);
+	if (!pages->faults || !pages->groups || !pages->ring)
+		return -ENOMEM;
+	base = (GODWIT_HOST_APERTURE_BASE + pages->bus) >> PAGE_SHIFT << GW_MMU__PAGE_QUEUE__PQB__PPN_LO_bp |
+	       (ilog2(GODWIT_RECORDS) - 1);
+	/* A driver before this one may have left it on. */
+	godwit_write(gdev, GODWIT_MMU(page_queue.pqcsr), 0);
+	godwit_write64(gdev, GODWIT_MMU(page_queue.pqb), base);
+	/* A process that is stopped, or memory that is slow, is no reason to give up: what ends the wait is a response. */
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_unsent), 0);
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_sent), 0);
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_count), GODWIT_IRQ_RECORDS);
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_time), GODWIT_IRQ_CYCLES);
+	pages->head = 0;
+	godwit_write(gdev, GODWIT_MMU(page_queue.pqcsr), GODWIT_PQ_ON);
+	return 0;
+}
+
+void godwit_pages_fini(struct godwit_device *gdev)
+{
+	if (gdev->pages.ring)
+		godwit_write(gdev, GODWIT_MMU(page_queue.pqcsr), 0);
+}

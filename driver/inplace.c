@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages of a process that the card uses where they are: brought when an accelerator touches them (hmm_range_fault()), and
+ * taken away when the process's own tables change (an interval notifier), before the process can notice.
+ *
+ * A page is mapped writable if the process may write it, whoever asked: the card has no second request for a page that is
+ * there and may not be written. No page is pinned. What the card may have written is dirty when it is taken away.
+ *
+ * The notifier takes the context's lock, and may be called because somebody wants memory: nothing is allocated under that
+ * lock.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/hmm.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "driver.h"
+
+/* How often pages that move meanwhile are looked for again. */
+#define GODWIT_TRIES 1000
+/* Ranges to invalidate that are gathered before they are stretched. */
+#define GODWIT_RANGES 16
+
+/**
+ * struct godwit_page - a page that the card reaches
+ * @page: it
+ * @bus: where the card finds it
+ * @write: the card may write
+ */
+struct godwit_page {
+	struct page *page;
+	dma_addr_t bus;
+	bool write;
+};
+
+static enum dma_data_direction godwit_direction(const struct godwit_page *page)
+{
+	return page->write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+}
+
+/* Takes the pages from @first to @last away, and returns when the card has forgotten them. */
+void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last)
+{
+	struct gw_pt_range ranges[GODWIT_RANGES];
+	struct gw_pt_inval what = { .ranges = ranges, .capacity = GODWIT_RANGES };
+	struct godwit_page *page;
+	unsigned long index;
+	bool failed = false;
+
+	lockdep_assert_held(&ctx->lock);
+	xa_for_each_range(&ctx->pages, index, page, first, last)
+		failed |= gw_pt_unmap(&ctx->table, (u64)index << PAGE_SHIFT, PAGE_SIZE, &what) != GW_PT_OK;
+	failed |= godwit_invalidate(ctx->device, ctx->number, &what) != 0;
+	if (failed)
+		/* Tables that were overwritten, or accesses that do not end, must not reach what somebody else gets. */
+		pci_clear_master(ctx->device->pdev);
+	else
+		gw_pt_reclaim(&ctx->table);
+	godwit_inplace_release(ctx, &ctx->device->pdev->dev, first, last);
+}
+
+/* Gives back pages that the card has forgotten, or whose table is gone. */
+void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last)
+{
+	struct godwit_page *page;
+	unsigned long index;
+
+	lockdep_assert_held(&ctx->lock);
+	xa_for_each_range(&ctx->pages, index, page, first, last) {
+		xa_erase(&ctx->pages, index);
+		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
+		/* It is still the process's: whoever takes it away waits for this. */
+		if (page->write)
+			set_page_dirty(page->page);
+		kfree(page);
+	}
+}
+
+static bool godwit_inplace_changes(struct mmu_interval_notifier *notifier, const struct mmu_notifier_range *range,
+				   unsigned long sequence)
+{
+	struct godwit_context *ctx = container_of(notifier, struct godwit_context, notifier);
+
+	/* Waiting for the card is waiting. */
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&ctx->lock);
+	mmu_interval_set_seq(notifier, sequence);
+	if (ctx->alive)
+		godwit_inplace_drop(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
+	mutex_unlock(&ctx->lock);
+	return true;
+}
+
+const struct mmu_interval_notifier_ops godwit_inplace_ops = {
+	.invalidate = godwit_inplace_changes,
+};
+
+/* Looks for pages in the process's tables, and has them brought there: writable, if it may write them. */
+static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, bool write)
+{
+	int err;
+
+	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
+	range->default_flags = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+	mmap_read_lock(ctx->mm);
+	err = hmm_range_fault(range);
+	if (err == -EPERM && !write) {
+		range->default_flags = HMM_PFN_REQ_FAULT;
+		err = hmm_range_fault(range);
+	}
+	mmap_read_unlock(ctx->mm);
+	return err == -EPERM ? -EFAULT : err;
+}
+
+/* Maps a page that was found; @fresh is taken if it is needed. */
+static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned long pfn, struct godwit_page **fresh)
+{
+	struct device *dev = &ctx->device->pdev->dev;
+	struct godwit_page *page = *fresh;
+	u32 perm;
+	int err;
+
+	lockdep_assert_held(&ctx->lock);
+	if (xa_load(&ctx->pages, index))
+		return 0;
+	page->page = hmm_pfn_to_page(pfn);
+	page->write = pfn & HMM_PFN_WRITE;
+	page->bus = dma_map_page(dev, page->page, 0, PAGE_SIZE, godwit_direction(page));
+	if (dma_mapping_error(dev, page->bus))
+		return -EIO;
+	perm = page->write ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
+	err = godwit_pt_errno(gw_pt_map(&ctx->table, (u64)index << PAGE_SHIFT, GODWIT_HOST_APERTURE_BASE + page->bus,
+					PAGE_SIZE, perm, GW_PT_ORDER_4K));
+	if (err) {
+		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
+		/* Pinned meanwhile. */
+		return err == -EEXIST ? 0 : err;
+	}
+	/* Its place was reserved: this allocates nothing. */
+	xa_store(&ctx->pages, index, page, GFP_NOWAIT);
+	*fresh = NULL;
+	return 0;
+}
+
+static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *range, struct godwit_page **fresh)
+{
+	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
+	int err = 0;
+
+	mutex_lock(&ctx->lock);
+	if (!ctx->alive)
+		err = -EFAULT;
+	else if (mmu_interval_read_retry(&ctx->notifier, range->notifier_seq))
+		err = -EBUSY;
+	for (i = 0; i < count && !err; i++)
+		err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i]);
+	mutex_unlock(&ctx->lock);
+	return err;
+}
+
+/*
+ * Brings pages of the process for the card, @write: to write them. -EFAULT: there are none, or it is not allowed. After an
+ * error some of them may be there.
+ */
+int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool write)
+{
+	struct godwit_page *fresh[GODWIT_BRING_PAGES] = {};
+	unsigned long pfns[GODWIT_BRING_PAGES] = {};
+	struct hmm_range range = {
+		.notifier = &ctx->notifier,
+		.start = first << PAGE_SHIFT,
+		.end = (first + count) << PAGE_SHIFT,
+		.hmm_pfns = pfns,
+		.dev_private_owner = ctx->device,
+	};
+	int err = 0, tries;
+	u32 i;
+
+	if (WARN_ON_ONCE(count > GODWIT_BRING_PAGES))
+		return -EINVAL;
+	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) || !mmget_not_zero(ctx->mm))
+		return -EFAULT;
+	for (i = 0; i < count && !err; i++) {
+		fresh[i] = kzalloc(sizeof(*fresh[i]), GFP_KERNEL);
+		err = fresh[i] ? xa_reserve(&ctx->pages, first + i, GFP_KERNEL) : -ENOMEM;
+	}
+	for (tries = 0; !err && tries < GODWIT_TRIES; tries++) {
+		err = godwit_find(ctx, &range, write);
+		if (!err)
+			err = godwit_show_all(ctx, &range, fresh);
+		if (err != -EBUSY)
+			break;
+		err = READ_ONCE(ctx->device->going) ? -ENODEV : 0;
+		cond_resched();
+	}
+	if (tries == GODWIT_TRIES)
+		err = -EBUSY;
+	for (i = 0; i < count; i++) {
+		/* A place that was not taken. */
+		xa_release(&ctx->pages, first + i);
+		kfree(fresh[i]);
+	}
+	mmput(ctx->mm);
+	return err;
+}
