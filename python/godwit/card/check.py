@@ -18,7 +18,7 @@ from godwit.card.converters import between
 from godwit.card.interface import KernelError
 from godwit.card.isolation import isolate
 from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
-from godwit.card.manifest import SUFFIXES, Manifest, load
+from godwit.card.manifest import SUFFIXES, ArgKind, Manifest, load
 from godwit.card.messages import warnings_of
 from godwit.card.process import error_lines
 from godwit.spec.schema import Config
@@ -106,6 +106,14 @@ def check(
     ]
     if manifest is None:
         remarks += ["arguments are not known without a manifest (godwit kernel import makes one)"]
+    elif kernel.interface.bundles and not any(
+        arg.kind in (ArgKind.BUFFER, ArgKind.U64) for arg in kernel.manifest.args
+    ):
+        names = ", ".join(bundle.name for bundle in kernel.interface.bundles)
+        remarks += [
+            f"no argument is a pointer, so memory port {names} takes addresses that are fixed in the RTL "
+            "(m_axi offset=off of HLS; offset=slave makes an argument of each)"
+        ]
     return Report(kernel, manifest, config, (*remarks, *_lint(kernel)))
 
 
