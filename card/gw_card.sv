@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The reference card: the MMU, kernels in front of it, memory behind it, and the page DMA beside them if the configuration has
-// one. Wiring only; sizes come from gw_config_pkg, the kernel slots (gw_kernels) are generated for the configuration's list of
+// The reference card: the MMU, kernels in front of it, memory behind it, and heap and page DMA beside them if the configuration has
+// them. Wiring only; sizes come from gw_config_pkg, the kernel slots (gw_kernels) are generated for the configuration's list of
 // kernels.
 //
 // Ports: the first memory bundle of kernel k is accelerator port k, external master e is port NumKernels + e, further bundles
-// of kernels are the last ones. Walker, command queue and page DMA have beats of 64 bytes: their memory ports are adapted to the
+// of kernels are the last ones. Walker, command queue, heap and page DMA have beats of 64 bytes: their memory ports are adapted to the
 // card's.
-// Register space (AXI4-Lite): the MMU at 0, the page DMA at DmaBase, kernel k at KernelBase + k * KernelStride; anything else
-// answers DECERR.
+// Register space (AXI4-Lite): the MMU at 0, the page DMA at DmaBase, the heap at HeapBase, kernel k at KernelBase + k * KernelStride;
+// anything else answers DECERR.
 module gw_card #(
   /// AXI4 bundles of accelerator and memory ports: gw_config_pkg's ID and data width.
   parameter type req_t = gw_axi_pkg::axi_req_t,
@@ -21,6 +21,9 @@ module gw_card #(
   /// Those of the page DMA: IDs as in gw_axi_pkg::axi_req_t, gw_config_pkg's data width.
   parameter type dma_req_t = gw_axi_pkg::axi_req_t,
   parameter type dma_rsp_t = gw_axi_pkg::axi_rsp_t,
+  /// That of the heap: IDs as in gw_axi_pkg, gw_config_pkg's data width.
+  parameter type heap_req_t = gw_axi_pkg::heap_mem_req_t,
+  parameter type heap_rsp_t = gw_axi_pkg::heap_mem_rsp_t,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumKernels = gw_config_pkg::NumKernels,
   /// Elements of the external ports: one, unused, when there are none.
@@ -42,6 +45,9 @@ module gw_card #(
   // Memory, the page DMA's ports: device memory, host memory
   output dma_req_t              dma_req_o [2],
   input  dma_rsp_t              dma_rsp_i [2],
+  // Memory, the heap's port
+  output heap_req_t             heap_req_o,
+  input  heap_rsp_t             heap_rsp_i,
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
@@ -57,13 +63,16 @@ module gw_card #(
 );
 
   localparam bit HasDma = gw_config_pkg::DmaSlots > 0;
-  // The MMU, the kernels, the page DMA.
-  localparam int unsigned NumSlaves = NumKernels + 1 + 32'(HasDma);
+  localparam bit HasHeap = gw_config_pkg::HeapSlots > 0;
+  // The MMU, the kernels, the heap, the page DMA.
+  localparam int unsigned NumSlaves = NumKernels + 1 + 32'(HasHeap) + 32'(HasDma);
+  localparam int unsigned HeapSlave = HasHeap ? NumKernels + 1 : 0;
 
   typedef logic [NumSlaves-1:0][31:0] region_t;
 
   function automatic region_t region_base();
     region_base[0] = gw_spec_pkg::RegisterSpaceMmuBase;
+    if (HasHeap) region_base[HeapSlave] = gw_spec_pkg::RegisterSpaceHeapBase;
     if (HasDma) region_base[NumSlaves-1] = gw_spec_pkg::RegisterSpaceDmaBase;
     for (int unsigned i = 1; i <= NumKernels; i++) begin
       region_base[i] = gw_spec_pkg::RegisterSpaceKernelBase + (i - 1) * gw_spec_pkg::RegisterSpaceKernelStride;
@@ -72,6 +81,7 @@ module gw_card #(
 
   function automatic region_t region_mask();
     region_mask[0] = (32'd1 << gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH) - 1;
+    if (HasHeap) region_mask[HeapSlave] = (32'd1 << gw_heap_regs_pkg::GW_HEAP_REGS_MIN_ADDR_WIDTH) - 1;
     if (HasDma) region_mask[NumSlaves-1] = (32'd1 << gw_dma_regs_pkg::GW_DMA_REGS_MIN_ADDR_WIDTH) - 1;
     for (int unsigned i = 1; i <= NumKernels; i++) begin
       region_mask[i] = gw_spec_pkg::RegisterSpaceKernelStride - 1;
@@ -100,6 +110,11 @@ module gw_card #(
   gw_axi_pkg::pt_rsp_t pt_rsp;
   gw_axi_pkg::cq_req_t cq_req;
   gw_axi_pkg::cq_rsp_t cq_rsp;
+  gw_pkg::heap_to_mmu_t heap_to_mmu;
+  gw_pkg::heap_from_mmu_t heap_from_mmu;
+  localparam gw_pkg::vpn_t HeapFirst = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowFirst >> gw_pkg::PageShift);
+  localparam gw_pkg::vpn_t HeapSmall = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowSmall >> gw_pkg::PageShift);
+  localparam gw_pkg::vpn_t HeapLast = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowEnd >> gw_pkg::PageShift) - 1'b1;
 
   gw_mmu #(
     .NumPorts        (NumPorts),
@@ -122,6 +137,9 @@ module gw_card #(
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
     .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
     .PageRequests    (gw_config_pkg::PageRequests),
+    .Heap            (HasHeap),
+    .HeapFirst       (HeapFirst),
+    .HeapLast        (HeapLast),
     .req_t           (req_t),
     .rsp_t           (rsp_t)
   ) u_mmu (
@@ -137,6 +155,8 @@ module gw_card #(
     .pt_rsp_i  (pt_rsp),
     .cq_req_o  (cq_req),
     .cq_rsp_i  (cq_rsp),
+    .heap_i    (heap_to_mmu),
+    .heap_o    (heap_from_mmu),
     .port_event_o,
     .mmu_event_o,
     .irq_o     (irq_o[0])
@@ -174,6 +194,68 @@ module gw_card #(
     .m_req_o(cq_req_o),
     .m_rsp_i(cq_rsp_i)
   );
+
+  if (HasHeap) begin : gen_heap
+    gw_axi_pkg::heap_mem_req_t heap_req;
+    gw_axi_pkg::heap_mem_rsp_t heap_rsp;
+
+    // Clearing is left the cycles in which nobody else asks memory for something, or gets it.
+    logic [NumPorts-1:0] port_used;
+    logic room_q;
+    for (genvar i = 0; i < NumPorts; i++) begin : gen_used
+      assign port_used[i] = mem_req_o[i].ar_valid || mem_req_o[i].aw_valid || mem_req_o[i].w_valid || mem_rsp_i[i].r_valid;
+    end
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) room_q <= 1'b0;
+      else room_q <= port_used == '0 && !(pt_req_o.ar_valid || pt_rsp_i.r_valid) && !(heap_req.ar_valid || heap_rsp.r_valid);
+    end
+
+    gw_heap_unit #(
+      .NumContexts(gw_config_pkg::NumContexts),
+      .Blocks     (gw_config_pkg::HeapBlocks),
+      .Lines      (gw_config_pkg::HeapLines),
+      .Levels     (gw_config_pkg::Levels),
+      .Slots      (gw_config_pkg::HeapSlots),
+      .LargeBase  (HeapFirst),
+      .SmallBase  (HeapSmall),
+      .First      (HeapFirst),
+      .Last       (HeapLast)
+    ) u_heap (
+      .clk_i,
+      .rst_ni,
+      .axil_req_i(slave_req[HeapSlave]),
+      .axil_rsp_o(slave_rsp[HeapSlave]),
+      .mmu_i     (heap_from_mmu),
+      .mmu_o     (heap_to_mmu),
+      .room_i    (room_q),
+      .m_req_o   (heap_req),
+      .m_rsp_i   (heap_rsp)
+    );
+
+    gw_axi_adapt #(
+      .SlvDataWidth(512),
+      .SlvIdWidth  (gw_axi_pkg::HeapIdWidth),
+      .MstDataWidth(gw_config_pkg::DataWidth),
+      .MstIdWidth  (gw_axi_pkg::HeapIdWidth),
+      .Bursts      (8),
+      .slv_req_t   (gw_axi_pkg::heap_mem_req_t),
+      .slv_rsp_t   (gw_axi_pkg::heap_mem_rsp_t),
+      .mst_req_t   (heap_req_t),
+      .mst_rsp_t   (heap_rsp_t)
+    ) u_port (
+      .clk_i,
+      .rst_ni,
+      .s_req_i(heap_req),
+      .s_rsp_o(heap_rsp),
+      .m_req_o(heap_req_o),
+      .m_rsp_i(heap_rsp_i)
+    );
+  end else begin : gen_no_heap
+    assign heap_req_o = '0;
+    assign heap_to_mmu = '0;
+    logic unused;
+    assign unused = ^{heap_rsp_i, heap_from_mmu};
+  end
 
   if (HasDma) begin : gen_dma
     gw_axi_pkg::axi_req_t dma_req[2];

@@ -139,6 +139,8 @@ module gw_board #(
     .cq_rsp_i    (cq_rsp),
     .dma_req_o   (),
     .dma_rsp_i   (dma_rsp),
+    .heap_req_o  (),
+    .heap_rsp_i  ('0),
     .ext_req_i   (ext_req),
     .ext_rsp_o   (),
     .acc_valid_o (),

@@ -60,6 +60,8 @@ module gw_mmu_configured (
     .pt_rsp_i,
     .cq_req_o,
     .cq_rsp_i,
+    .heap_i      ('0),
+    .heap_o      (),
     .port_event_o,
     .mmu_event_o,
     .irq_o

@@ -178,7 +178,7 @@ def test_headers_docs_and_errors_have_it(tree):
         ('counts = "l2.drop"', 'counts = "l2.dropped"', r"counters.l2.drops: there is no event 'l2.dropped'"),
         ('owner = "fill_ctx", doc = "entry', 'owner = "fill", doc = "entry', r"l2.fill: there is no owner 'fill'"),
         ("slots = 16", "slots = 4", r"counters.channel: 8 counters in 4 slots"),
-        ("sum = true", "sums = true", r"counters.walker.latency_sum: .*'sums'.* is not of doc, counts, sum, max"),
+        ('sum = true, doc = "Sum', 'sums = true, doc = "Sum', r"counters.walker.latency_sum: .*'sums'.* is not of doc, counts, sum, max"),
         ('counts = "walker.merge"', 'counts = "walker.merge", sum = true', r"event walker.merge has no value"),
         ('counts = "l2.range_hit", doc = "... by the range TLB." }\nwalks', 'counts = "l2.fill", doc = "" }\nwalks',
          r"counters.channel.range_hits: event l2.fill is of no channel"),

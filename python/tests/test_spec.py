@@ -102,7 +102,7 @@ def test_constants_are_the_specifications(generated):
 def test_c_headers_compile_on_their_own(generated, tmp_path):
     source = tmp_path / "use.c"
     source.write_text(
-        '#include "godwit_layout.h"\n#include "godwit_regs.h"\n#include "godwit_dma_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n'
+        '#include "godwit_layout.h"\n#include "godwit_regs.h"\n#include "godwit_dma_regs.h"\n#include "godwit_heap_regs.h"\nint use(void) { return (int)GODWIT_MODE_SV48; }\n'
     )
     command = [
         str(toolchain.cxx()),
@@ -135,6 +135,12 @@ def test_rust_registers_are_those_of_the_map(generated):
     assert rust["PORT_COUNTERS_PORT_STRIDE"] == 0x100
     dma = rust_constants((generated / "rust" / "dma_regs.rs").read_text())
     assert (dma["ID_MAGIC_VALUE"], dma["CSR"], dma["CSR_IP_MASK"]) == (0x4744, 0x28, 1 << 8)
+    heap = rust_constants((generated / "rust" / "heap_regs.rs").read_text())
+    assert (heap["ID_MAGIC_VALUE"], heap["COMMAND"], heap["COMMAND_SMALL_SLOT_MASK"]) == (
+        0x4748,
+        0x18,
+        1 << 3,
+    )
     assert rust["PORT_COUNTERS_PORT_AW_REQUESTS"] - rust["PORT_COUNTERS_PORT_AR_REQUESTS"] == 0x80
 
 
@@ -156,6 +162,7 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
         ("regs/gw_mmu.rdl", "spec_hash @ 0x4", "spec_hash @ 0x6", False),
         ("regs/gw_dma.rdl", 'name = "Head"', 'name = "The head"', True),
         ("regs/gw_dma.rdl", "head @ 0x1c", "head @ 0x3c", False),
+        ("regs/gw_heap.rdl", "quota @ 0x50", "quota @ 0x80", False),
         ("events.toml", 'doc = "Requests answered."', 'doc = "Walks."', True),
         ("events.toml", "latency_max = {", "latency_top = {", False),
         ("events.toml", "stall = { doc", "stalled = { doc", True),
@@ -164,7 +171,7 @@ def test_offsets_do_not_depend_on_the_configuration(contexts, ports):
 def test_the_hash_covers_what_registers_and_layout_mean(tmp_path, monkeypatch, name, old, new, same):
     before = layout.spec_hash()
     (tmp_path / "spec" / "regs").mkdir(parents=True)
-    for path in ("layout.toml", "events.toml", "regs/gw_mmu.rdl", "regs/gw_dma.rdl"):
+    for path in ("layout.toml", "events.toml", "regs/gw_mmu.rdl", "regs/gw_dma.rdl", "regs/gw_heap.rdl"):
         text = (toolchain.root() / "spec" / path).read_text()
         assert path != name or old in text
         (tmp_path / "spec" / path).write_text(text.replace(old, new) if path == name else text)
@@ -222,6 +229,8 @@ def test_named_configurations_are_what_their_names_say():
         ("l2.sets=48", ["l2.sets", "48", "0, or a power of two from 2 to 65536"]),
         ("l2.sets=1", ["l2.sets", "must be 0 (no L2 TLB)"]),
         ("dma.slots=1", ["dma.slots", "must be 0 (no page DMA)"]),
+        ("heap.slots=1024", ["heap.slots", "walker.levels = 4", "found 3"]),
+        ("heap.slots=100", ["heap.slots", "0 or 1024 or 2048 or 4096"]),
         ("dma.slots=24", ["dma.slots", "24", "0, or a power of two from 2 to 64"]),
         ("dma.buffer_lines=48", ["dma.buffer_lines", "48", "a power of two from 32 to 4096"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
@@ -302,6 +311,18 @@ def test_a_page_dma_has_ports_of_its_own():
     assert config.load("tiny", ["card.external_ports=16", "card.extra_ports=14"]).memory_ports == 32
     with pytest.raises(config.ConfigError, match="1 to 28"):
         config.load("tiny", ["card.external_ports=16", "card.extra_ports=14", "dma.slots=8"])
+
+
+def test_a_heap_has_a_port_and_leaves_memory_to_the_driver():
+    without = config.load("tiny")
+    heap = ["heap.slots=1024", "walker.levels=4"]
+    with_one = config.load("tiny", heap)
+    assert with_one.memory_ports - without.memory_ports == 1
+    for memory in ("256MiB", "1GiB"):
+        with pytest.raises(config.ConfigError, match="leaves some to the driver"):
+            config.load("tiny", [*heap, f"heap.memory_bytes={memory}"])
+    with pytest.raises(config.ConfigError, match="a multiple of 2097152"):
+        config.load("tiny", [*heap, "card.memory_bytes=255MiB"])
 
 
 @pytest.mark.parametrize("name", pages.BLOCKS)

@@ -18,6 +18,8 @@ module gw_card #(
   parameter type cq_rsp_t = logic,
   parameter type dma_req_t = logic,
   parameter type dma_rsp_t = logic,
+  parameter type heap_req_t = logic,
+  parameter type heap_rsp_t = logic,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumExt = gw_config_pkg::NumExternal,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1
@@ -34,6 +36,8 @@ module gw_card #(
   input  cq_rsp_t               cq_rsp_i,
   output dma_req_t              dma_req_o [2],
   input  dma_rsp_t              dma_rsp_i [2],
+  output heap_req_t             heap_req_o,
+  input  heap_rsp_t             heap_rsp_i,
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
@@ -66,6 +70,7 @@ module gw_card #(
   logic [NumIrq-1:0] irq_q;
 
   assign dma_req_o = '{default: '0};
+  assign heap_req_o = '0;
   assign dma_irq_o = 1'b0;
 
   // Port 0: everything except the faults.

@@ -8,4 +8,5 @@ package gw_config_pkg;
   localparam int unsigned IdWidth = 4;
   localparam int unsigned DataWidth = 512;
   localparam int unsigned DmaSlots = 0;
+  localparam int unsigned HeapSlots = 0;
 endpackage

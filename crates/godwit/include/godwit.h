@@ -133,6 +133,16 @@ int godwit_get_stats(const godwit_card *card, godwit_stats *stats);
  *   timeouts  ... given up after a timeout.
  *   stale     Responses ignored, because nothing waited for them.
  *
+ * Counters of the heap, heap.
+ *   commands   malloc, realloc and free answered; those of a context's end are not counted.
+ *   refused    ... with an error.
+ *   touches    First touches of accesses that got a frame, or a group of them.
+ *   zeros      Reads of untouched pages, answered with the zero frame.
+ *   parked     First touches that came to wait: for a frame, or because the entry was there by then.
+ *   faults     First touches that failed: no live allocation of the context, behind its end, or not allowed.
+ *   reclaimed  Frames given back of what was freed, tables included.
+ *   scrubbed   Frames cleared.
+ *
  * Of the MMU as a whole
  *   faults_lost  Faults that found the fault record occupied; stays at its maximum.
  */

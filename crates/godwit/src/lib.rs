@@ -60,7 +60,8 @@ pub use error::{Error, ErrorKind};
 pub use fault::{Fault, NearBuffer};
 pub use hardware::command;
 pub use hardware::counters::{
-    ChannelCounters, CounterKind, Counters, L2Counters, PageCounters, PortCounters, WalkerCounters,
+    ChannelCounters, CounterKind, Counters, HeapCounters, L2Counters, PageCounters, PortCounters,
+    WalkerCounters,
 };
 pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};

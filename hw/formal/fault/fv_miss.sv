@@ -91,6 +91,8 @@ module fv_miss (
     .touch_ans_i       ('0),
     .touch_wake_i      ('0),
     .touch_wake_ready_o(touch_wake_ready),
+    .settle_i(1'b0),
+    .settled_o(),
     .wake_o            (wake),
     .event_parked_o    (parked_event),
     .event_no_room_o   (room_event),

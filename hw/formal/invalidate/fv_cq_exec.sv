@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_cq_exec and gw_inval_issue between any stream of commands, registers that do anything, and levels that
+// Properties of gw_cq_exec and gw_inval_issue between any stream of commands, a heap and registers that do anything, and levels that
 // have anything under way as long as they like, and see the epoch turn up to four cycles late. One pulse, any, is followed,
 // with something under way that began before it:
 // - a command that is done was executed once, in its place: the pulse of an invalidation is in the next cycle, exactly as it
-//   was decoded, a response is taken in the cycle in which its command is done, and there is no pulse that neither a command nor the registers asked for;
+//   was decoded, a response is taken in the cycle in which its command is done, and there is no pulse that neither a command, the heap nor the registers asked for;
+// - the heap waits for the registers only, and its pulse is what it asked for;
 // - no fence is done, or begins to write, while something is under way that a pulse before it is younger than;
-// - a fence, and a start, end as soon as the levels were not busy for 18 cycles in all, whatever pulses come meanwhile;
+// - a fence of commands or of the heap, and a start, end as soon as the levels were not busy for 18 cycles in all, whatever pulses come meanwhile;
 // - a start, or a write of a context, is a pulse of everything in the next cycle; its end is not told before all levels are
 //   done with it, and busy until then;
 // - the head moves by one for each command done, and not otherwise; an error moves nothing.
@@ -30,7 +31,10 @@ module fv_cq_exec (
   input logic level_done_i,
   input logic level_busy_i,
   input logic follow_i,
-  input logic respond_ready_i
+  input logic respond_ready_i,
+  input logic heap_valid_i,
+  input logic [1:0] heap_vpn_i,
+  input logic heap_fence_i
 );
 
   import gw_pkg::*;
@@ -146,6 +150,16 @@ module fv_cq_exec (
     .b_fault_i
   );
 
+  logic heap_ready, heap_fence_done, take_heap;
+  inval_t heap_inval;
+  assign take_heap = heap_valid_i && heap_ready;
+  always_comb begin
+    heap_inval = '0;
+    heap_inval.scope = InvalRange;
+    heap_inval.ctx = ctx_id_t'(heap_vpn_i);
+    heap_inval.vpn = vpn_t'(heap_vpn_i) << 2;
+  end
+
   gw_inval_issue u_issue (
     .clk_i,
     .rst_ni,
@@ -159,6 +173,11 @@ module fv_cq_exec (
     .cq_all_i     (exec_all),
     .fence_i      (fence),
     .fence_done_o (fence_done),
+    .heap_valid_i,
+    .heap_ready_o (heap_ready),
+    .heap_inval_i (heap_inval),
+    .heap_fence_i,
+    .heap_fence_done_o(heap_fence_done),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
     .epoch_o      (epoch),
@@ -200,9 +219,9 @@ module fv_cq_exec (
   end
 
   // Levels: busy while what is followed, or anything else, is of the other epoch. What is followed ends when it likes.
-  logic following_q, f_start_q, level_q, f_all_q, f_epoch_q, out_q, take_drop, everything;
+  logic following_q, f_start_q, level_q, f_all_q, f_heap_q, f_epoch_q, out_q, take_drop, everything;
   logic [2:0] turned_q;
-  logic [4:0] fence_quiet_q, start_quiet_q;
+  logic [4:0] fence_quiet_q, heap_quiet_q, start_quiet_q;
   logic start_waits_q;
   logic pulse_next_q, all_next_q, done_q, fence_q, write_q, past_clear_q;
   inval_t next_q;
@@ -218,11 +237,13 @@ module fv_cq_exec (
       out_q <= 1'b0;
       turned_q <= '0;
       fence_quiet_q <= '0;
+      heap_quiet_q <= '0;
       start_quiet_q <= '0;
       start_waits_q <= 1'b0;
     end else begin
       turned_q <= (f_epoch_q == epoch) ? '0 : (turned_q == 3'd7) ? 3'd7 : turned_q + 1'b1;
       fence_quiet_q <= (fence && !fence_done) ? fence_quiet_q + 5'(!level_busy_i) : '0;
+      heap_quiet_q <= (heap_fence_i && !heap_fence_done) ? heap_quiet_q + 5'(!level_busy_i) : '0;
       start_waits_q <= start_i || (start_waits_q && !ended);
       start_quiet_q <= (start_waits_q && !ended && !start_i) ? start_quiet_q + 5'(!level_busy_i) : '0;
       // What is under way in the cycle of the pulse that is followed.
@@ -232,20 +253,28 @@ module fv_cq_exec (
         f_epoch_q <= epoch;
       end else if (level_done_i) level_q <= 1'b0;
       // A pulse is asked for in the cycle before it.
-      if (!following_q && follow_i && (take_drop || everything)) begin
+      if (!following_q && follow_i && (take_drop || take_heap || everything)) begin
         following_q <= 1'b1;
         out_q <= 1'b1;
         f_start_q <= start_i;
         f_all_q <= everything;
+        f_heap_q <= take_heap;
       end else if (following_q && !out_q && !level_q) following_q <= 1'b0;
     end
   end
 
+  // Which fences began behind the pulse that is followed.
+  logic [1:0] fence_on_q, covers_q;
+  always_ff @(posedge clk_i) begin
+    fence_on_q <= {2{rst_ni}} & {heap_fence_i && !heap_fence_done, fence && !fence_done};
+    covers_q <= {2{following_q && rst_ni}} & (covers_q | ~fence_on_q);
+  end
+
   // What was asked for in the cycle before.
   always_ff @(posedge clk_i) begin
-    pulse_next_q <= rst_ni && (take_drop || everything);
+    pulse_next_q <= rst_ni && (take_drop || take_heap || everything);
     all_next_q <= everything;
-    next_q <= exec_inval;
+    next_q <= take_heap ? heap_inval : exec_inval;
     head_q <= status.head;
     done_q <= rst_ni && cmd_valid_i && cmd_ready && (is_drop || is_respond);
     fence_q <= rst_ni && ((cmd_valid_i && cmd_ready && is_fence) || (fence_q && status.head == head_q && run));
@@ -267,14 +296,21 @@ module fv_cq_exec (
         {respond.code, respond.generation, respond.place} == 14'(vpn_i));
       if (cmd_valid_i && cmd_ready && is_respond) Responded_A : assert (respond_valid && respond_ready_i);
       if (take_drop) IsCommand_A : assert (cmd_valid_i && cmd_ready && (is_drop || what_i == FenceDrain));
-      // Fences.
-      if (following_q && !f_all_q) begin
+      HeapWaitsForRegisters_A : assert (heap_ready == !everything);
+      if (take_drop) OneATime_A : assert (!take_heap && !everything);
+      // Fences. Those that began behind the pulse, whoever asked for it, wait for it.
+      if (fence_done) FenceCovers_A : assert (!(following_q && (!fence_on_q[0] || covers_q[0])));
+      if (heap_fence_done) HeapFenceCovers_A : assert (!(following_q && (!fence_on_q[1] || covers_q[1])));
+      if (following_q && !f_all_q && !f_heap_q) begin
         if (status.fence || (aw_valid && !write_q)) FenceWaits_A : assert (0);
         if (status.head != head_q && !done_q) FenceDoneWaits_A : assert (past_clear_q);
       end
       if (following_q && f_start_q) if (ended) StartWaits_A : assert (0);
       if (following_q && f_all_q) BusyWaits_A : assert (waits);
       FenceEnds_A : assert (fence_quiet_q < 5'd18);
+      HeapFenceEnds_A : assert (heap_quiet_q < 5'd18);
+      BothFences_C : cover (fence && heap_fence_i && heap_fence_done && !fence_done && following_q);
+      HeapFenceWaits_C : cover (heap_fence_done && heap_quiet_q == 5'd5);
       StartEnds_A : assert (start_quiet_q < 5'd18);
       FenceBehindPulses_C : cover (fence_quiet_q == 5'd7 && inval_valid);
       // The head.

@@ -400,17 +400,6 @@ package gw_pkg;
     ppn_t frame;
   } frames_rsp_t;
 
-  // Event pulses of the heap, and frames given back and cleared.
-  typedef struct packed {
-    logic       command;    // answered
-    logic       refused;    // ... with an error
-    logic       touch;      // first touch answered with a frame
-    logic       parked;     // ... for want of one, or because the entry was there by then
-    logic       zero;       // ... a read with the zero frame
-    logic [4:0] reclaimed;
-    logic [4:0] scrubbed;
-  } heap_event_t;
-
   // How a change of a page-table entry ended (gw_pte_unit).
   typedef enum logic [1:0] {
     PteStored  = 2'd0,
@@ -507,6 +496,23 @@ package gw_pkg;
     ctx_id_t request_ctx;  // of `request`
   } page_event_t;
 
+  // Event pulses of the heap.
+  typedef struct packed {
+    logic command;          // malloc, realloc or free answered; those of a context's end are not told
+    logic refused;          // ... with an error
+    logic touch;            // first touch answered with a frame
+    logic zero;             // ... a read with the zero frame
+    logic parked;           // ... it waits: for a frame, or because the entry was there by then
+    logic fault;            // ... with an error: no live allocation of the context, behind its end, or not allowed
+    logic reclaim;          // frames of what was freed given back, to be cleared
+    logic scrub;            // frames cleared
+    logic [3:0] status;     // of `command`: how it ended
+    logic [4:0] reclaimed;  // of `reclaim`: its frames
+    logic [4:0] scrubbed;   // of `scrub`: its frames
+    ctx_id_t command_ctx;   // of `command`, `refused`
+    owner_t touch_of;       // of `touch`, `zero`, `parked`, `fault`
+  } heap_event_t;
+
   // Events of one accelerator port, with the context it is bound to.
   typedef struct packed {
     ctx_id_t     ctx;
@@ -522,8 +528,38 @@ package gw_pkg;
     ctx_id_t inval_ctx;         // the context it is about
     l2_event_t l2;
     page_event_t page;
+    heap_event_t heap;
   } mmu_event_t;
   // end: generated
+
+  // What the MMU says to the heap, and the heap to the MMU (gw_heap).
+  typedef struct packed {
+    logic               touch_valid;
+    xlate_req_t         touch_req;
+    logic [2:0]         touch_level;
+    logic [PaWidth-4:0] touch_entry;
+    logic               ans_ready;
+    logic               wake_ready;
+    logic               ctx_write;
+    logic               settled;
+    ctx_t               ctx;
+    logic               inval_ready;
+    logic               fence_done;
+  } heap_from_mmu_t;
+
+  typedef struct packed {
+    logic        touch_ready;
+    logic        ans_valid;
+    xlate_rsp_t  ans;
+    wake_t       wake;
+    logic        settle;
+    ctx_id_t     ctx_id;
+    logic        inval_valid;
+    inval_t      inval;
+    logic        fence;
+    logic        busy;
+    heap_event_t events;
+  } heap_to_mmu_t;
 
   // Page DMA. A line is 64 bytes; addresses of lines have no lower bits.
   localparam int unsigned DmaLineShift = 6;

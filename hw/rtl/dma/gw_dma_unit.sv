@@ -33,52 +33,19 @@ module gw_dma_unit #(
   input  gw_axi_pkg::axi_rsp_t  host_rsp_i
 );
 
-  localparam int unsigned AddrWidth = gw_dma_regs_pkg::GW_DMA_REGS_MIN_ADDR_WIDTH;
-
   gw_dma_regs_pkg::gw_dma__in_t  hwif_in;
   gw_dma_regs_pkg::gw_dma__out_t hwif_out;
 
-  logic                 reg_req, reg_write, reg_rd_ack, reg_rd_err, reg_wr_ack, reg_wr_err;
-  logic [1:0]           reg_stall;
-  logic [AddrWidth-1:0] reg_addr;
-  logic [31:0]          reg_wdata, reg_wmask, reg_rdata;
-
-  gw_csr_axil #(
-    .AddrWidth(AddrWidth)
-  ) u_axil (
+  gw_dma_front u_front (
     .clk_i,
     .rst_ni,
     .axil_req_i,
     .axil_rsp_o,
-    .req_o   (reg_req),
-    .write_o (reg_write),
-    .addr_o  (reg_addr),
-    .wdata_o (reg_wdata),
-    .wmask_o (reg_wmask),
-    .stall_i (reg_stall[reg_write]),
-    .rd_ack_i(reg_rd_ack),
-    .wr_ack_i(reg_wr_ack),
-    .err_i   (reg_write ? reg_wr_err : reg_rd_err),
-    .rdata_i (reg_rdata)
-  );
-
-  gw_dma_regs u_regs (
-    .clk                 (clk_i),
-    .arst_n              (rst_ni),
-    .s_cpuif_req         (reg_req),
-    .s_cpuif_req_is_wr   (reg_write),
-    .s_cpuif_addr        (reg_addr),
-    .s_cpuif_wr_data     (reg_wdata),
-    .s_cpuif_wr_biten    (reg_wmask),
-    .s_cpuif_req_stall_wr(reg_stall[1]),
-    .s_cpuif_req_stall_rd(reg_stall[0]),
-    .s_cpuif_rd_ack      (reg_rd_ack),
-    .s_cpuif_rd_err      (reg_rd_err),
-    .s_cpuif_rd_data     (reg_rdata),
-    .s_cpuif_wr_ack      (reg_wr_ack),
-    .s_cpuif_wr_err      (reg_wr_err),
-    .hwif_in,
-    .hwif_out
+    .write_o (),
+    .wdata_o (),
+    .wmask_o (),
+    .hwif_i  (hwif_in),
+    .hwif_o  (hwif_out)
   );
 
   gw_pkg::dma_cfg_t    cfg;

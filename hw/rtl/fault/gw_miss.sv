@@ -72,9 +72,12 @@ module gw_miss #(
   input  gw_pkg::xlate_rsp_t     touch_ans_i,
   input  gw_pkg::wake_t          touch_wake_i,
   output logic                   touch_wake_ready_o,
+  /// Stands until settled_o: all that was here when it rose is answered.
+  input  logic                   settle_i,
+  output logic                   settled_o,
   /// Translators.
   output gw_pkg::wake_t          wake_o,
-  /// Pulses, of the access `event_of_o`: parked on a page; or for want of room.
+  /// Pulses, of the access `event_of_o`: parked on a page that the host brings; or for want of room.
   output logic                   event_parked_o,
   output logic                   event_no_room_o,
   output gw_pkg::owner_t         event_of_o
@@ -112,7 +115,9 @@ module gw_miss #(
 
   // Taken, or passed on.
   item_t came, head;
+  localparam int unsigned UsageWidth = $clog2(Depth + 1);
   logic missing, heap, wanted, full_q, room, take, head_valid, head_done;
+  logic [UsageWidth-1:0] usage;
   assign missing = walk_valid_i && walk_rsp_i.fault && walk_miss_i.why != MissRefused;
   assign heap = Touch && walk_miss_i.why == MissUntouched && walk_rsp_i.vpn >= HeapFirst && walk_rsp_i.vpn <= HeapLast;
   assign wanted = missing && (heap || walk_miss_i.asks);
@@ -134,8 +139,23 @@ module gw_miss #(
     .out_valid_o(head_valid),
     .out_ready_i(head_done),
     .out_data_o (head),
-    .usage_o    ()
+    .usage_o    (usage)
   );
+
+  // A settling: those that are here when it begins.
+  logic settling_q;
+  logic [UsageWidth-1:0] before_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      settling_q <= 1'b0;
+      before_q <= '0;
+    end else begin
+      settling_q <= settle_i && !settled_o;
+      if (settle_i && !settling_q) before_q <= usage - UsageWidth'(head_done);
+      else if (head_done && before_q != '0) before_q <= before_q - 1'b1;
+    end
+  end
+  assign settled_o = settling_q && before_q == '0;
 
   // What becomes of the first one.
   state_e state_q, state_d;
@@ -327,7 +347,7 @@ module gw_miss #(
   end
   assign hold_o = hold_q;
 
-  assign event_parked_o = rsp_valid_o && rsp_o.parked && rsp_o.park != ParkRoom;
+  assign event_parked_o = rsp_valid_o && rsp_o.parked && rsp_o.park < ParkRoom;
   assign event_no_room_o = rsp_valid_o && rsp_o.parked && rsp_o.park == ParkRoom;
   assign event_of_o = '{src: rsp_o.src, ctx: rsp_o.ctx};
 

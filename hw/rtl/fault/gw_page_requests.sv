@@ -51,6 +51,8 @@ module gw_page_requests #(
   input  gw_pkg::xlate_rsp_t             touch_ans_i,
   input  gw_pkg::wake_t                  touch_wake_i,
   output logic                           touch_wake_ready_o,
+  input  logic                           settle_i,
+  output logic                           settled_o,
   /// Command queue.
   input  logic                           respond_valid_i,
   output logic                           respond_ready_o,
@@ -115,6 +117,8 @@ module gw_page_requests #(
     .touch_ans_i,
     .touch_wake_i,
     .touch_wake_ready_o,
+    .settle_i,
+    .settled_o,
     .wake_o,
     .event_parked_o    (event_parked),
     .event_no_room_o   (event_no_room),

@@ -197,6 +197,10 @@ module gw_groups #(
     end
   end
 
+  // A give's block is taken from it before.
+  logic unused;
+  assign unused = ^unit_q[UnitWidth-1:BlockBits];
+
   `GW_INVARIANT(LegalOrder_A, !cmd_valid_i || cmd_op_i == GroupReset || cmd_order_i <= group_order_t'(BlockBits))
   `GW_ASSERT(CommandStable_A, cmd_valid_i && !cmd_ready_o |=> cmd_valid_i)
   `GW_ASSERT(AnswerStable_A, rsp_valid_o && !rsp_ready_i |=> rsp_valid_o && $stable({rsp_ok_o, rsp_unit_o}))

@@ -412,20 +412,42 @@ module gw_heap #(
     .m_rsp_i
   );
 
-  // Told a cycle later.
+  // Told a cycle later; commands when the caller has the answer. Those of a context's end, one a slot, nobody gave.
+  logic answered_q;
+  logic [3:0] status_q;
+  ctx_id_t command_ctx_q;
+  owner_t touch_of;
+  assign touch_of = '{src: ans_o.src, ctx: ans_o.ctx};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) answered_q <= 1'b0;
+    else answered_q <= slots_rsp_valid;
+  end
+  always_ff @(posedge clk_i) begin
+    status_q <= slots_rsp.status;
+    if (slots_valid && slots_ready) command_ctx_q <= slots_cmd.ctx;
+  end
+  logic told, touched;
+  assign told = answered_q && !end_rsp_valid;
+  assign touched = ans_valid_o && ans_ready_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       event_o <= '0;
       broken_o <= 1'b0;
     end else begin
       event_o <= '{
-        command: slots_rsp_valid,
-        refused: slots_rsp_valid && slots_rsp.status != gw_spec_pkg::HeapOk,
-        touch: ans_valid_o && ans_ready_i && ans_o.cacheable,
-        parked: ans_valid_o && ans_ready_i && ans_o.parked,
-        zero: ans_valid_o && ans_ready_i && !ans_o.cacheable && !ans_o.parked && !ans_o.fault,
-        reclaimed: reclaim_event ? 5'd1 << reclaim_order : '0,
-        scrubbed: scrub_event ? 5'd1 << scrub_order : '0
+        command: told,
+        refused: told && status_q != gw_spec_pkg::HeapOk,
+        status: status_q,
+        command_ctx: command_ctx_q,
+        touch: touched && ans_o.cacheable,
+        zero: touched && !ans_o.cacheable && !ans_o.parked && !ans_o.fault,
+        parked: touched && ans_o.parked,
+        fault: touched && ans_o.fault,
+        touch_of: touch_of,
+        reclaim: reclaim_event,
+        reclaimed: 5'd1 << reclaim_order,
+        scrub: scrub_event,
+        scrubbed: 5'd1 << scrub_order
       };
       broken_o <= frames_broken || touch_broken || reclaim_broken || scrub_broken;
     end

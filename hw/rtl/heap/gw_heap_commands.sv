@@ -45,6 +45,7 @@ module gw_heap_commands #(
     heap_cmd_t cmd;
   } item_t;
   item_t [NumPorts-1:0] item;
+  item_t head;
   logic [NumPorts-1:0] valid, wants, granted, full_q;
   idx_t chosen, owner_q;
   logic some, taken, refused, under_way_q;
@@ -80,9 +81,13 @@ module gw_heap_commands #(
     .valid_o(some),
     .ready_i(taken)
   );
-  assign refused = some && !item[chosen].bound;
-  assign slots_valid_o = some && item[chosen].bound;
-  assign slots_cmd_o = item[chosen].cmd;
+  always_comb begin
+    head = '0;
+    for (int unsigned p = 0; p < NumPorts; p++) head |= {$bits(item_t){granted[p]}} & item[p];
+  end
+  assign refused = some && !head.bound;
+  assign slots_valid_o = some && head.bound;
+  assign slots_cmd_o = head.cmd;
   assign taken = refused || slots_ready_i;
   assign slots_rsp_ready_o = 1'b1;
 

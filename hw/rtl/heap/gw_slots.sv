@@ -77,6 +77,7 @@ module gw_slots #(
     $fatal(1, "gw_slots: LargeBase and SmallBase must be aligned to the sizes of their classes");
   end
 
+  typedef logic [((Regions > 1) ? $clog2(Regions) : 1)-1:0] region_idx_t;
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [SlotWidth:0] index_t;  // {small, slot}
   typedef logic [PagesWidth-1:0] pages_t;
@@ -273,9 +274,6 @@ module gw_slots #(
       if (frames_q && 32'(grown_q) > free_pages_q) status_d = HeapNoFrame;
     end
   end
-  function automatic logic [((Regions > 1) ? $clog2(Regions) : 1)-1:0] region_of(region_t region);
-    return (Regions > 1) ? ((Regions > 1) ? $clog2(Regions) : 1)'(region) : '0;
-  endfunction
 
   // The entry as it will be.
   logic trim, nothing_left;
@@ -417,8 +415,8 @@ module gw_slots #(
           cmd_q.pointer >> (VpnWidth + PageShift) == '0;
       index_q <= pointed.index;
       argument_q <= 32'(cmd_q.region) >= Regions || cmd_q.granule > (cmd_q.compact && SmallOrder < 9 ? group_order_t'(SmallOrder) : 4'd9);
-      frames_q <= strict_i[region_of(cmd_q.region)];
-      free_pages_q <= free_pages_i[region_of(cmd_q.region)];
+      frames_q <= strict_i[(Regions > 1) ? region_idx_t'(cmd_q.region) : '0];
+      free_pages_q <= free_pages_i[(Regions > 1) ? region_idx_t'(cmd_q.region) : '0];
       quota_q <= 1'b1;
       for (int unsigned c = 0; c < NumContexts; c++) if (cmd_q.ctx == ctx_id_t'(c)) quota_q <= live_q[c] >= quota_i[c];
     end
@@ -431,8 +429,8 @@ module gw_slots #(
     end
     if (step_q == Check) begin
       grown_q <= (pages_q > entry_q.pages) ? pages_q - entry_q.pages : '0;
-      frames_q <= strict_i[region_of(entry_q.region)];
-      free_pages_q <= free_pages_i[region_of(entry_q.region)];
+      frames_q <= strict_i[(Regions > 1) ? region_idx_t'(entry_q.region) : '0];
+      free_pages_q <= free_pages_i[(Regions > 1) ? region_idx_t'(entry_q.region) : '0];
       if (op_q == JobBegin) begin
         job_index_q <= index_q;
         job_freed_q <= entry_q.state == Freed;
@@ -533,7 +531,7 @@ module gw_slots #(
   end
 
   logic unused;
-  assign unused = ^{cmd_i.op, job.first};
+  assign unused = ^{cmd_i.op, cmd_q.op, job.first, found_q.trimming, found_q.queued, found_q.high};
 
   `GW_INVARIANT(ReadsNoEntryInChange_A, !(re && we && raddr == waddr))
   `GW_INVARIANT(QueueHoldsAll_A, queued_q <= (SlotWidth + 2)'(2 * Slots))

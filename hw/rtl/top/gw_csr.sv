@@ -28,6 +28,8 @@ module gw_csr #(
   parameter int unsigned RangeEntries = 8,
   /// Pages asked for at a time by page requests, a power of two; 0: there are none.
   parameter int unsigned PageRequests = 0,
+  /// There is a heap, which has counters here.
+  parameter bit Heap = 1'b0,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -61,8 +63,6 @@ module gw_csr #(
   output logic                                    irq_o
 );
 
-  localparam int unsigned AddrWidth = gw_csr_regs_pkg::GW_CSR_REGS_MIN_ADDR_WIDTH;
-
   if (NumPorts != gw_csr_regs_pkg::NUM_PORTS || NumContexts != gw_csr_regs_pkg::NUM_CONTEXTS) begin : gen_bad_regs
     $fatal(1, "gw_csr: gw_csr_regs was generated for another number of ports or contexts");
   end
@@ -70,47 +70,19 @@ module gw_csr #(
   gw_csr_regs_pkg::gw_mmu__in_t  hwif_in;
   gw_csr_regs_pkg::gw_mmu__out_t hwif_out;
 
-  logic                 reg_req, reg_write, reg_rd_ack, reg_rd_err, reg_wr_ack, reg_wr_err;
-  logic [1:0]           reg_stall;
-  logic [AddrWidth-1:0] reg_addr;
-  logic [31:0]          reg_wdata, reg_wmask, reg_rdata;
+  logic        reg_write;
+  logic [31:0] reg_wdata, reg_wmask;
 
-  gw_csr_axil #(
-    .AddrWidth(AddrWidth)
-  ) u_axil (
+  gw_csr_front u_front (
     .clk_i,
     .rst_ni,
     .axil_req_i,
     .axil_rsp_o,
-    .req_o   (reg_req),
     .write_o (reg_write),
-    .addr_o  (reg_addr),
     .wdata_o (reg_wdata),
     .wmask_o (reg_wmask),
-    .stall_i (reg_stall[reg_write]),
-    .rd_ack_i(reg_rd_ack),
-    .wr_ack_i(reg_wr_ack),
-    .err_i   (reg_write ? reg_wr_err : reg_rd_err),
-    .rdata_i (reg_rdata)
-  );
-
-  gw_csr_regs u_regs (
-    .clk                 (clk_i),
-    .arst_n              (rst_ni),
-    .s_cpuif_req         (reg_req),
-    .s_cpuif_req_is_wr   (reg_write),
-    .s_cpuif_addr        (reg_addr),
-    .s_cpuif_wr_data     (reg_wdata),
-    .s_cpuif_wr_biten    (reg_wmask),
-    .s_cpuif_req_stall_wr(reg_stall[1]),
-    .s_cpuif_req_stall_rd(reg_stall[0]),
-    .s_cpuif_rd_ack      (reg_rd_ack),
-    .s_cpuif_rd_err      (reg_rd_err),
-    .s_cpuif_rd_data     (reg_rdata),
-    .s_cpuif_wr_ack      (reg_wr_ack),
-    .s_cpuif_wr_err      (reg_wr_err),
-    .hwif_in,
-    .hwif_out
+    .hwif_i  (hwif_in),
+    .hwif_o  (hwif_out)
   );
 
   // What this is.
@@ -136,7 +108,7 @@ module gw_csr #(
   localparam int unsigned PortAddrWidth = $clog2(gw_spec_pkg::ChannelSlots) + 3 + gw_pkg::SrcWidth;
   localparam int unsigned GroupAddrWidth = $clog2(gw_spec_pkg::WalkerSlots) + 3;
   typedef struct packed {
-    logic contexts, ranges, pages, walker, l2, page, port;
+    logic contexts, ranges, pages, walker, l2, page, heap, port;
   } blocks_t;
   blocks_t                   asked, req_q, asked_q;
   logic [CtxTableWidth-1:0]  ctx_addr;
@@ -149,6 +121,7 @@ module gw_csr #(
     walker:   hwif_out.walker_counters.req,
     l2:       hwif_out.l2_counters.req,
     page:     hwif_out.page_counters.req,
+    heap:     hwif_out.heap_counters.req,
     port:     hwif_out.port_counters.req
   };
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -168,6 +141,7 @@ module gw_csr #(
     unique case (1'b1)
       asked_q.walker: group_addr = GroupAddrWidth'(hwif_out.walker_counters.addr);
       asked_q.l2:     group_addr = GroupAddrWidth'(hwif_out.l2_counters.addr);
+      asked_q.heap:   group_addr = GroupAddrWidth'(hwif_out.heap_counters.addr);
       default:        group_addr = GroupAddrWidth'(hwif_out.page_counters.addr);
     endcase
   end
@@ -209,7 +183,8 @@ module gw_csr #(
 
   gw_csr_counters #(
     .NumPorts    (NumPorts),
-    .PageRequests(PageRequests > 0)
+    .PageRequests(PageRequests > 0),
+    .Heap        (Heap)
   ) u_counters (
     .clk_i,
     .rst_ni,
@@ -222,6 +197,7 @@ module gw_csr #(
     .walker_req_i(req_q.walker && count_read),
     .l2_req_i    (req_q.l2 && count_read),
     .page_req_i  (req_q.page && count_read),
+    .heap_req_i  (req_q.heap && count_read),
     .port_req_i  (req_q.port && count_read),
     .group_addr_i(group_addr),
     .port_addr_i (port_addr),
@@ -237,6 +213,9 @@ module gw_csr #(
   assign hwif_in.page_counters.rd_ack = count_ack && asked_q.page;
   assign hwif_in.page_counters.wr_ack = req_q.page && reg_write;
   assign hwif_in.page_counters.rd_data = count_rdata;
+  assign hwif_in.heap_counters.rd_ack = count_ack && asked_q.heap;
+  assign hwif_in.heap_counters.wr_ack = req_q.heap && reg_write;
+  assign hwif_in.heap_counters.rd_data = count_rdata;
   assign hwif_in.port_counters.rd_ack = count_ack && asked_q.port;
   assign hwif_in.port_counters.wr_ack = req_q.port && reg_write;
   assign hwif_in.port_counters.rd_data = count_rdata;
@@ -363,6 +342,9 @@ module gw_csr #(
     hwif_out.page_counters.req_is_wr,
     hwif_out.page_counters.wr_data,
     hwif_out.page_counters.wr_biten,
+    hwif_out.heap_counters.req_is_wr,
+    hwif_out.heap_counters.wr_data,
+    hwif_out.heap_counters.wr_biten,
     hwif_out.walker_counters.req_is_wr,
     hwif_out.walker_counters.wr_data,
     hwif_out.walker_counters.wr_biten,

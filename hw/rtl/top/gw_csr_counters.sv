@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters`, `page_counters` and `port_counters` of gw_mmu.rdl. Which
-// there are, and what they count, is in spec/events.toml.
+// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters`, `page_counters`, `heap_counters` and `port_counters` of
+// gw_mmu.rdl. Which there are, and what they count, is in spec/events.toml.
 //
 // Contract
 // - Every event is counted, whatever comes together and is read meanwhile. `clear_i` sets all counters to zero, and wins over
@@ -20,10 +20,12 @@ module gw_csr_counters
   parameter int unsigned NumPorts = 1,
   /// There are page requests, and so counters of them; without them these read zero.
   parameter bit PageRequests = 1'b0,
-  /// Derived: address bits of the channels of all ports, and of a group.
+  /// There is a heap; the same.
+  parameter bit Heap = 1'b0,
+  /// Derived: address bits of the channels of all ports, and of a group: all have as many slots.
   localparam int unsigned ChannelAddrWidth = $clog2(ChannelSlots) + 3,
   localparam int unsigned PortAddrWidth = ChannelAddrWidth + gw_pkg::SrcWidth,
-  localparam int unsigned GroupSlots = (WalkerSlots > L2Slots) ? WalkerSlots : (L2Slots > PageSlots) ? L2Slots : PageSlots,
+  localparam int unsigned GroupSlots = WalkerSlots,
   localparam int unsigned GroupAddrWidth = $clog2(GroupSlots) + 3
 ) (
   input  logic                                    clk_i,
@@ -39,6 +41,7 @@ module gw_csr_counters
   input  logic                                    walker_req_i,
   input  logic                                    l2_req_i,
   input  logic                                    page_req_i,
+  input  logic                                    heap_req_i,
   input  logic                                    port_req_i,
   input  logic [GroupAddrWidth-1:0]               group_addr_i,
   /// Ports, in each first the counters of AR, then those of AW.
@@ -46,6 +49,10 @@ module gw_csr_counters
   output logic                                    ack_o,
   output logic [31:0]                             rdata_o
 );
+
+  if (L2Slots != GroupSlots || PageSlots != GroupSlots || HeapSlots != GroupSlots) begin : gen_bad_slots
+    $fatal(1, "gw_csr_counters: every group must have as many slots");
+  end
 
   // Events: taken, chosen, counted. A clear reaches all three stages, so that nothing of before is left in them.
   logic                                    inhibit_q, clear_q;
@@ -69,6 +76,7 @@ module gw_csr_counters
   logic [WalkerCounters-1:0][WalkerIncWidth-1:0] walker, walker_q;
   logic [L2Counters-1:0][L2IncWidth-1:0]         l2, l2_q;
   logic [PageCounters-1:0][PageIncWidth-1:0]     page, page_q;
+  logic [HeapCounters-1:0][HeapIncWidth-1:0]     heap, heap_q;
   gw_csr_events #(
     .NumPorts(NumPorts)
   ) u_events (
@@ -79,19 +87,21 @@ module gw_csr_counters
     .channel_o   (channel),
     .walker_o    (walker),
     .l2_o        (l2),
-    .page_o      (page)
+    .page_o      (page),
+    .heap_o      (heap)
   );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q, page_q} <= '0;
-    else {channel_q, walker_q, l2_q, page_q} <= {channel, walker, l2, page};
+    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q, page_q, heap_q} <= '0;
+    else {channel_q, walker_q, l2_q, page_q, heap_q} <= {channel, walker, l2, page, heap};
   end
 
   // Reads: the request waits until the events before it have reached the banks, then for the scanner's visit.
-  typedef enum logic [1:0] {
-    Port   = 2'd0,
-    Walker = 2'd1,
-    L2     = 2'd2,
-    Page   = 2'd3
+  typedef enum logic [2:0] {
+    Port   = 3'd0,
+    Walker = 3'd1,
+    L2     = 3'd2,
+    Page   = 3'd3,
+    Heaps  = 3'd4
   } group_e;
   localparam int unsigned IdxWidth = PortAddrWidth - 3;
   typedef struct packed {
@@ -103,8 +113,8 @@ module gw_csr_counters
   logic req, upper_q, req_q, wait_q, held_valid_q, is_held, exists, done;
   logic [31:0] held_word_q;
   logic [63:0] value;
-  assign req = walker_req_i || l2_req_i || page_req_i || port_req_i;
-  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : l2_req_i ? L2 : Page;
+  assign req = walker_req_i || l2_req_i || page_req_i || heap_req_i || port_req_i;
+  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : l2_req_i ? L2 : page_req_i ? Page : Heaps;
   assign asked.idx = port_req_i ? port_addr_i[PortAddrWidth-1:3] : IdxWidth'(group_addr_i[GroupAddrWidth-1:3]);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -123,8 +133,8 @@ module gw_csr_counters
   end
   assign is_held = upper_q && held_valid_q && held_q == asked_q;
 
-  // A bank a port, one each for walker, second level and page requests. Channels are `ChannelSlots` words apart, in the bank side by side.
-  localparam int unsigned NumBanks = NumPorts + 3;
+  // A bank a port, one each for walker, second level, page requests and heap. Channels are `ChannelSlots` words apart, in the bank side by side.
+  localparam int unsigned NumBanks = NumPorts + 4;
   localparam int unsigned SlotBits = $clog2(ChannelSlots);
   localparam int unsigned BankIdxWidth = $clog2(2 * ChannelCounters);
   logic [NumBanks-1:0]       bank_done;
@@ -141,7 +151,8 @@ module gw_csr_counters
       Port:    exists = 32'(port) < NumPorts && 32'(slot) < ChannelCounters;
       Walker:  exists = 32'(asked_q.idx) < WalkerCounters;
       L2:      exists = 32'(asked_q.idx) < L2Counters;
-      default: exists = PageRequests && 32'(asked_q.idx) < PageCounters;
+      Page:    exists = PageRequests && 32'(asked_q.idx) < PageCounters;
+      default: exists = Heap && 32'(asked_q.idx) < HeapCounters;
     endcase
   end
 
@@ -216,6 +227,29 @@ module gw_csr_counters
     assign bank_value[NumPorts+2] = '0;
     logic unused_page;
     assign unused_page = ^page_q;
+  end
+
+  if (Heap) begin : gen_heap
+    gw_counter_bank #(
+      .NumCounters(HeapCounters),
+      .IncWidth   (HeapIncWidth),
+      .IncBits    (HeapIncBits),
+      .IsMax      (HeapIsMax)
+    ) u_bank (
+      .clk_i,
+      .rst_ni,
+      .clear_i(clear_q),
+      .inc_i  (heap_q),
+      .read_i (wait_q && asked_q.group == Heaps),
+      .idx_i  (asked_q.idx[$clog2(HeapCounters)-1:0]),
+      .done_o (bank_done[NumPorts+3]),
+      .value_o(bank_value[NumPorts+3])
+    );
+  end else begin : gen_no_heap
+    assign bank_done[NumPorts+3] = 1'b0;
+    assign bank_value[NumPorts+3] = '0;
+    logic unused_heap;
+    assign unused_heap = ^heap_q;
   end
 
   assign done = bank_done != '0;

@@ -13,6 +13,8 @@
 //   other; what is mapped takes the same cycles with and without.
 // - An invalidation reaches all translators, the second level and the walker in the same cycle and is busy until all of
 //   them are done.
+// - With a heap, a write to a page of an allocation that has no frame yet gets one, a read zeros; the heap stands beside (gw_heap_unit), with
+//   memory port and registers of its own.
 // - Nothing but the registers says which context a port has and what a context's tables are; the memory ports do not reach
 //   the registers. A write of a context takes effect together with an invalidation of everything: an access taken after it
 //   is translated by what was written, and fails if that is nothing, whatever was cached.
@@ -53,6 +55,10 @@ module gw_mmu #(
   parameter bit WalkPrefetch = 1'b1,
   /// Pages asked for at a time: a power of two, 2 to 64; 0: there are no page requests.
   parameter int unsigned PageRequests = 0,
+  /// There is a heap (gw_heap) at heap_*, for these pages.
+  parameter bit Heap = 1'b0,
+  parameter gw_pkg::vpn_t HeapFirst = '0,
+  parameter gw_pkg::vpn_t HeapLast = '0,
   /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t
@@ -74,6 +80,9 @@ module gw_mmu #(
   // Command queue
   output gw_axi_pkg::cq_req_t   cq_req_o,
   input  gw_axi_pkg::cq_rsp_t   cq_rsp_i,
+  // The heap, if there is one
+  input  gw_pkg::heap_to_mmu_t   heap_i,
+  output gw_pkg::heap_from_mmu_t heap_o,
   // What happens in each cycle, for whoever watches
   output gw_pkg::port_event_t   port_event_o [NumPorts],
   output gw_pkg::mmu_event_t    mmu_event_o,
@@ -85,6 +94,7 @@ module gw_mmu #(
   end
 
   localparam int unsigned NumSrc = 2 * NumPorts;
+  localparam int unsigned CtxIdxWidth = (NumContexts > 1) ? $clog2(NumContexts) : 1;
 
   gw_pkg::ctx_t [NumContexts-1:0]          ctx;
   gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
@@ -281,7 +291,7 @@ module gw_mmu #(
     .CacheEntries(WalkCacheEntries),
     .Prefetch    (WalkPrefetch),
     .NumContexts (NumContexts),
-    .TellMiss    (PageRequests > 0)
+    .TellMiss    (PageRequests > 0 || Heap)
   ) u_walker (
     .clk_i       (walk_clk),
     .rst_ni,
@@ -303,7 +313,10 @@ module gw_mmu #(
     .event_o     (walk_event)
   );
 
-  // Pages that are not there. Whoever brings them himself (gw_touch) has his place at touch_*.
+  assign heap_o.ctx_write = ctx_write;
+  assign heap_o.ctx = (32'(heap_i.ctx_id) < NumContexts) ? ctx[CtxIdxWidth'(heap_i.ctx_id)] : '0;
+
+  // Pages that are not there: those of the heap's window are the heap's.
   gw_axi_pkg::cq_req_t     queue_req;
   gw_axi_pkg::cq_rsp_t     queue_rsp;
   logic                    respond_valid, respond_ready;
@@ -311,17 +324,22 @@ module gw_mmu #(
   gw_pkg::pq_cfg_t         pq_cfg;
   gw_pkg::pq_status_t      pq_status;
   gw_pkg::page_event_t     page_event;
-  if (PageRequests > 0) begin : gen_pages
+  if (PageRequests > 0 || Heap) begin : gen_pages
     gw_axi_pkg::pt_req_t record_req;
     gw_axi_pkg::pt_rsp_t record_rsp;
+    gw_pkg::miss_t       touch_miss;
+    logic unused_miss;
+    assign unused_miss = ^{touch_miss.why, touch_miss.asks, touch_miss.write};
+    assign heap_o.touch_level = touch_miss.level;
+    assign heap_o.touch_entry = touch_miss.entry;
 
-    // Until software has turned the queue on, and no context asks, nothing is kept here: answers of the walker pass.
+    // Without a heap, until software has turned the queue on, and no context asks, nothing is kept here: answers of the walker pass.
     logic pages_clk, pages_used_q, pages_used_d;
     logic [NumContexts-1:0] asks;
     for (genvar i = 0; i < NumContexts; i++) begin : gen_asks
       assign asks[i] = ctx[i].en_pri;
     end
-    assign pages_used_d = pages_used_q || pq_cfg.enable || asks != '0 || respond_valid;
+    assign pages_used_d = Heap || pages_used_q || pq_cfg.enable || asks != '0 || respond_valid;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) pages_used_q <= 1'b0;
       else pages_used_q <= pages_used_d;
@@ -335,7 +353,10 @@ module gw_mmu #(
 
     gw_page_requests #(
       .Pages      (PageRequests),
-      .NumContexts(NumContexts)
+      .NumContexts(NumContexts),
+      .Touch      (Heap),
+      .HeapFirst  (HeapFirst),
+      .HeapLast   (HeapLast)
     ) u_page_requests (
       .clk_i             (pages_clk),
       .rst_ni,
@@ -350,15 +371,17 @@ module gw_mmu #(
       .rsp_valid_o       (miss_rsp_valid),
       .rsp_o             (miss_rsp),
       .wake_o            (wake),
-      .touch_valid_o     (),
-      .touch_ready_i     (1'b0),
-      .touch_req_o       (),
-      .touch_miss_o      (),
-      .touch_ans_valid_i (1'b0),
-      .touch_ans_ready_o (),
-      .touch_ans_i       ('0),
-      .touch_wake_i      ('0),
-      .touch_wake_ready_o(),
+      .touch_valid_o     (heap_o.touch_valid),
+      .touch_ready_i     (heap_i.touch_ready),
+      .touch_req_o       (heap_o.touch_req),
+      .touch_miss_o      (touch_miss),
+      .touch_ans_valid_i (heap_i.ans_valid),
+      .touch_ans_ready_o (heap_o.ans_ready),
+      .touch_ans_i       (heap_i.ans),
+      .touch_wake_i      (heap_i.wake),
+      .touch_wake_ready_o(heap_o.wake_ready),
+      .settle_i          (heap_i.settle),
+      .settled_o         (heap_o.settled),
       .respond_valid_i   (respond_valid),
       .respond_ready_o   (respond_ready),
       .respond_i         (respond),
@@ -385,6 +408,8 @@ module gw_mmu #(
     assign respond_ready = 1'b1;
     assign cq_req_o = queue_req;
     assign queue_rsp = cq_rsp_i;
+    assign {heap_o.touch_valid, heap_o.touch_req, heap_o.touch_level, heap_o.touch_entry, heap_o.ans_ready} = '0;
+    assign {heap_o.wake_ready, heap_o.settled} = '0;
     logic unused;
     assign unused = ^{walk_miss, respond_valid, respond, pq_cfg};
   end
@@ -407,6 +432,11 @@ module gw_mmu #(
     .respond_valid_o(respond_valid),
     .respond_ready_i(respond_ready),
     .respond_o    (respond),
+    .heap_valid_i (heap_i.inval_valid),
+    .heap_ready_o (heap_o.inval_ready),
+    .heap_inval_i (heap_i.inval),
+    .heap_fence_i (heap_i.fence),
+    .heap_fence_done_o(heap_o.fence_done),
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
     .epoch_o      (epoch),
@@ -420,7 +450,8 @@ module gw_mmu #(
     .NumContexts(NumContexts),
     .Levels     (Levels),
     .RangeEntries(RangeEntries),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests),
+    .Heap       (Heap)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -455,9 +486,13 @@ module gw_mmu #(
     l2:          l2_event,
     walk:        walk_event,
     page:        page_event,
+    heap:        heap_i.events,
     inval:       inval_valid,
     inval_scope: inval.scope,
     inval_ctx:   inval.ctx
   };
+
+  logic unused_heap;
+  assign unused_heap = ^heap_i;
 
 endmodule

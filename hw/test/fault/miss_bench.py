@@ -202,7 +202,7 @@ class Bench:
             assert self.wanted(a) or not own
             self.counts["room" if park == ROOM else "parked"] += 1
             self.events += 1
-            assert (get("event_parked"), get("event_no_room")) == (park != ROOM, park == ROOM)
+            assert (get("event_parked"), get("event_no_room")) == (park < ROOM, park == ROOM)
             assert get("event_of") == (a.id >> 8) << 8 | a.ctx
             assert not get("rsp_cacheable")
             if park < ROOM:

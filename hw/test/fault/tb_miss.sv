@@ -142,6 +142,8 @@ module tb_miss #(
     .touch_ans_i       (touch),
     .touch_wake_i      ('{valid: touch_wake_valid_i, ok: touch_wake_ok_i, park: touch_wake_park_i}),
     .touch_wake_ready_o,
+    .settle_i(1'b0),
+    .settled_o(),
     .wake_o            (wake),
     .event_parked_o,
     .event_no_room_o,

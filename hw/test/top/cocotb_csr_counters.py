@@ -8,7 +8,7 @@ from collections import Counter
 
 import cocotb
 from cocotb.triggers import FallingEdge
-from csr_bench import CHANNELS, PAGE_REQUESTS, PORTS, new_rng, start
+from csr_bench import CHANNELS, HEAP, PAGE_REQUESTS, PORTS, new_rng, start
 from registers import OKAY
 
 from godwit.spec import events
@@ -84,7 +84,7 @@ class EventModel:
                 if not found[name] or (owner is not None and not self._passes(owner & 0xFF)):
                     continue
                 value = found[event.value] if counter.sum or counter.max else found[name]
-                if group == "page" and not PAGE_REQUESTS:
+                if (group == "page" and not PAGE_REQUESTS) or (group == "heap" and not HEAP):
                     continue  # they read zero
                 if group == "channel":
                     self._of_channel(found[event.owner] >> 8, counter, value)

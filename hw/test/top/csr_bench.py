@@ -15,6 +15,7 @@ PORTS = int(os.environ["BENCH_PORTS"])
 CONTEXTS = int(os.environ["BENCH_CONTEXTS"])
 LEVELS = int(os.environ["BENCH_LEVELS"])
 PAGE_REQUESTS = int(os.environ["BENCH_PAGE_REQUESTS"])
+HEAP = os.environ["BENCH_HEAP"] == "1"
 CHANNELS = 2 * PORTS
 INPUTS = ("inval_busy_i", "fault_valid_i", "fault_cause_i", "fault_ctx_i", "fault_id_i", "fault_addr_i",
           "chan_event_i", "mmu_event_i", "cq_status_i", "pq_status_i", "range_drop_i")  # fmt: skip

@@ -6,6 +6,7 @@ module tb_csr #(
   parameter int unsigned NumContexts = 16,
   parameter int unsigned Levels = 4,
   parameter int unsigned PageRequests = 0,
+  parameter bit Heap = 1'b0,
   localparam int unsigned NumRanges = 2
 ) (
   input  logic                         clk_i,
@@ -117,6 +118,11 @@ module tb_csr #(
     .cq_all_i     (1'b0),
     .fence_i      (1'b0),
     .fence_done_o (),
+    .heap_valid_i (1'b0),
+    .heap_ready_o (),
+    .heap_inval_i ('0),
+    .heap_fence_i (1'b0),
+    .heap_fence_done_o(),
     .inval_valid_o(inval_o),
     .inval_o      (inval),
     .epoch_o      (),
@@ -134,7 +140,8 @@ module tb_csr #(
     .NumContexts(NumContexts),
     .Levels     (Levels),
     .RangeEntries(NumRanges),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests),
+    .Heap(Heap)
   ) u_dut (
     .clk_i,
     .rst_ni,

@@ -145,6 +145,8 @@ module tb_mmu #(
     .pt_rsp_i  (pt_rsp),
     .cq_req_o  (cq_req),
     .cq_rsp_i  (cq_rsp),
+    .heap_i      ('0),
+    .heap_o      (),
     .port_event_o(),
     .mmu_event_o(),
     .irq_o

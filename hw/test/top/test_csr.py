@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_csr in two shapes: odd sizes with page requests, and one port without."""
+"""gw_csr in two shapes: odd sizes with page requests and a heap, and one port without."""
 
 import os
 
@@ -9,7 +9,7 @@ from runner import ROOT, run
 from godwit.spec import config
 from godwit.spec.generate import generate_rtl
 
-SHAPES = {"three_ports": (3, 17, 5, 16), "one_port": (1, 16, 3, 0)}
+SHAPES = {"three_ports": (3, 17, 5, 16, True), "one_port": (1, 16, 3, 0, False)}
 
 
 def spec_for(monkeypatch, ports: int, contexts: int, levels: int):
@@ -23,7 +23,7 @@ def spec_for(monkeypatch, ports: int, contexts: int, levels: int):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_registers(shape, monkeypatch):
-    ports, contexts, levels, places = SHAPES[shape]
+    ports, contexts, levels, places, heap = SHAPES[shape]
     rtl = spec_for(monkeypatch, ports, contexts, levels)
     run(
         "tb_csr",
@@ -34,6 +34,7 @@ def test_registers(shape, monkeypatch):
             "NumContexts": contexts,
             "Levels": levels,
             "PageRequests": places,
+            "Heap": int(heap),
         },
         packages=[rtl / "gw_csr_regs_pkg.sv"],
         env={
@@ -42,5 +43,6 @@ def test_registers(shape, monkeypatch):
             "BENCH_CONTEXTS": str(contexts),
             "BENCH_LEVELS": str(levels),
             "BENCH_PAGE_REQUESTS": str(places),
+            "BENCH_HEAP": str(int(heap)),
         },
     )

@@ -55,6 +55,9 @@ def config_package(config: Config) -> str:
         "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
         "PageRequests": (config.page_requests.places, "pages asked for at a time, 0 = no page requests"),
         "NumContexts": (config.contexts.count, "contexts"),
+        "HeapSlots": (config.heap.slots, "slots of the heap of each class, 0 = none"),
+        "HeapBlocks": (config.heap.rtl_blocks, "2 MiB blocks of its memory at most"),
+        "HeapLines": (config.heap.lines, "blocks whose bits are on chip"),
         "DmaSlots": (config.dma.slots, "descriptors of the page DMA under way, 0 = none"),
         "DmaBursts": (config.dma.bursts, "bursts of it under way, a direction"),
         "DmaBufferLines": (config.dma.buffer_lines, "lines it reads ahead, a direction"),
@@ -88,7 +91,14 @@ RTL_PACKAGES = (
     *(f"{module}_pkg.sv" for module in registers.BLOCKS.values()),
 )
 """What `generate_rtl` writes and is read first, in this order."""
-RTL_MODULES = (*(f"{module}.sv" for module in registers.BLOCKS.values()), "gw_csr_events.sv")
+RTL_MODULES = (
+    *(
+        f"{name}.sv"
+        for module in registers.BLOCKS.values()
+        for name in (module, registers.front_name(module))
+    ),
+    "gw_csr_events.sv",
+)
 """What it writes and is read behind every package."""
 
 

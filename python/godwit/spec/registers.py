@@ -24,8 +24,9 @@ from godwit.toolchain import root
 
 MMU = "gw_mmu"
 DMA = "gw_dma"
+HEAP = "gw_heap"
 FOOTER = "Generated from spec/regs by `python -m godwit.spec generate`; do not edit."
-BLOCKS = {MMU: "gw_csr_regs", DMA: "gw_dma_regs"}
+BLOCKS = {MMU: "gw_csr_regs", DMA: "gw_dma_regs", HEAP: "gw_heap_regs"}
 """The address maps, a file of their name each, and the module that has a map's registers."""
 
 
@@ -86,10 +87,83 @@ def elaborate(contexts: int, ports: int, name: str = MMU) -> AddrmapNode:
         ) from error
 
 
+def front_name(block: str) -> str:
+    """The module that has the AXI4-Lite and the registers of the module `block`."""
+    return f"{block.removesuffix('_regs')}_front"
+
+
+def front(name: str) -> str:
+    """That module, of an address map."""
+    block = BLOCKS[name]
+    return f"""\
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+// {_banner(name)}
+//
+// {block} behind gw_csr_axil, whose contract it has. Only the low address bits are looked at, and an address that is no register is answered with
+// SLVERR. write_o, wdata_o and wmask_o are for external blocks: they stand while one is asked.
+module {front_name(block)} (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  gw_axi_pkg::axil_req_t axil_req_i,
+  output gw_axi_pkg::axil_rsp_t axil_rsp_o,
+  output logic                  write_o,
+  output logic [31:0]           wdata_o,
+  output logic [31:0]           wmask_o,
+  input  {block}_pkg::{name}__in_t hwif_i,
+  output {block}_pkg::{name}__out_t hwif_o
+);
+
+  localparam int unsigned AddrWidth = {block}_pkg::{block.upper()}_MIN_ADDR_WIDTH;
+
+  logic req, read_ack, read_error, write_ack, write_error;
+  logic [1:0] stall;
+  logic [AddrWidth-1:0] addr;
+  logic [31:0] read_data;
+
+  gw_csr_axil #(
+    .AddrWidth(AddrWidth)
+  ) u_axil (
+    .clk_i,
+    .rst_ni,
+    .axil_req_i,
+    .axil_rsp_o,
+    .req_o   (req),
+    .write_o,
+    .addr_o  (addr),
+    .wdata_o,
+    .wmask_o,
+    .stall_i (stall[write_o]),
+    .rd_ack_i(read_ack),
+    .wr_ack_i(write_ack),
+    .err_i   (write_o ? write_error : read_error),
+    .rdata_i (read_data)
+  );
+
+  {block} u_regs (
+    .clk                 (clk_i),
+    .arst_n              (rst_ni),
+    .s_cpuif_req         (req),
+    .s_cpuif_req_is_wr   (write_o),
+    .s_cpuif_addr        (addr),
+    .s_cpuif_wr_data     (wdata_o),
+    .s_cpuif_wr_biten    (wmask_o),
+    .s_cpuif_req_stall_wr(stall[1]),
+    .s_cpuif_req_stall_rd(stall[0]),
+    .s_cpuif_rd_ack      (read_ack),
+    .s_cpuif_rd_err      (read_error),
+    .s_cpuif_rd_data     (read_data),
+    .s_cpuif_wr_ack      (write_ack),
+    .s_cpuif_wr_err      (write_error),
+    .hwif_in             (hwif_i),
+    .hwif_out            (hwif_o)
+  );
+
+endmodule
+"""
+
+
 def regblock(top: AddrmapNode, directory: Path) -> None:
-    """A block's module and package, behind plain requests: `gw_csr_axil` has the AXI4-Lite. Addresses that are no register are
-    answered with an error.
-    """
+    """A block's module and package, and its `front`. Addresses that are no register are answered with an error."""
     from peakrdl_regblock import RegblockExporter
     from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
 
@@ -105,6 +179,7 @@ def regblock(top: AddrmapNode, directory: Path) -> None:
         err_if_bad_addr=True,
         retime_read_fanin=True,  # the read multiplexer in two cycles: a third smaller, and no critical path
     )
+    (directory / f"{front_name(BLOCKS[top.inst_name])}.sv").write_text(front(top.inst_name))
 
 
 def c_header(top: AddrmapNode) -> str:

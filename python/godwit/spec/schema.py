@@ -30,6 +30,9 @@ MAX_PORTS = 30
 DMA_PORTS = 2
 """Memory ports of the page DMA, on a card that has one: device memory and host memory."""
 
+HEAP_BLOCK = 2 << 20
+"""The heap's memory is a number of these."""
+
 
 STREAM_PORT = r"^[a-z][a-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*$"
 """A kernel and one of its streams."""
@@ -252,6 +255,42 @@ class Dma(Section):
     )
 
 
+class Heap(Section):
+    """The heap in hardware (gw_heap): malloc, realloc and free, frames on first touch. Absent: none."""
+
+    slots: Literal[0, 1024, 2048, 4096] = Field(
+        default=0, description="slots of 8 GiB, and as many of 64 KiB; 0 = no heap"
+    )
+    memory_bytes: Size = Field(
+        default=64 << 20,
+        ge=HEAP_BLOCK,
+        le=64 << 30,
+        multiple_of=HEAP_BLOCK,
+        description="device memory that the heap gives: the end of it",
+    )
+    lines: int = Field(default=4, ge=1, le=16, description="2 MiB blocks whose bitmaps are on chip")
+    strict: bool = Field(
+        default=False,
+        description="an allocation larger than what is free is refused, instead of waiting for frames when it is touched",
+    )
+    quota: int = Field(
+        default=0,
+        ge=0,
+        le=8192,
+        description="allocations that a context may have; 0 = as many as there are slots",
+    )
+
+    @property
+    def blocks(self) -> int:
+        """2 MiB blocks of its memory."""
+        return self.memory_bytes // HEAP_BLOCK
+
+    @property
+    def rtl_blocks(self) -> int:
+        """... that the hardware has bits for."""
+        return max(16, 1 << (self.blocks - 1).bit_length())
+
+
 class Memory(Section):
     """Device memory of the simulated card. `fixed` uses the first group of fields, `litedram-ddr4` controller_mhz, `banked`
     the rest.
@@ -464,6 +503,7 @@ class Config(Section):
     page_requests: PageRequests = PageRequests()
     contexts: Contexts
     dma: Dma = Dma()
+    heap: Heap = Heap()
     memory: Memory
     host_link: HostLink
     host: Host = Host()
@@ -514,6 +554,22 @@ class Config(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _heap(self) -> Config:
+        """The heap's window is whole entries of the root, and its memory the end of the card's."""
+        if not self.heap.slots:
+            return self
+        if self.walker.levels != 4:
+            raise ValueError(
+                f"heap.slots: a heap needs walker.levels = 4, because its window is entries of Sv48's root, found {self.walker.levels}"
+            )
+        if self.card.memory_bytes % HEAP_BLOCK or self.heap.memory_bytes >= self.card.memory_bytes:
+            raise ValueError(
+                f"heap.memory_bytes: the heap's memory is the end of card.memory_bytes, a multiple of {HEAP_BLOCK} that leaves "
+                f"some to the driver, found {self.heap.memory_bytes} of {self.card.memory_bytes}"
+            )
+        return self
+
     @property
     def ports(self) -> int:
         """Accelerator ports: the first one of each kernel, the external ones, further ones of kernels."""
@@ -521,12 +577,12 @@ class Config(Section):
 
     @property
     def most_ports(self) -> int:
-        """Accelerator ports that it can have: the page DMA takes some of `MAX_PORTS`."""
-        return MAX_PORTS - (DMA_PORTS if self.dma.slots else 0)
+        """Accelerator ports that it can have: page DMA and heap take some of `MAX_PORTS`."""
+        return MAX_PORTS - (DMA_PORTS if self.dma.slots else 0) - int(self.heap.slots > 0)
 
     @property
     def memory_ports(self) -> int:
-        """Memory ports: the accelerator ports', the page DMA's, the command queue's and the walker's."""
+        """Memory ports: the accelerator ports', the page DMA's, the heap's, the command queue's and the walker's."""
         return self.ports + MAX_PORTS - self.most_ports + 2
 
     def resolved(self) -> str:
