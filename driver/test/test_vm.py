@@ -64,3 +64,18 @@ def test_the_module_is_made_of_driver_core_and_the_generated_headers() -> None:
 )
 def test_a_file_is_one_concern(source: Path) -> None:
     assert len(source.read_text().splitlines()) < 400
+
+
+def test_sparse_finds_nothing(stock: kernel.Kernel) -> None:
+    module.check(stock, toolchain.root() / "build/spec")
+
+
+def test_sparse_is_heard(stock: kernel.Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = tmp_path / "frames.c"
+    source = toolchain.root() / "driver/frames.c"
+    wrong.write_text(source.read_text() + "int godwit_not_declared;\n")
+    files = {**module.sources(toolchain.root() / "build/spec"), "frames.c": wrong}
+    monkeypatch.setattr(module, "sources", lambda _: files)
+    with pytest.raises(SetupError) as failed:
+        module.check(stock, toolchain.root() / "build/spec")
+    assert "godwit_not_declared" in failed.value.found

@@ -100,7 +100,7 @@ def server() -> Path:
     root = toolchain.root()
     if not toolchain.is_checkout():
         raise SetupError("the card's server is built from a checkout of Godwit", found=str(root))
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "godwit-vfio"]
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--workspace", "--bin", "godwit-vfio"]
     debian.run(build, "building godwit-vfio", cwd=root)
     return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release/godwit-vfio"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from godwit import toolchain
 from godwit.vm import debian
-from godwit.vm.kernel import Kernel
+from godwit.vm.kernel import Kernel, bookworm
 
 _DRIVER = ("*.c", "*.h", "Kbuild", "shim/*.h", "uapi/*.h")
 _CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
@@ -36,21 +36,31 @@ def build(kernel: Kernel, spec: Path) -> Path:
     with debian.locked(place):
         if not (place / "godwit.ko").is_file():
             shutil.rmtree(place, ignore_errors=True)
-            for name, path in files.items():
-                target = place / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
-            # Without vmlinux there is no BTF to be made for a module.
-            options = [
-                f"M={place}",
-                "CONFIG_DEBUG_INFO_BTF_MODULES=",
-                f"-j{toolchain.jobs()}",
-                "KCFLAGS=-Werror",
-            ]
-            debian.run(
-                ["make", "-C", kernel.build, *options, "modules"], f"building godwit.ko for {kernel.release}"
-            )
+            _make(kernel, files, place)
     return place / "godwit.ko"
+
+
+def check(kernel: Kernel, spec: Path) -> None:
+    """Fails on what sparse, the kernel's own checker of address spaces, locks and byte orders, finds in the module."""
+    sparse = bookworm().unpacked("sparse") / "usr/bin/sparse"
+    with tempfile.TemporaryDirectory() as folder:
+        _make(kernel, sources(spec), Path(folder), "C=2", f"CHECK={sparse} -Wsparse-error")
+
+
+def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) -> None:
+    for name, path in files.items():
+        target = place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    # Without vmlinux there is no BTF to be made for a module.
+    options = (
+        f"M={place}",
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        f"-j{toolchain.jobs()}",
+        "KCFLAGS=-Werror",
+        *options,
+    )
+    debian.run(["make", "-C", kernel.build, *options, "modules"], f"building godwit.ko for {kernel.release}")
 
 
 def program(source: Path, headers: dict[str, str]) -> bytes:
