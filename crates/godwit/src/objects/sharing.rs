@@ -8,13 +8,12 @@ use godwit_card::{Config, Memory};
 use godwit_core::{ErrorKind, PageSize, Perm};
 
 use crate::Error;
-use crate::hardware::dma::{Move, Side};
 use crate::hardware::frames::{Extent, FRAME_BYTES, PAGE_BYTES};
 use crate::hardware::page_queue::PageRequest;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Shared;
+use crate::objects::crossing::{Crossing, Placed, Route};
 use crate::state::State;
-use crate::state::costs::Work;
 use crate::state::demand::PageServer;
 use crate::svm::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, Pager, Piece, Questions,
@@ -22,6 +21,8 @@ use crate::svm::{
 
 /// Largest page that the program's memory is mapped with: no larger one moves as a whole.
 const LARGEST: u64 = PageSize::Size2M.bytes();
+/// Most pages that come with one: the largest plan of `core/`.
+const MOST_PAGES: u64 = 4096;
 /// Frames kept for page tables: taking pages away must not fail for want of a table.
 const SPARE: u64 = 8 * FRAME_BYTES;
 
@@ -97,9 +98,9 @@ fn demand(config: &Config) -> Option<Demand> {
     let request_ns =
         host.interrupt_ns + host.wakeup_ns + host.leave_ns + config.host_link.latency_ns;
     let page_ns = FRAME_BYTES as f64 / config.host_link.bandwidth_gbps + host.leave_page_ns;
-    // What waits for a page should not wait for much longer than it takes alone for those that come along.
+    // The kernel goes on with the first ones while the others come.
     let memory_pages = config.card.memory_bytes / FRAME_BYTES;
-    let most_pages = (memory_pages / 8).clamp(1, LARGEST / FRAME_BYTES);
+    let most_pages = (memory_pages / 8).clamp(1, MOST_PAGES);
     Some(Demand {
         request_pages: (request_ns / page_ns).max(1.0) as u32,
         most_pages: most_pages as u32,
@@ -155,14 +156,15 @@ struct CardSide {
     has_dma: bool,
 }
 
-/// Bytes that cross the link: where they are in this process, and in device memory.
-#[derive(Debug, Clone, Copy)]
-struct Crossing {
-    host: u64,
-    device: Extent,
-}
-
 impl CardSide {
+    fn route(&self) -> Route {
+        Route {
+            id: self.place.id,
+            serial: self.place.serial,
+            has_dma: self.has_dma,
+        }
+    }
+
     fn with<R: Send>(
         &self,
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
@@ -318,47 +320,39 @@ impl Owner for CardSide {
         }
     }
 
-    fn take(&mut self, pieces: &[Piece]) -> Result<(), Error> {
-        let mut placed: Vec<(Piece, u64, Extent)> = Vec::new();
-        let give_back = |pool: &FramePool, placed: &[(Piece, u64, Extent)]| {
-            placed.iter().for_each(|(_, _, extent)| pool.free(*extent));
-        };
+    fn take(&mut self, pieces: &[Piece], awaited: bool) -> Result<(), Error> {
+        let mut placed: Vec<Placed> = Vec::new();
         for piece in pieces {
             match self.frames_for(piece) {
                 Ok(frames) => {
-                    placed.extend(frames.into_iter().map(|(va, extent)| (*piece, va, extent)));
+                    placed.extend(frames.into_iter().map(|(va, device)| Placed {
+                        va,
+                        device,
+                        host: piece.from.map(|from| from + (va - piece.va)),
+                        writable: piece.writable,
+                    }));
                 }
                 Err(error) => {
-                    give_back(&self.pool, &placed);
+                    placed
+                        .iter()
+                        .for_each(|placed| self.pool.free(placed.device));
                     return Err(error);
                 }
             }
         }
-        let crossing = |(piece, va, device): &(Piece, u64, Extent)| {
-            let host = piece.from? + (va - piece.va);
-            Some(Crossing {
-                host,
-                device: *device,
-            })
-        };
-        let crossings: Vec<Crossing> = placed.iter().filter_map(crossing).collect();
         let copied = if self.has_dma {
             Ok(())
         } else {
+            let crossings: Vec<Crossing> = placed.iter().filter_map(Placed::crossing).collect();
             self.copy(&crossings, true)
         };
-        let (id, serial) = (self.place.id, self.place.serial);
-        let mapped = copied.and_then(|()| {
-            self.with(|state| {
-                state.host_works(Work::Leave {
-                    pages: pieces.iter().map(|piece| piece.len).sum::<u64>() / FRAME_BYTES,
-                })?;
-                cross(state, &crossings, true, self.has_dma)?;
-                map_all(state, (id, serial), &placed)
-            })
-        });
+        let route = self.route();
+        let mapped =
+            copied.and_then(|()| self.with(|state| route.bring_all(state, &placed, awaited)));
         if let Err(error) = mapped {
-            give_back(&self.pool, &placed);
+            placed
+                .iter()
+                .for_each(|placed| self.pool.free(placed.device));
             return Err(match error {
                 // Of a table: room helps as it does for pages.
                 Error::PageTable(error) if error.kind() == ErrorKind::OutOfFrames => {
@@ -367,8 +361,8 @@ impl Owner for CardSide {
                 error => error,
             });
         }
-        self.frames
-            .extend(placed.into_iter().map(|(_, va, extent)| (va, extent)));
+        let frames = placed.into_iter().map(|placed| (placed.va, placed.device));
+        self.frames.extend(frames);
         Ok(())
     }
 
@@ -395,8 +389,6 @@ impl Owner for CardSide {
             }
             self.spare = self.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
-        let pages = ranges.iter().map(|(_, len)| len).sum::<u64>() / FRAME_BYTES;
-        let _ = self.with(|state| state.host_works(Work::Return { pages }));
         self.fetch(leaving);
     }
 
@@ -405,7 +397,8 @@ impl Owner for CardSide {
         if crossings.is_empty() {
             return;
         }
-        let crossed = self.with(|state| cross(state, &crossings, false, self.has_dma));
+        let route = self.route();
+        let crossed = self.with(|state| route.fetch_all(state, &crossings));
         // What the page DMA has not brought, closed or broken as the card is, is still in its memory.
         if !self.has_dma || crossed.is_err() {
             // Frames are inside device memory.
@@ -441,56 +434,4 @@ impl Drop for CardSide {
             self.pool.free(spare);
         }
     }
-}
-
-/// Brings bytes across by the page DMA; without one lets the time pass that the link takes.
-fn cross(
-    state: &mut State,
-    crossings: &[Crossing],
-    to_device: bool,
-    has_dma: bool,
-) -> Result<(), Error> {
-    if !has_dma {
-        for Crossing { device, .. } in crossings {
-            state.device.charge_copy(to_device, device.pa, device.len)?;
-        }
-        return Ok(());
-    }
-    let to_move = |crossing: &Crossing| {
-        let (host, device) = (Side::Host(crossing.host), Side::Device(crossing.device.pa));
-        let (from, to) = if to_device {
-            (host, device)
-        } else {
-            (device, host)
-        };
-        let len = crossing.device.len;
-        Move::Copy { from, to, len }
-    };
-    let moves: Vec<Move> = crossings.iter().map(to_move).collect();
-    state.move_now(&moves)
-}
-
-/// Maps all, or none.
-fn map_all(
-    state: &mut State,
-    (id, serial): (usize, u64),
-    placed: &[(Piece, u64, Extent)],
-) -> Result<(), Error> {
-    for (index, (piece, va, extent)) in placed.iter().enumerate() {
-        let perm = if piece.writable {
-            Perm::ReadWrite
-        } else {
-            Perm::Read
-        };
-        let table = &mut state.context(id, serial)?.table;
-        if let Err(error) = table.map(*va, extent.pa, extent.len, perm, PageSize::Size2M) {
-            let ranges: Vec<_> = placed[..index]
-                .iter()
-                .map(|(_, va, extent)| (*va, extent.len))
-                .collect();
-            state.unmap_all(id, serial, &ranges)?;
-            return Err(error.into());
-        }
-    }
-    Ok(())
 }

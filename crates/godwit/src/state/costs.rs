@@ -21,10 +21,10 @@ pub(crate) enum Work {
     Wakeup,
     /// So many pages are brought, the content of `crossed` of them over the link.
     Pages { pages: u64, crossed: u64 },
-    /// So many pages of the program go to the card in a group, without the copy.
-    Leave { pages: u64 },
-    /// So many come home, without the copy.
-    Return { pages: u64 },
+    /// So many pages of the program go to the card, without the copy; the first of a group.
+    Leave { pages: u64, first: bool },
+    /// So many come home, without the copy; the first of a group.
+    Return { pages: u64, first: bool },
     /// So many bytes go to the driver's memory, or from it, as far as that takes longer than so many picoseconds.
     Staging { bytes: u64, beside_ps: u64 },
 }
@@ -33,6 +33,7 @@ impl State {
     /// Lets the time of this work pass.
     pub fn host_works(&mut self, work: Work) -> Result<(), Error> {
         let config = &self.device.description().config;
+        let group = |first: bool, ns: f64| if first { ns } else { 0.0 };
         let ns = match work {
             Work::Interrupt => config.host.interrupt_ns,
             Work::Wakeup => config.host.wakeup_ns,
@@ -44,11 +45,11 @@ impl State {
                 };
                 pages as f64 * config.host.page_ns + over
             }
-            Work::Leave { pages } => {
-                config.host.leave_ns + pages as f64 * config.host.leave_page_ns
+            Work::Leave { pages, first } => {
+                group(first, config.host.leave_ns) + pages as f64 * config.host.leave_page_ns
             }
-            Work::Return { pages } => {
-                config.host.return_ns + pages as f64 * config.host.return_page_ns
+            Work::Return { pages, first } => {
+                group(first, config.host.return_ns) + pages as f64 * config.host.return_page_ns
             }
             Work::Staging { bytes, beside_ps } => match config.host.staging_gbps {
                 0.0 => 0.0,

@@ -293,7 +293,7 @@ impl State {
     /// Whether pages are awaited that another thread brings.
     pub fn awaits_pages(&self) -> bool {
         let mut contexts = self.contexts.iter().flatten();
-        contexts.any(|context| context.awaited > 0)
+        contexts.any(|context| context.serving > 0)
     }
 
     /// Gives requests to those who serve them; returns the others.
@@ -309,7 +309,9 @@ impl State {
             if let Some(Some(context)) = self.contexts.get_mut(id as usize)
                 && let Some(server) = &context.server
             {
-                context.awaited += requests.len();
+                let names = |request: &PageRequest| (request.va, request.group);
+                context.awaited.extend(requests.iter().map(names));
+                context.serving += 1;
                 server.serve(requests);
             }
         }
@@ -325,7 +327,23 @@ impl State {
         context.server.is_some() && !reserved
     }
 
-    /// Answers pages that were handed on.
+    /// Pages of a range were mapped: accesses that wait for them go on, before all of what was asked for is there.
+    pub fn pages_came(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
+        let context = self.context(id, serial)?;
+        let (come, awaited): (Vec<_>, Vec<_>) = std::mem::take(&mut context.awaited)
+            .into_iter()
+            .partition(|(page, _)| (va..va + len).contains(page));
+        context.awaited = awaited;
+        let there =
+            |(_, group): (u64, u32)| Command::respond(id as u32, group, PageEnd::There.code());
+        let commands: Vec<Command> = come.into_iter().map(there).collect();
+        if commands.is_empty() {
+            return Ok(());
+        }
+        self.queue.respond(self.device.as_mut(), &commands)
+    }
+
+    /// Answers all pages of a list that was handed on.
     pub fn answer_pages(
         &mut self,
         id: usize,
@@ -336,9 +354,15 @@ impl State {
             // Its end has answered them.
             return Ok(());
         };
-        context.awaited = context.awaited.saturating_sub(answers.len());
+        context.serving = context.serving.saturating_sub(1);
         let mut commands = Vec::new();
-        for (group, answer) in answers {
+        for (asked, answer) in answers {
+            let place = (asked.va, asked.group);
+            let awaited = &mut self.context(id, serial)?.awaited;
+            let Some(at) = awaited.iter().position(|awaited| *awaited == place) else {
+                continue;
+            };
+            awaited.swap_remove(at);
             let end = match answer {
                 Ok(()) => PageEnd::There,
                 Err(Refused { va, why }) => {
@@ -348,7 +372,10 @@ impl State {
                     PageEnd::Invalid
                 }
             };
-            commands.push(Command::respond(id as u32, group, end.code()));
+            commands.push(Command::respond(id as u32, asked.group, end.code()));
+        }
+        if commands.is_empty() {
+            return Ok(());
         }
         self.queue.respond(self.device.as_mut(), &commands)
     }

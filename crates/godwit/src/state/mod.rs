@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub queue: CommandQueue,
     /// The page DMA, if the card has one.
     transfers: Option<Transfers>,
+    /// Somebody polls its fence.
+    polls: bool,
     /// Page requests, from the first reservation on.
     demands: Option<Demands>,
     /// Frames of device memory.
@@ -73,8 +75,10 @@ pub(crate) struct ContextState {
     pub asks: bool,
     /// Who brings pages that no reservation has.
     pub server: Option<Arc<dyn PageServer>>,
-    /// Pages that it was asked for and has not answered: the clock stands until then.
-    pub awaited: usize,
+    /// Pages that it was asked for and that no access has got yet: first address and what the response names.
+    pub awaited: Vec<(u64, u32)>,
+    /// Lists of pages that it works on: the clock stands until then, but for what is charged.
+    pub serving: usize,
 }
 
 impl ContextState {
@@ -86,7 +90,8 @@ impl ContextState {
             demands: BTreeMap::new(),
             asks: false,
             server: None,
-            awaited: 0,
+            awaited: Vec::new(),
+            serving: 0,
         }
     }
 }
@@ -124,6 +129,7 @@ impl State {
             device,
             queue,
             transfers: dma.map(Transfers::new),
+            polls: false,
             demands: None,
             pool,
             contexts,

@@ -133,6 +133,19 @@ impl State {
     /// Moves, and lets the clock run until all is done; launches go on meanwhile.
     pub fn move_now(&mut self, moves: &[Move]) -> Result<(), Error> {
         let transfer = self.post_moves(moves)?;
+        self.finish(transfer)
+    }
+
+    /// The same for a list whose fence somebody polls: nobody needs the interrupt.
+    pub fn finish_polled(&mut self, transfer: Transfer) -> Result<(), Error> {
+        self.polls = true;
+        let finished = self.finish(transfer);
+        self.polls = false;
+        finished
+    }
+
+    /// Lets the clock run until a list is done.
+    fn finish(&mut self, transfer: Transfer) -> Result<(), Error> {
         let mut done = None;
         while !transfer.ended() {
             let now = self.transfers.as_ref().map(|all| all.dma.done());
@@ -153,7 +166,9 @@ impl State {
         if irq & dma::IRQ == 0 || self.transfers.is_none() {
             return Ok(());
         }
-        self.host_works(Work::Interrupt)?;
+        if !self.polls {
+            self.host_works(Work::Interrupt)?;
+        }
         let Some(transfers) = &mut self.transfers else {
             return Ok(());
         };

@@ -4,6 +4,8 @@
 //! A page that memory given to a launch covers wholly moves, with the neighbours that the policies of `core/` name, as far as that
 //! memory goes. Any other page is lent to the launches that run: it is behind a pointer, in an arena, or somebody else's in part.
 
+use std::collections::BTreeMap;
+
 use godwit_core::policy::{Block, Fault, FaultPage, MAX_ORDER, coalesce};
 
 use super::lend::Loan;
@@ -29,9 +31,25 @@ struct Given {
     kept: bool,
 }
 
+/// A page that was asked for and can move, with what comes along.
+struct Movable {
+    va: u64,
+    given: Given,
+    /// Addresses and lengths; the page is in one of them.
+    ranges: Vec<(u64, u64)>,
+}
+
+/// What is done for the pages of a batch.
+#[derive(Default)]
+struct Work {
+    moves: Vec<Movable>,
+    lends: Vec<(u64, Loan)>,
+    refused: BTreeMap<u64, String>,
+}
+
 impl Pages {
     /// Brings what kernels of an owner wait for.
-    pub fn serve(&mut self, owner: OwnerId, mut questions: Questions) {
+    pub fn serve(&mut self, owner: OwnerId, questions: Questions) {
         let mut faults: Vec<Fault> = questions
             .asked()
             .iter()
@@ -44,24 +62,27 @@ impl Pages {
         for fault in &faults {
             self.blocks.note_asked(fault.page * PAGE);
         }
+        let mut work = Work::default();
         for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
-            let va = fault.page * PAGE;
-            if !questions.asked().iter().any(|asked| asked.va == va) {
-                // It came along with another.
-                continue;
-            }
-            match self.bring_asked(owner, va, fault.is_write()) {
-                Ok(()) => questions.answer(|asked| self.is_there(owner, asked).then_some(Ok(()))),
-                Err(error) => questions.answer(|asked| {
-                    (asked.va == va).then(|| {
-                        Err(Refused {
-                            va,
-                            why: error.to_string(),
-                        })
-                    })
-                }),
-            }
+            self.sort_out(owner, fault.page * PAGE, fault.is_write(), &mut work);
         }
+        let done = self
+            .bring_asked(owner, &mut work)
+            .and_then(|()| self.lend_all(&work.lends));
+        let failure = done.err().map(|error| error.to_string());
+        questions.answer(|asked| {
+            if self.is_there(owner, asked) {
+                return Ok(());
+            }
+            match work.refused.get(&asked.va).or(failure.as_ref()) {
+                Some(why) => Err(Refused {
+                    va: asked.va,
+                    why: why.clone(),
+                }),
+                // It was here, and had to make room for another of the batch: whoever looks for it now asks again.
+                None => Ok(()),
+            }
+        });
     }
 
     /// Whether whoever asked can go on.
@@ -74,59 +95,90 @@ impl Pages {
             .is_some_and(|away| away.owner == owner && (away.writable || !asked.write))
     }
 
-    fn bring_asked(&mut self, owner: OwnerId, va: u64, write: bool) -> Result<(), Error> {
+    /// Says what is to be done for a page.
+    fn sort_out(&mut self, owner: OwnerId, va: u64, write: bool, work: &mut Work) {
         let asked = Asked {
             va,
             write,
             group: 0,
         };
-        if self.is_there(owner, &asked) {
-            // It came meanwhile.
-            return Ok(());
-        }
-        let Some(given) = self.given(owner, va) else {
-            return Err(Error::Argument(
-                "no launch that shares the memory of the process works on it".into(),
-            ));
+        let comes = |other: &Movable| {
+            let mut ranges = other.ranges.iter();
+            (other.given.writes || !write) && ranges.any(|(at, len)| (*at..at + len).contains(&va))
         };
-        if write && !given.writes {
-            return Err(Error::Argument(
-                "the kernel says of this argument that it only reads it".into(),
-            ));
+        // It came meanwhile, or comes along with another.
+        if self.is_there(owner, &asked) || work.moves.iter().any(comes) {
+            return;
         }
-        if let Some((first, end)) = given.whole {
+        let refusal = match self.given(owner, va) {
+            None => "no launch that shares the memory of the process works on it",
+            Some(given) if write && !given.writes => {
+                "the kernel says of this argument that it only reads it"
+            }
+            Some(given) => {
+                match given.whole {
+                    Some((first, end)) => {
+                        let ranges = self.plan(owner, va, first, end);
+                        work.moves.push(Movable { va, given, ranges });
+                    }
+                    None => work.lends.push((va, given.loan(owner))),
+                }
+                return;
+            }
+        };
+        work.refused.insert(va, refusal.to_owned());
+    }
+
+    /// Brings pages that can move, with what comes along as far as there is room; those that cannot are to be lent.
+    fn bring_asked(&mut self, owner: OwnerId, work: &mut Work) -> Result<(), Error> {
+        let before = self.report.moved();
+        let stay = match self.bring_planned(owner, work, true) {
+            Err(Error::OutOfMemory { .. }) => self.bring_planned(owner, work, false)?,
+            stay => stay?,
+        };
+        let mut asked = 0;
+        for Movable { va, given, .. } in &work.moves {
+            let stays = stay
+                .iter()
+                .any(|(start, len)| (*start..start + len).contains(va));
+            if stays {
+                work.lends.push((*va, given.loan(owner)));
+            } else {
+                asked += PAGE;
+            }
+        }
+        self.report.prefetched += (self.report.moved() - before).saturating_sub(asked);
+        Ok(())
+    }
+
+    fn bring_planned(
+        &mut self,
+        owner: OwnerId,
+        work: &Work,
+        along: bool,
+    ) -> Result<Vec<(u64, u64)>, Error> {
+        let (mut ranges, mut stay) = (Vec::new(), Vec::new());
+        for Movable {
+            va,
+            given,
+            ranges: planned,
+        } in &work.moves
+        {
             let going = Going {
                 owner,
                 writable: given.writes,
                 kept: given.kept,
                 cause: Cause::Request,
             };
-            for (start, len) in self.plan(owner, va, first, end) {
-                let before = self.report.moved();
-                let asked = match (start..start + len).contains(&va) {
-                    true => PAGE,
-                    false => 0,
-                };
-                let stay = match self.bring_free(start, len, going) {
-                    // There is no room for so many: what comes along is a hint.
-                    Err(Error::OutOfMemory { .. }) if asked == 0 => continue,
-                    Err(Error::OutOfMemory { .. }) if len > PAGE => {
-                        self.bring_free(va, PAGE, going)?
-                    }
-                    stay => stay?,
-                };
-                let moved = self.report.moved() - before;
-                self.report.prefetched += moved.saturating_sub(asked);
-                if stay
-                    .iter()
-                    .any(|(start, len)| (*start..start + len).contains(&va))
-                {
-                    self.lend(va, PAGE, given.loan(owner))?;
-                }
+            let alone = [(*va, PAGE)];
+            for (start, len) in if along { &planned[..] } else { &alone[..] } {
+                let (free, lent) = self.free_of_lends(owner, *start, *len);
+                ranges.extend(free.into_iter().map(|(at, len)| (at, len, going)));
+                stay.extend(lent);
             }
-            return Ok(());
         }
-        self.lend(va, PAGE, given.loan(owner))
+        stay.extend(self.bring(&ranges)?);
+        Ok(stay)
     }
 
     /// What launches were given around a page; of one that none was given, all of it is lent to one that runs.

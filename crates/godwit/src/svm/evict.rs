@@ -100,8 +100,9 @@ fn groups(start: u64, len: u64) -> impl Iterator<Item = u64> {
 impl Pages {
     /// Gives an owner pages; what has to leave for them goes home.
     pub(super) fn give(&mut self, pieces: &[Piece], going: Going) -> Result<(), Error> {
+        let awaited = going.cause == Cause::Request;
         loop {
-            let free = match self.owner(going.owner)?.take(pieces) {
+            let free = match self.owner(going.owner)?.take(pieces, awaited) {
                 Err(Error::OutOfMemory { free, .. }) => free,
                 Err(error) => return Err(error),
                 Ok(()) => {
@@ -114,7 +115,7 @@ impl Pages {
             if going.cause == Cause::Launch
                 || !self.make_way(pieces, going, wanted.saturating_sub(free))
             {
-                return self.owner(going.owner)?.take(pieces);
+                return self.owner(going.owner)?.take(pieces, awaited);
             }
         }
     }

@@ -55,18 +55,42 @@ impl Loan {
             writes: want.writes,
         }
     }
+
+    fn user(&self, page: u64) -> User {
+        User {
+            pin: self.pin,
+            start: self.start.max(page),
+            end: self.end.min(page + PAGE),
+            writes: self.writes,
+        }
+    }
 }
 
 impl Pages {
     /// Lends the pages that overlap [start, start + len), of which the launch works on the bytes of the loan.
     pub fn lend(&mut self, start: u64, len: u64, loan: Loan) -> Result<(), Error> {
-        for page in (start..start + len).step_by(PAGE as usize) {
-            self.lend_page(page, loan)?;
+        let pages = (start..start + len).step_by(PAGE as usize);
+        let all: Vec<(u64, Loan)> = pages.map(|page| (page, loan)).collect();
+        self.lend_all(&all)
+    }
+
+    /// Lends pages, of one owner, at once.
+    pub fn lend_all(&mut self, pages: &[(u64, Loan)]) -> Result<(), Error> {
+        for some in pages.chunks((BLOCK / PAGE) as usize) {
+            let mut copies = Vec::new();
+            for (page, loan) in some {
+                if copies.iter().any(|(of, _, _)| of == page) || self.is_given(*page, *loan)? {
+                    continue;
+                }
+                copies.push((*page, *loan, self.copy_of(*page)?));
+            }
+            self.lend_copies(copies)?;
         }
         Ok(())
     }
 
-    fn lend_page(&mut self, page: u64, loan: Loan) -> Result<(), Error> {
+    /// Adds a launch to those that have a page already, if there are any.
+    fn is_given(&mut self, page: u64, loan: Loan) -> Result<bool, Error> {
         if let Place::Away(away) = self.blocks.place(page) {
             let runs = self.blocks.away_runs(page, PAGE, None);
             if away.owner == loan.owner {
@@ -74,41 +98,75 @@ impl Pages {
                 for run in runs {
                     self.let_write(run, away, loan.writes)?;
                 }
-                return Ok(());
+                return Ok(true);
             }
             self.retrieve(&runs, super::report::Cause::Launch);
         }
-        let user = User {
-            pin: loan.pin,
-            start: loan.start.max(page),
-            end: loan.end.min(page + PAGE),
-            writes: loan.writes,
+        let Some(lend) = self.lends.get_mut(&(loan.owner, page)) else {
+            return Ok(false);
         };
-        let key = (loan.owner, page);
-        if let Some(lend) = self.lends.get_mut(&key) {
-            lend.users.push(user);
-            if !loan.writes || std::mem::replace(&mut lend.writable, true) {
-                return Ok(());
-            }
-            return self.owner(loan.owner)?.allow_writes(page, PAGE);
+        lend.users.push(loan.user(page));
+        if loan.writes && !std::mem::replace(&mut lend.writable, true) {
+            self.owner(loan.owner)?.allow_writes(page, PAGE)?;
         }
-        let twin = self.copy_of(page)?;
-        self.scratch.bytes(PAGE as usize).copy_from_slice(&twin);
-        let piece = Piece {
-            va: page,
-            len: PAGE,
-            from: Some(self.scratch.address()),
-            writable: loan.writes,
+        Ok(true)
+    }
+
+    fn lend_copies(&mut self, copies: Vec<(u64, Loan, Box<[u8]>)>) -> Result<(), Error> {
+        let Some(owner) = copies.first().map(|(_, loan, _)| loan.owner) else {
+            return Ok(());
         };
-        self.owner(loan.owner)?.take(&[piece])?;
-        self.report.lent += PAGE;
-        let lend = Lend {
-            twin,
-            writable: loan.writes,
-            users: vec![user],
-        };
-        self.lends.insert(key, lend);
+        let base = self.scratch.address();
+        let scratch = self.scratch.bytes(copies.len() * PAGE as usize);
+        let mut pieces = Vec::new();
+        for (index, ((page, loan, twin), place)) in copies
+            .iter()
+            .zip(scratch.chunks_mut(PAGE as usize))
+            .enumerate()
+        {
+            place.copy_from_slice(twin);
+            pieces.push(Piece {
+                va: *page,
+                len: PAGE,
+                from: Some(base + index as u64 * PAGE),
+                writable: loan.writes,
+            });
+        }
+        self.owner(owner)?.take(&pieces, true)?;
+        for (page, loan, twin) in copies {
+            self.report.lent += PAGE;
+            let lend = Lend {
+                twin,
+                writable: loan.writes,
+                users: vec![loan.user(page)],
+            };
+            self.lends.insert((owner, page), lend);
+        }
         Ok(())
+    }
+
+    /// The parts of a range of whole pages that are not lent to an owner, and those that are.
+    #[allow(clippy::type_complexity, reason = "two lists of ranges")]
+    pub fn free_of_lends(
+        &self,
+        owner: OwnerId,
+        start: u64,
+        len: u64,
+    ) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+        let (mut at, end) = (start, start + len);
+        let (mut free, mut lent) = (Vec::new(), Vec::new());
+        let pages = self.lends.range((owner, at)..(owner, end));
+        for page in pages.map(|((_, page), _)| *page) {
+            if at < page {
+                free.push((at, page - at));
+            }
+            lent.push((page, PAGE));
+            at = page + PAGE;
+        }
+        if at < end {
+            free.push((at, end - at));
+        }
+        (free, lent)
     }
 
     /// What is in a page of the program.

@@ -34,12 +34,39 @@ struct Taken {
 }
 
 impl Pages {
-    /// Brings the pages of a range (whole pages) to a card; returns those that cannot move. On an error all are where they were,
-    /// or at home.
-    pub fn bring(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
-        self.owner(going.owner)?;
+    /// Brings the pages of ranges (whole pages) to one card, all at once; returns those that cannot move. On an error all are where they
+    /// were, or at home.
+    pub fn bring(&mut self, ranges: &[(u64, u64, Going)]) -> Result<Vec<(u64, u64)>, Error> {
+        let Some((_, _, first)) = ranges.first().copied() else {
+            return Ok(Vec::new());
+        };
+        self.owner(first.owner)?;
         let mut taken = Taken::default();
         let mut fresh = Vec::new();
+        let collected = ranges
+            .iter()
+            .try_for_each(|range| self.collect(*range, &mut taken, &mut fresh));
+        let result = match collected {
+            Ok(()) => self.hand_over(&taken.pieces, first),
+            Err(error) => {
+                self.give_back(&taken.pieces);
+                Err(error)
+            }
+        };
+        if result.is_err() || !taken.stay.is_empty() {
+            self.unwatch_unmoved(&fresh);
+        }
+        self.sweep();
+        result.map(|()| taken.stay)
+    }
+
+    /// Takes the pages of a range from the program, as far as they are not where they are wanted.
+    fn collect(
+        &mut self,
+        (start, len, going): (u64, u64, Going),
+        taken: &mut Taken,
+        fresh: &mut Vec<(u64, u64)>,
+    ) -> Result<(), Error> {
         for run in self.blocks.runs(start, len) {
             match run.place {
                 Place::Away(away) if away.owner == going.owner => {
@@ -61,15 +88,10 @@ impl Pages {
             }
             // Runs of watched memory end with their block, as shadows do.
             for run in self.blocks.runs(run.start, run.len) {
-                self.detach_run(run, going, &mut taken);
+                self.detach_run(run, going, taken);
             }
         }
-        let result = self.hand_over(&taken.pieces, going);
-        if result.is_err() || !taken.stay.is_empty() {
-            self.unwatch_unmoved(&fresh);
-        }
-        self.sweep();
-        result.map(|()| taken.stay)
+        Ok(())
     }
 
     pub fn let_write(&mut self, run: Run, away: Away, writable: bool) -> Result<(), Error> {
@@ -91,14 +113,7 @@ impl Pages {
             return Ok(());
         }
         if let Err(error) = self.give(pieces, going) {
-            for piece in pieces {
-                self.blocks.set(piece.va, piece.len, Place::Home);
-                if let Some(shadow) = piece.from {
-                    self.restore(piece.va, shadow, piece.len);
-                }
-                // Who touched it meanwhile looks again.
-                let _ = self.uffd.wake(piece.va, piece.len);
-            }
+            self.give_back(pieces);
             return Err(error);
         }
         self.report.groups += 1;
@@ -109,6 +124,18 @@ impl Pages {
             }
         }
         Ok(())
+    }
+
+    /// Gives the program what was taken from it.
+    fn give_back(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            self.blocks.set(piece.va, piece.len, Place::Home);
+            if let Some(shadow) = piece.from {
+                self.restore(piece.va, shadow, piece.len);
+            }
+            // Who touched it meanwhile looks again.
+            let _ = self.uffd.wake(piece.va, piece.len);
+        }
     }
 
     /// Memory that was registered for a move, of which nothing moved, is left alone again.
@@ -200,6 +227,7 @@ impl Pages {
         // Neighbours are one piece, so that they get neighbouring frames.
         let follows = |piece: &Piece| {
             piece.va + piece.len == at
+                && piece.writable == going.writable
                 && match (piece.from, from) {
                     (Some(first), Some(next)) => first + piece.len == next,
                     (None, None) => true,

@@ -33,8 +33,8 @@ pub(crate) trait Owner: Send {
     /// when it is named.
     fn show(&mut self, at: u64, len: u64);
 
-    /// Takes all these pages, or none.
-    fn take(&mut self, pieces: &[Piece]) -> Result<(), Error>;
+    /// Takes all these pages, or none. When they are `awaited` kernels may use each as soon as it is there; all are turn by turn.
+    fn take(&mut self, pieces: &[Piece], awaited: bool) -> Result<(), Error>;
 
     /// Lets the card write pages that it has.
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error>;
@@ -94,16 +94,16 @@ pub(crate) struct Refused {
     pub why: String,
 }
 
-/// A page by what its answer names: it is there, or will not come.
-pub(crate) type Answer = (u32, Result<(), Refused>);
+/// A page that was asked for: it is there, or will not come.
+pub(crate) type Answer = (Asked, Result<(), Refused>);
 
 /// Whom answers are given. None of it waits.
 pub(crate) trait Asker: Send {
-    /// Answers these pages.
+    /// Answers pages, all those of one question.
     fn answer(&self, answers: Vec<Answer>);
 }
 
-/// Pages that were asked for, and who waits for the answers. Whoever drops it unanswered refuses all that is left.
+/// Pages that were asked for, and who waits for the answers. Whoever drops it unanswered refuses all.
 pub(crate) struct Questions {
     asked: Vec<Asked>,
     asker: Box<dyn Asker>,
@@ -114,34 +114,32 @@ impl Questions {
         Self { asked, asker }
     }
 
-    /// What has no answer yet.
     pub fn asked(&self) -> &[Asked] {
         &self.asked
     }
 
-    /// Answers those for which `is` has one.
-    pub fn answer(&mut self, is: impl Fn(&Asked) -> Option<Result<(), Refused>>) {
-        let mut answers = Vec::new();
-        self.asked.retain(|asked| match is(asked) {
-            Some(answer) => {
-                answers.push((asked.group, answer));
-                false
-            }
-            None => true,
-        });
-        if !answers.is_empty() {
-            self.asker.answer(answers);
+    /// Answers all.
+    pub fn answer(mut self, of: impl Fn(&Asked) -> Result<(), Refused>) {
+        self.end(of);
+    }
+
+    fn end(&mut self, of: impl Fn(&Asked) -> Result<(), Refused>) {
+        let asked = std::mem::take(&mut self.asked);
+        if asked.is_empty() {
+            return;
         }
+        let answers = asked.into_iter().map(|asked| (asked, of(&asked)));
+        self.asker.answer(answers.collect());
     }
 }
 
 impl Drop for Questions {
     fn drop(&mut self) {
-        self.answer(|asked| {
-            Some(Err(Refused {
+        self.end(|asked| {
+            Err(Refused {
                 va: asked.va,
                 why: "the pager of shared memory could not serve it".into(),
-            }))
+            })
         });
     }
 }

@@ -345,31 +345,13 @@ impl Pages {
     }
 
     /// Brings the whole pages of a range to a card. Those that stay are returned: they cannot move, or are lent already.
-    pub(super) fn bring_free(
-        &mut self,
-        start: u64,
-        len: u64,
-        going: Going,
-    ) -> Result<Vec<(u64, u64)>, Error> {
-        let Some((mut at, whole)) = pages_inside(start, len) else {
+    fn bring_free(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
+        let Some((start, len)) = pages_inside(start, len) else {
             return Ok(Vec::new());
         };
-        let end = at + whole;
-        let lent: Vec<u64> = self
-            .lends
-            .range((going.owner, at)..(going.owner, end))
-            .map(|((_, page), _)| *page)
-            .collect();
-        let mut stay = Vec::new();
-        for page in lent.into_iter().chain([end]) {
-            if at < page {
-                stay.extend(self.bring(at, page - at, going)?);
-            }
-            if page < end {
-                stay.push((page, PAGE));
-            }
-            at = page + PAGE;
-        }
+        let (free, mut stay) = self.free_of_lends(going.owner, start, len);
+        let ranges: Vec<_> = free.iter().map(|(at, len)| (*at, *len, going)).collect();
+        stay.extend(self.bring(&ranges)?);
         Ok(stay)
     }
 
