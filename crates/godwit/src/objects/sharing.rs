@@ -14,7 +14,7 @@ use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Shared;
 use crate::objects::crossing::{Crossing, Placed, Route};
 use crate::state::State;
-use crate::state::demand::PageServer;
+use crate::state::served::PageServer;
 use crate::svm::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, Pager, Piece, Questions,
 };

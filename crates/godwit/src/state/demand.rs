@@ -19,7 +19,6 @@ use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::mmu;
 use crate::hardware::page_queue::{PageEnd, PageQueue, PageRequest};
 use crate::hardware::window::Window;
-use crate::svm::{Answer, Refused};
 
 /// Requests that are answered together: the first does not wait for the last of many.
 const BATCH: usize = 16;
@@ -44,12 +43,6 @@ pub trait PageHandler: Send + Sync {
     fn fill(&self, offset: u64, page: &mut [u8]) -> PageAnswer;
 }
 
-/// Brings pages that no reservation has, on a thread of its own.
-pub(crate) trait PageServer: Send + Sync {
-    /// Has these brought, and answered with [`State::answer_pages`], all of them; does not wait for that.
-    fn serve(&self, requests: Vec<PageRequest>);
-}
-
 /// Where the content of a page comes from.
 pub(crate) enum Source {
     /// It is in the window.
@@ -65,7 +58,7 @@ pub(crate) struct Demand {
     memory: Mutex<DemandMemory>,
     source: Source,
     address: u64,
-    len: u64,
+    pub(super) len: u64,
 }
 
 struct DemandMemory {
@@ -118,17 +111,17 @@ impl Demand {
 
 /// A reservation of a context.
 pub(crate) struct DemandState {
-    demand: Arc<Demand>,
+    pub(super) demand: Arc<Demand>,
     perm: Perm,
 }
 
 /// Page requests of a card.
 pub(crate) struct Demands {
-    queue: PageQueue,
+    pub(super) queue: PageQueue,
     /// Pages that were refused, and why.
     refusals: Vec<(u32, u64, String)>,
     /// The hardware gives up none.
-    patient: bool,
+    pub(super) patient: bool,
 }
 
 impl Demands {
@@ -140,7 +133,7 @@ impl Demands {
         }
     }
 
-    fn refused(&mut self, context: u32, va: u64, why: String) {
+    pub(super) fn refused(&mut self, context: u32, va: u64, why: String) {
         if self.refusals.len() == REFUSALS_KEPT {
             self.refusals.remove(0);
         }
@@ -175,7 +168,7 @@ impl State {
     }
 
     /// Has a context ask for pages. The hardware ends what waits in the name of a context that is written, so none may be at work.
-    fn ask_for_pages(&mut self, id: usize, serial: u64) -> Result<(), Error> {
+    pub(super) fn ask_for_pages(&mut self, id: usize, serial: u64) -> Result<(), Error> {
         if self.context(id, serial)?.asks {
             return Ok(());
         }
@@ -271,113 +264,6 @@ impl State {
             self.queue.respond(self.device.as_mut(), &answers)?;
         }
         Ok(())
-    }
-
-    /// Has pages of a context that no reservation has brought by `server`, from now on.
-    pub fn serve_by(
-        &mut self,
-        id: usize,
-        serial: u64,
-        server: Arc<dyn PageServer>,
-    ) -> Result<(), Error> {
-        self.ask_for_pages(id, serial)?;
-        if let Some(demands) = &mut self.demands {
-            // All of them are answered, however long work for others takes that lets the clock run.
-            demands.queue.wait_for_ever(self.device.as_mut())?;
-            demands.patient = true;
-        }
-        self.context(id, serial)?.server = Some(server);
-        Ok(())
-    }
-
-    /// Whether pages are awaited that another thread brings.
-    pub fn awaits_pages(&self) -> bool {
-        let mut contexts = self.contexts.iter().flatten();
-        contexts.any(|context| context.serving > 0)
-    }
-
-    /// Gives requests to those who serve them; returns the others.
-    fn hand_on(&mut self, requests: Vec<PageRequest>) -> Vec<PageRequest> {
-        let mut theirs: BTreeMap<u32, Vec<PageRequest>> = BTreeMap::new();
-        let (served, own): (Vec<_>, Vec<_>) = requests
-            .into_iter()
-            .partition(|request| self.is_served(request));
-        for request in served {
-            theirs.entry(request.context).or_default().push(request);
-        }
-        for (id, requests) in theirs {
-            if let Some(Some(context)) = self.contexts.get_mut(id as usize)
-                && let Some(server) = &context.server
-            {
-                let names = |request: &PageRequest| (request.va, request.group);
-                context.awaited.extend(requests.iter().map(names));
-                context.serving += 1;
-                server.serve(requests);
-            }
-        }
-        own
-    }
-
-    fn is_served(&self, request: &PageRequest) -> bool {
-        let Some(Some(context)) = self.contexts.get(request.context as usize) else {
-            return false;
-        };
-        let around = context.demands.range(..=request.va).next_back();
-        let reserved = around.is_some_and(|(start, state)| request.va - start < state.demand.len);
-        context.server.is_some() && !reserved
-    }
-
-    /// Pages of a range were mapped: accesses that wait for them go on, before all of what was asked for is there.
-    pub fn pages_came(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
-        let context = self.context(id, serial)?;
-        let (come, awaited): (Vec<_>, Vec<_>) = std::mem::take(&mut context.awaited)
-            .into_iter()
-            .partition(|(page, _)| (va..va + len).contains(page));
-        context.awaited = awaited;
-        let there =
-            |(_, group): (u64, u32)| Command::respond(id as u32, group, PageEnd::There.code());
-        let commands: Vec<Command> = come.into_iter().map(there).collect();
-        if commands.is_empty() {
-            return Ok(());
-        }
-        self.queue.respond(self.device.as_mut(), &commands)
-    }
-
-    /// Answers all pages of a list that was handed on.
-    pub fn answer_pages(
-        &mut self,
-        id: usize,
-        serial: u64,
-        answers: Vec<Answer>,
-    ) -> Result<(), Error> {
-        let Ok(context) = self.context(id, serial) else {
-            // Its end has answered them.
-            return Ok(());
-        };
-        context.serving = context.serving.saturating_sub(1);
-        let mut commands = Vec::new();
-        for (asked, answer) in answers {
-            let place = (asked.va, asked.group);
-            let awaited = &mut self.context(id, serial)?.awaited;
-            let Some(at) = awaited.iter().position(|awaited| *awaited == place) else {
-                continue;
-            };
-            awaited.swap_remove(at);
-            let end = match answer {
-                Ok(()) => PageEnd::There,
-                Err(Refused { va, why }) => {
-                    if let Some(demands) = &mut self.demands {
-                        demands.refused(id as u32, va, why);
-                    }
-                    PageEnd::Invalid
-                }
-            };
-            commands.push(Command::respond(id as u32, asked.group, end.code()));
-        }
-        if commands.is_empty() {
-            return Ok(());
-        }
-        self.queue.respond(self.device.as_mut(), &commands)
     }
 
     /// Maps the page that was asked for; returns whether its content crossed the link.

@@ -9,6 +9,7 @@ pub(crate) mod engine;
 mod launches;
 pub(crate) mod notifier;
 mod ranges;
+pub(crate) mod served;
 pub(crate) mod ticket;
 pub(crate) mod transfers;
 
@@ -26,11 +27,12 @@ use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
 use crate::{Error, Fault};
 
-use demand::{DemandState, Demands, PageServer};
+use demand::{DemandState, Demands};
 pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
 use notifier::Notifier;
 use ranges::Ranges;
+use served::PageServer;
 use transfers::Transfers;
 
 /// Most faults that are kept for those who ask.
