@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from godwit.vm import debian, guests, kernel, machine
+from godwit.vm import guests, kernel, machine
 
 HERE = Path(__file__).parent
 
@@ -16,8 +16,8 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def stock() -> kernel.Kernel:
     """Debian's own kernel."""
-    if problem := debian.missing():
-        pytest.skip(f"packages of Debian's archive are needed: {problem}")
+    if problems := machine.lacking():
+        pytest.skip(f"no virtual machine here: {'; '.join(problems)}")
     return kernel.ensure("stock")
 
 
@@ -25,9 +25,9 @@ def stock() -> kernel.Kernel:
 def boot(stock: kernel.Kernel) -> Callable[..., machine.Ended]:
     """Boots a guest with the module, and programs of `guest/` by name, and runs a script in it."""
 
-    def run(script: str, *programs: str) -> machine.Ended:
+    def run(script: str, *programs: str, remove_at: str = "") -> machine.Ended:
         sources = [HERE / f"guest/{name}.c" for name in programs]
         guest, card = guests.with_driver(stock, script, sources)
-        return machine.run(stock, guest, card, say=print)
+        return machine.run(stock, guest, card, say=print, remove_at=remove_at)
 
     return run

@@ -80,3 +80,9 @@ def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> Non
     assert guest.code == 0
     assert (guest.served["errors"], guest.served["bus_errors"]) == (0, 0)
     assert guest.served["interrupts"] > 0
+
+
+def test_a_card_is_pulled_out(boot: Boot) -> None:
+    guest = boot(f"{LOAD}timeout 200 /lost; code=$?\n{UNLOAD}", "lost", remove_at="pull the card out")
+    assert guest.code == 0
+    assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use godwit_card::{OpenOptions, SimCard};
 use godwit_core::layout;
-use godwit_vfio::{PciCard, Served, serve};
+use godwit_vfio::{PciCard, Removal, Served, serve};
 use serde_json::json;
 
 /// Serves a simulated card to one virtual machine over the vfio-user protocol.
@@ -32,6 +32,9 @@ struct Args {
     /// Options of the card as JSON, such as '{"waves":"card.fst"}'
     #[arg(long, default_value = "{}")]
     options: String,
+    /// Read commands from standard input, a line each: `remove` pulls the card out of its slot
+    #[arg(long)]
+    control: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -67,6 +70,10 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
         .set("watchdog_cycles", 0)
         .require_spec(layout::SPEC_HASH);
     let mut card = PciCard::new(Box::new(SimCard::open(&args.card, &options)?))?;
+    if args.control {
+        let removal = card.removal();
+        std::thread::spawn(move || obey(&removal));
+    }
     let listener = listen(&args.socket)?;
     let listening = Listening(args.socket.clone());
     if !args.json {
@@ -77,6 +84,16 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
     // One client a card: who comes later is to be told so, not to wait.
     drop((listener, listening));
     Ok(serve(client, &mut card)?)
+}
+
+/// Does what standard input says, until it ends.
+fn obey(removal: &Removal) {
+    for line in io::stdin().lines().map_while(Result::ok) {
+        match line.trim() {
+            "remove" => removal.remove(),
+            other => eprintln!("`{other}` is no command: there is `remove`"),
+        }
+    }
 }
 
 /// Listens on a path; a socket that a dead server left there is replaced.

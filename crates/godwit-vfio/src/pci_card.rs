@@ -11,6 +11,8 @@
 //! As on a bus, a register that is not there reads as ones, and writing it does nothing.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_card::{CardError, Device};
 use godwit_core::layout;
@@ -65,6 +67,18 @@ impl From<Body> for Answer {
     }
 }
 
+/// Pulls a card out of its slot, from any thread.
+#[derive(Clone)]
+pub struct Removal(Arc<AtomicBool>);
+
+impl Removal {
+    /// From now on the card does nothing, and whatever is read of it reads as ones. Device memory that a client has mapped stays
+    /// what it was.
+    pub fn remove(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A card behind PCI Express.
 pub struct PciCard {
     device: Box<dyn Device>,
@@ -74,6 +88,7 @@ pub struct PciCard {
     guest: GuestMemory,
     clock: Clock,
     agreed: bool,
+    removal: Removal,
     register_bytes: u64,
     pub(crate) register_accesses: u64,
     pub(crate) bus_errors: u64,
@@ -112,6 +127,7 @@ impl PciCard {
             guest: GuestMemory::default(),
             clock: Clock::default(),
             agreed: false,
+            removal: Removal(Arc::default()),
             register_bytes,
             register_accesses: 0,
             bus_errors: 0,
@@ -121,6 +137,15 @@ impl PciCard {
     /// The card.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
+    }
+
+    /// What pulls it out.
+    pub fn removal(&self) -> Removal {
+        self.removal.clone()
+    }
+
+    fn is_removed(&self) -> bool {
+        self.removal.0.load(Ordering::Relaxed)
     }
 
     /// The file of device memory.
@@ -134,6 +159,9 @@ impl PciCard {
 
     /// Lets the RTL run for a slice, and sends the interrupts that rose.
     pub(crate) fn run(&mut self) -> Result<Pace, CardError> {
+        if self.is_removed() {
+            return Ok(Pace::Idle);
+        }
         let pace = self.clock.run(self.device.as_mut())?;
         self.vectors.lines_rose(self.device.take_rises());
         if pace == Pace::Idle {
@@ -253,6 +281,9 @@ impl PciCard {
 
     fn read(&mut self, access: Access) -> Result<Vec<u8>, Failure> {
         let Access { offset, count, .. } = access;
+        if self.is_removed() {
+            return Ok(vec![0xff; count as usize]);
+        }
         match access.region {
             layout::PCI_BAR_REGISTERS => self.read_registers(offset, count),
             layout::PCI_BAR_MEMORY => {
@@ -278,6 +309,9 @@ impl PciCard {
 
     fn write(&mut self, access: Access, data: &[u8]) -> Result<(), Failure> {
         let offset = access.offset;
+        if self.is_removed() {
+            return Ok(());
+        }
         match access.region {
             layout::PCI_BAR_REGISTERS => self.write_registers(offset, data),
             layout::PCI_BAR_MEMORY => {

@@ -194,6 +194,22 @@ fn a_card_that_breaks_ends_the_server_and_the_client_knows() {
 }
 
 #[test]
+fn a_card_that_is_pulled_out_reads_as_ones_and_does_nothing() {
+    let (mut client, server) = connect(MockCard::new());
+    let event = client.vector(0);
+    client.set_reg(0x40, 7);
+    server.1.remove();
+    assert_eq!(
+        (client.reg(0x40), client.read(CONFIG, 0, 2)),
+        (u32::MAX, Ok(vec![0xff; 2]))
+    );
+    client.set_reg(RAISE, 1);
+    assert_eq!(client.region(0), Ok((3, 1 << 21)));
+    drop((client, event));
+    assert_eq!(server.end().unwrap().interrupts, 0);
+}
+
+#[test]
 fn answers_of_the_client_are_not_answered() {
     let (mut client, _server) = connect(MockCard::new());
     client.send(11, 1, &[0; 24], &[]);

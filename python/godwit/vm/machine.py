@@ -137,8 +137,9 @@ def command(kernel: Kernel, archive: Path, guest: Guest, socket: Path | None) ->
 def serving(card: str, socket: Path, errors: Path) -> Iterator[subprocess.Popen[str]]:
     """The server of a card, from when it listens on."""
     with errors.open("w") as log:
-        words = [str(server()), "--card", card, "--socket", str(socket), "--json"]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+        words = [str(server()), "--card", card, "--socket", str(socket), "--json", "--control"]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=log, text=True)
         try:
             while not socket.exists():
                 if process.poll() is not None:
@@ -175,11 +176,22 @@ def run(
     *,
     timeout_s: float = 600,
     say: Callable[[str], None] = lambda _: None,
+    remove_at: str = "",
 ) -> Ended:
-    """Boots a machine and returns when it has ended; `say` gets each line as it comes."""
+    """Boots a machine and returns when it has ended; `say` gets each line as it comes.
+
+    remove_at: when the guest says this line, the card is pulled out of its slot.
+    """
     start = time.monotonic()
     with _started(kernel, guest, card) as started:
-        lines = _follow(started.words, timeout_s, say)
+
+        def heard(line: str) -> None:
+            if line == remove_at and started.server and started.server.stdin:
+                started.server.stdin.write("remove\n")
+                started.server.stdin.flush()
+            say(line)
+
+        lines = _follow(started.words, timeout_s, heard)
         code = _code(lines, started.errors)
         served = _served(started.server, started.errors) if started.server else {}
         return Ended(lines, code, served, time.monotonic() - start)

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use godwit_card::Device;
-use godwit_vfio::{PciCard, ServeError, Served, serve};
+use godwit_vfio::{PciCard, Removal, ServeError, Served, serve};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -49,7 +49,7 @@ pub struct Client {
 }
 
 /// A server in a thread of its own.
-pub struct Server(JoinHandle<Result<Served, ServeError>>);
+pub struct Server(JoinHandle<Result<Served, ServeError>>, pub Removal);
 
 impl Server {
     /// How serving ended, after the client has hung up.
@@ -63,13 +63,14 @@ pub fn start(device: impl Device + 'static) -> (Client, Server) {
     let (theirs, ours) = UnixStream::pair().unwrap();
     ours.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut card = PciCard::new(Box::new(device)).unwrap();
+    let removal = card.removal();
     let server = std::thread::spawn(move || serve(theirs, &mut card));
     let client = Client {
         socket: ours,
         next_id: 1,
         fds: Vec::new(),
     };
-    (client, Server(server))
+    (client, Server(server, removal))
 }
 
 /// The same, after both have agreed on a version.
