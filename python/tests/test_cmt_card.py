@@ -145,7 +145,7 @@ def test_a_run_on_contiguous_memory_stands_beside_the_one_on_pages(godwit, libra
 def test_an_unknown_memory_is_one_clear_error(godwit):
     done = godwit("run", "memcopy", "--memory", "dram")
     assert done.returncode == 1
-    assert "memory is one of pages, cmt" in done.stderr
+    assert "memory is one of pages, cmt, shared, copy" in done.stderr
 
 
 def test_random_pages_of_a_block_are_one_entry_where_scattered_pages_are_walked(godwit, traffic):

@@ -172,3 +172,21 @@ def test_memory_is_home_when_the_card_is_closed():
     with godwit.open("sim:default", shared=True) as card:
         card.launch("array_sum", values=values, count=len(values), dtype=1)
     assert values.sum() == 100_000 * 99_999 // 2
+
+
+def test_a_run_on_shared_memory_stands_beside_explicit_copies():
+    from godwit.run import memcopy
+    from godwit.run.workload import Setup
+
+    nbytes = 40 * PAGE
+    found = memcopy.run(Setup(memory="shared"), size_bytes=nbytes)
+    figures = {figure.name: figure.value for figure in found.figures}
+    assert figures["copied_time"] > 0
+    assert figures["shared_time"] > 0
+    # The input goes, the output is never touched before and comes home.
+    assert figures["to_device_request"] == nbytes
+    assert figures["pages_cleared"] == nbytes
+    assert figures["to_host_touch"] == nbytes
+    assert 0 < figures["pages_batches"] <= figures["pages_requests"]
+    copied = memcopy.run(Setup(memory="copy"), size_bytes=nbytes)
+    assert "shared_time" not in {figure.name for figure in copied.figures}

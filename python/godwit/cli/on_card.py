@@ -62,8 +62,9 @@ PageSize = Annotated[
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="pages|cmt",
-        help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer.",
+        metavar="pages|cmt|shared|copy",
+        help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer; copy with explicit copies; "
+        "shared with copies and on plain memory whose pages move, and says what moved.",
         rich_help_panel=_CARD,
     ),
 ]

@@ -124,6 +124,12 @@ def run(
         raise InputError(f"{accesses} accesses cannot be made", found="legal is 1 to 4,294,967,295")
     if not 1 <= outstanding <= MAX_OUTSTANDING:
         raise InputError(f"{outstanding} reads cannot be in flight", found=f"legal is 1 to {MAX_OUTSTANDING}")
+    if setup.memory not in ("pages", "cmt"):
+        raise InputError(
+            f"tlb-stress does not run on memory '{setup.memory}'",
+            found="it measures translation of buffers on the card",
+            hint="--memory cmt, or without",
+        )
     setup = setup.with_kernel("traffic")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "traffic")

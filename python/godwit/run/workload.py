@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from godwit.launches import LaunchResult
     from godwit.memory import Context
     from godwit.run.contiguous import Shared
+    from godwit.run.migrated import Migrated
 
 PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
 """Page sizes by name; the number is what an allocation is rounded up to."""
@@ -34,8 +35,9 @@ PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 
 LATENCY_LIMIT_CYCLES = 65_535
 """Where the walker's count of a walk's cycles ends (gw_walker, `walk_event_t`)."""
 
-MEMORIES = ("pages", "cmt")
-"""Where buffers are: in pages alone, or beside that in contiguous memory, with an entry of the range TLB each."""
+MEMORIES = ("pages", "cmt", "shared", "copy")
+"""Where data is: in buffers of the card in pages alone; beside that in contiguous memory, with an entry of the range TLB a buffer; beside
+that in plain memory of the process, whose pages move, and with explicit copies; or with these only."""
 
 _STATUS = {
     1: "a read was answered with an error",
@@ -96,6 +98,7 @@ class Setup:
             waves=self.waves,
             axi_trace=self.axi_trace,
             events=self.events,
+            shared=self.memory == "shared",
             progress=self.progress,
         )
 
@@ -222,6 +225,10 @@ class Runs:
     physical: Measurement
     shared: Shared | None = None
     """With ``--memory cmt``."""
+    copied: Migrated | None = None
+    """With ``--memory copy`` and ``shared``."""
+    migrated: Migrated | None = None
+    """With ``--memory shared``."""
 
 
 def run_all(
@@ -235,15 +242,15 @@ def run_all(
     *,
     initial: Mapping[str, np.ndarray] | None = None,
 ) -> Runs:
-    """The translated launch and the physical one, and one on contiguous memory if the setup says so; `check(result, which)`,
-    `which` being ``virtual``, ``physical`` or ``contiguous``, looks at each before the next begins.
+    """The translated launch and the physical one, and those on other memory that the setup names; `check(result, which)`, `which` being
+    ``virtual``, ``physical``, ``contiguous``, ``copied`` or ``migrated``, looks at each before the next begins.
 
     Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the
     other; `initial` is what is put into some of them after that, by their argument's name.
     """
     initial = initial or {}
     measurements = []
-    total = 2 + (setup.memory == "cmt")
+    total = 2 + {"pages": 0, "cmt": 1, "copy": 1, "shared": 2}[setup.memory]
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
         setup.progress(f"running {kernel}", step, total)
         for output in outputs:
@@ -258,8 +265,14 @@ def run_all(
 
         setup.progress(f"running {kernel}", 2, total)
         shared = run_shared(card, kernel, args, outputs, check, setup.page_size, initial)
+    ways: dict[str, Migrated] = {}
+    for way in {"copy": ["copied"], "shared": ["copied", "migrated"]}.get(setup.memory, []):
+        from godwit.run.migrated import run_migrated
+
+        setup.progress(f"running {kernel}", 2 + len(ways), total)
+        ways[way] = run_migrated(card, kernel, args, outputs, check, initial, shared=way == "migrated")
     setup.progress(f"running {kernel}", total, total)
-    return Runs(measurements[0], measurements[1], shared)
+    return Runs(measurements[0], measurements[1], shared, **ways)
 
 
 def as_bytes(data: Buffer | np.ndarray) -> np.ndarray:
@@ -326,6 +339,11 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
         context.table_bytes(),
         contiguous=runs.shared.table_bytes if runs.shared else None,
     )
+    moves: list[Figure] = []
+    if runs.copied:
+        from godwit.run import migrated
+
+        moves = list(migrated.figures(runs.copied, runs.migrated))
     entries = []
     if runs.shared:
         label = f"range entries, of {runs.shared.pieces} pieces"
@@ -373,6 +391,7 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
             kind="native",
             show=rate_text,
         ),
+        *moves,
     ]
 
 
