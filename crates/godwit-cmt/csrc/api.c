@@ -114,31 +114,12 @@ void *gw_cmt_new(size_t size)
 	return CMT_LIKELY(block) ? block : cmt_new_slow(size);
 }
 
-/* The record of a thread that frees; NULL: there is no memory for it, and the block stays. */
-static inline struct cmt_thread *cmt_enter_free(void)
-{
-	struct cmt_thread *self = cmt_self;
-	int error = errno;
-
-	if (CMT_UNLIKELY(!self) && (self = cmt_attach()))
-		errno = error;
-	return self;
-}
-
 /* Not in the window, or not to be freed by this process. */
 static CMT_COLD void cmt_free_outside(void *block)
 {
 	if (!block || cmt_pool.closed || (cmt_boot_free && cmt_boot_free(block)))
 		return;
 	cmt_misuse(block, "not of this pool");
-}
-
-static CMT_COLD void cmt_free_refuse(void *block)
-{
-	const mi_page_t *page = _mi_checked_ptr_page(block);
-	bool start = page && ((uintptr_t)block - (uintptr_t)mi_page_start(page)) % mi_page_block_size(page) == 0;
-
-	cmt_misuse(block, start ? "freed already" : "not the start of a block in use");
 }
 
 /* Not in a page of small blocks. */
@@ -153,35 +134,15 @@ static __attribute__((noinline)) void cmt_free_large(void *block)
 		cmt_large_free(self, block, kind);
 }
 
-/* To what other threads have freed in the page, as mimalloc does it; false: it is what they freed last. */
-static inline bool cmt_free_far(mi_page_t *page, mi_block_t *block)
-{
-	mi_thread_free_t before = mi_atomic_load_relaxed(&page->xthread_free);
-
-	do {
-		if (CMT_UNLIKELY(mi_tf_block(before) == block))
-			return false;
-		mi_block_set_next(page, block, mi_tf_block(before));
-	} while (!mi_atomic_cas_weak_acq_rel(&page->xthread_free, &before, mi_tf_create(block, true)));
-	/* The page was nobody's: now it is this thread's to look after. */
-	if (CMT_UNLIKELY(!mi_tf_is_owned(before)))
-		mi_free_try_collect_mt(page, block);
-	return true;
-}
-
 /* A block of another thread's page, or of one that is full or whose blocks start anywhere; `far`: how the page's thread differs. */
 static __attribute__((noinline)) void cmt_free_generic(mi_page_t *page, void *block, uintptr_t far)
 {
-	bool good = true;
-
-	if (cmt_pool.checks)
-		good = far <= MI_PAGE_FLAG_MASK ? cmt_live_change(block, false) : cmt_live_clear_shared(block);
-	if (CMT_UNLIKELY(good && far & MI_PAGE_FLAG_MASK))
+	if (cmt_pool.checks && !(far <= MI_PAGE_FLAG_MASK ? cmt_live_change(block, false) : cmt_live_clear_shared(block)))
+		cmt_free_refuse(block);
+	else if (CMT_UNLIKELY(far & MI_PAGE_FLAG_MASK))
 		mi_free_ex(block, NULL, page);
 	else
-		good = good && cmt_free_far(page, block);
-	if (CMT_UNLIKELY(!good))
-		cmt_free_refuse(block);
+		cmt_far_free(page, block);
 }
 
 /* The page of this thread has no block in use any more. */

@@ -65,12 +65,22 @@ struct cmt_cache {
 	void *slot[CMT_CLASSES][CMT_SLOTS];
 };
 
+/* Pages of other threads that a thread keeps freed blocks of. */
+#define CMT_FAR_PAGES 128u
+
+struct cmt_far {
+	struct mi_page_s *page;
+	struct mi_block_s *head, *tail;
+	uint64_t room; /* for so many more; 0: or none waits */
+};
+
 /* What belongs to a thread; outlives it, to be taken over by the next. */
 struct cmt_thread {
 	mi_theap_t *theap; /* of the region it allocates from; NULL: none */
 	uint32_t collected; /* cmt_pool.collect when it last gave back its empty pages */
 	bool taken;
 	uint64_t locals[1 + 2 * CMT_REGIONS]; /* mimalloc's table of the thread's heaps */
+	struct cmt_far far[CMT_FAR_PAGES];
 	struct cmt_cache cache;
 	struct cmt_thread *next;
 } __attribute__((aligned(64)));
@@ -242,6 +252,11 @@ void cmt_theap_use(struct cmt_thread *self, mi_theap_t *theap);
 mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t region);
 /* Ends the calling thread's heaps. Holds cmt_pool.lock: none is ended twice. */
 void cmt_theaps_end(struct cmt_thread *self);
+
+/* far.c */
+/* Gives back all blocks of other threads' pages that the calling thread keeps; and from now on it keeps none. */
+void cmt_far_flush(struct cmt_thread *self);
+void cmt_far_end(struct cmt_thread *self);
 
 /* large.c */
 void *cmt_large_alloc(struct cmt_thread *self, size_t size);

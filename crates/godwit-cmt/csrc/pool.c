@@ -55,4 +55,6 @@ static inline uint8_t *cmt_arena_memory(const mi_arena_t *arena)
 
 #include "heap.c"
 
+#include "far.c"
+
 #include "api.c"

@@ -150,6 +150,7 @@ void cmt_small_answer(struct cmt_thread *self)
 	if (self->collected == now)
 		return;
 	self->collected = now;
+	cmt_far_flush(self);
 	for (uint32_t index = 0; self->theap && index < cmt_pool.region_count; index++)
 		if (cmt_pool.region[index].heap)
 			mi_theap_collect(cmt_theap_of(self, index), true);

@@ -37,6 +37,7 @@ static void cmt_detach(void *record)
 	struct cmt_thread *thread = record;
 
 	cmt_cache_flush(thread);
+	cmt_far_end(thread);
 	pthread_mutex_lock(&cmt_pool.lock);
 	cmt_theap_use(thread, NULL);
 	cmt_theaps_end(thread);

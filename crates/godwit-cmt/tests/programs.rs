@@ -72,6 +72,10 @@ fn program(source: &str) -> PathBuf {
     target
 }
 
+/// The variable that programs add to their configuration: how much is checked.
+const CHECK: &str = "GODWIT_TEST_CHECK";
+const BOTH: [&str; 2] = ["all", "some"];
+
 fn passes(source: &str, args: &[&str]) -> String {
     let path = program(source);
     let output = run(Command::new(&path).args(args));
@@ -97,8 +101,10 @@ fn without_the_bits_of_blocks_in_use_what_costs_nothing_is_refused() {
 #[test]
 fn a_child_of_private_memory_goes_on_with_its_own_copy() {
     let path = program("fork.c");
-    run(Command::new(&path).arg("private"));
-    run(Command::new(&path).arg("shared"));
+    for check in BOTH {
+        run(Command::new(&path).arg("private").env(CHECK, check));
+        run(Command::new(&path).arg("shared").env(CHECK, check));
+    }
     std::fs::remove_file(path).unwrap();
 }
 
@@ -124,8 +130,12 @@ fn small_blocks_get_all_of_a_pool_of_any_size() {
         ),
         ("size=512MiB", "4096", "95"),
     ] {
-        println!("{config}, {size}");
-        run(Command::new(&path).args([config, size, least]));
+        for check in BOTH {
+            println!("{config}, {size}, {check}");
+            run(Command::new(&path)
+                .args([config, size, least])
+                .env(CHECK, check));
+        }
     }
     run(Command::new(&path).arg("border"));
     run(Command::new(&path).arg("sparse"));
@@ -137,13 +147,21 @@ fn small_blocks_get_all_of_a_pool_of_any_size() {
 
 #[test]
 fn threads_allocate_and_free_while_they_end() {
-    passes("ends.c", &[]);
+    let path = program("ends.c");
+    for check in BOTH {
+        run(Command::new(&path).env(CHECK, check));
+    }
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]
 fn threads_that_share_blocks_lose_nothing_and_everything_returns() {
-    let output = passes("stress.cpp", &["3", "1"]);
-    assert!(output.contains("everything returned"), "{output}");
+    let path = program("stress.cpp");
+    for check in BOTH {
+        let output = run(Command::new(&path).args(["3", "1"]).env(CHECK, check));
+        assert!(output.contains("everything returned"), "{output}");
+    }
+    std::fs::remove_file(path).unwrap();
 }
 
 /// Reads of what was never written, and bookkeeping outside of what belongs to it.
@@ -154,10 +172,13 @@ fn threads_that_share_blocks_are_clean_under_valgrind() {
         return;
     }
     let path = program("stress.cpp");
-    let output = run(Command::new("valgrind")
-        .args(["-q", "--error-exitcode=1"])
-        .arg(&path)
-        .args(["2", "1"]));
+    for check in BOTH {
+        let output = run(Command::new("valgrind")
+            .args(["-q", "--error-exitcode=1"])
+            .arg(&path)
+            .args(["2", "1"])
+            .env(CHECK, check));
+        assert!(output.contains("everything returned"), "{output}");
+    }
     std::fs::remove_file(path).unwrap();
-    assert!(output.contains("everything returned"), "{output}");
 }

@@ -17,7 +17,7 @@ static int fill(const char *config, size_t size, unsigned long per_cent)
 	void **list = NULL;
 	uint64_t count = 0;
 
-	CHECK(cmt_init(config) == 0);
+	CHECK(open_pool(config) == 0);
 	cmt_stats(&before);
 	for (;; count++) {
 		void **block = cmt_malloc(size < sizeof(*block) ? sizeof(*block) : size);
@@ -47,7 +47,7 @@ static int border(void)
 	void *below;
 	int above = 0;
 
-	CHECK(cmt_init("size=20GiB") == 0);
+	CHECK(open_pool("size=20GiB") == 0);
 	CHECK((below = cmt_alloc_contiguous(region - (5 << 20), NULL)));
 	/* 31 MiB, 5 of them below the border: pieces end at the border, or begin behind it. */
 	for (int i = 0; i < 64; i++) {
@@ -81,7 +81,7 @@ static int sparse(void)
 	const size_t bytes = 48 << 20;
 	char *block;
 
-	CHECK(cmt_init("size=256MiB") == 0);
+	CHECK(open_pool("size=256MiB") == 0);
 	CHECK((block = cmt_calloc(1, bytes)));
 	CHECK(pages_present(block, bytes) <= 1);
 	memset(block, 1, bytes);
@@ -98,7 +98,7 @@ static int written(size_t size)
 	char *first = NULL, *last = NULL;
 	size_t present;
 
-	CHECK(cmt_init("size=512MiB") == 0);
+	CHECK(open_pool("size=512MiB") == 0);
 	for (size_t i = 0; i < count; i++) {
 		char *block = cmt_malloc(size);
 
@@ -115,7 +115,7 @@ static int written(size_t size)
 
 static int grow(void)
 {
-	CHECK(cmt_init("size=256MiB") == 0);
+	CHECK(open_pool("size=256MiB") == 0);
 	for (size_t start = 64 << 10; start < 5 << 20; start += 4 << 10) {
 		char *block = cmt_malloc(start);
 

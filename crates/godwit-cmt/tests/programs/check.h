@@ -7,6 +7,16 @@
 
 #include <cmt.h>
 
+/* Opens the pool; the test says in a variable how much is checked, where it runs a program in both ways. */
+static inline int open_pool(const char *config)
+{
+	const char *check = getenv("GODWIT_TEST_CHECK");
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s%s%s", config, check ? " check=" : "", check ? check : "");
+	return cmt_init(text);
+}
+
 #define CHECK(condition)                                                                               \
 	do {                                                                                           \
 		if (!(condition)) {                                                                    \

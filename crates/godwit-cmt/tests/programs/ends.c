@@ -72,7 +72,7 @@ int main(void)
 	pthread_t thread[THREADS];
 
 	CHECK(pthread_key_create(&early, end) == 0);
-	CHECK(cmt_init("size=128MiB") == 0);
+	CHECK(open_pool("size=128MiB") == 0);
 	CHECK(pthread_key_create(&late, end) == 0);
 	/* Each round's threads begin while those of the round before end. */
 	for (intptr_t i = 0; i < THREADS * ROUNDS; i++) {

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	char *blocks[BLOCKS];
 	pthread_t thread;
 
-	CHECK(cmt_init(shared ? "size=64MiB backing=memfd" : "size=64MiB") == 0);
+	CHECK(open_pool(shared ? "size=64MiB backing=memfd" : "size=64MiB") == 0);
 	for (int i = 0; i < BLOCKS; i++) {
 		blocks[i] = cmt_malloc((size_t)i * 700 + 1);
 		CHECK(blocks[i]);

@@ -52,6 +52,40 @@ static void twice(size_t size, bool here)
 	cmt_free(neighbour);
 }
 
+#define MANY 300
+
+static void *free_many(void *blocks)
+{
+	for (int i = 0; i < MANY; i++)
+		cmt_free(((void **)blocks)[i]);
+	return NULL;
+}
+
+static void *free_many_twice(void *blocks)
+{
+	for (int i = 0; i < MANY; i++)
+		free_twice(((void **)blocks)[i]);
+	return NULL;
+}
+
+/* Of another thread's pages, of which most blocks wait until there are more. What is full is nobody's page, and a second free not seen there. */
+static void many(size_t size, void *(*free_them)(void *blocks))
+{
+	void *blocks[MANY];
+	pthread_t thread;
+
+	for (int i = 0; i < MANY; i++)
+		CHECK(blocks[i] = cmt_malloc(size));
+	CHECK(pthread_create(&thread, NULL, free_them, blocks) == 0 && pthread_join(thread, NULL) == 0);
+	for (int i = 0; i < MANY; i++)
+		CHECK((blocks[i] = cmt_malloc(size)) && memset(blocks[i], i, size));
+	for (int i = 0; i < MANY; i++)
+		for (size_t at = 0; at < size; at++)
+			CHECK(((unsigned char *)blocks[i])[at] == (unsigned char)i);
+	for (int i = 0; i < MANY; i++)
+		cmt_free(blocks[i]);
+}
+
 /* Blocks of all kinds change size and place, and keep what is in them. */
 static void resized(void)
 {
@@ -116,6 +150,10 @@ int main(void)
 	}
 	for (size_t size = 70000; size < 20 << 20; size *= 5)
 		twice(size, true);
+	many(24, free_many_twice);
+	many(72, free_many_twice);
+	for (size_t size = 24; size < 9000; size *= 3)
+		many(size, free_many);
 	refused(outside);
 	refused((void *)(uintptr_t)4096);
 	cmt_free(NULL);

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 {
 	long seconds = argc > 1 ? std::atol(argv[1]) : 1;
 	uint64_t seed = argc > 2 ? static_cast<uint64_t>(std::atoll(argv[2])) : 1;
-	CHECK(cmt_init("size=256MiB") == 0);
+	CHECK(open_pool("size=256MiB") == 0);
 	std::vector<std::thread> threads;
 	for (unsigned i = 0; i < kThreads; i++)
 		threads.emplace_back(work, seed + i);
