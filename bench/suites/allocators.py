@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import misuse
 from godwit import toolchain
 from godwit.errors import SetupError
 from godwit.report import Progress, Row
@@ -52,6 +53,8 @@ POOL = "size=1GiB"
 DEFAULT = "size=256MiB"
 """The pool of a program that was given none: what the start of a small one is measured with."""
 
+_SOURCES = Path(__file__).parent / "allocators_native"
+
 Usage = dict[str, int]
 """``user_us``, ``system_us``, ``peak_bytes`` of a process."""
 
@@ -61,6 +64,7 @@ class Tools:
     """What `_build` has made."""
 
     loads: Path
+    misuse: Path
     libraries: dict[str, str]
     """Path to preload by allocator, empty for glibc; ours first."""
     missing: list[str]
@@ -100,6 +104,7 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     rows.append(_mean("user and system time", "geometric mean", times, _spent))
     rows += [_peak(load, results) for load, results in times.items()]
     rows.append(_start(found["start"]))
+    rows.append(_misuse(tools))
     return rows
 
 
@@ -182,6 +187,28 @@ def _start(results: dict[str, list[Usage]]) -> Row:
     )
 
 
+def _misuse(tools: Tools) -> Row:
+    """How many of a list of wrong calls an allocator sees as it comes."""
+    cases = len(misuse.CASES)
+
+    def seen(name: str, pool: str) -> int:
+        library = tools.libraries[name]
+        found = [misuse.outcome(tools.misuse, case, library, pool) for case in range(cases)]
+        return found.count("seen")
+
+    counts = {name: seen(name, DEFAULT) for name in tools.libraries}
+    counts["Godwit with check=all"] = seen(OURS, f"{DEFAULT} check=all")
+    return Row(
+        "allocators",
+        f"wrong calls that are seen, of {cases}",
+        "as the allocators come",
+        counts[OURS],
+        "",
+        theirs=", ".join(f"{name} {count}" for name, count in counts.items()),
+        kind="native",
+    )
+
+
 def _build(progress: Progress) -> Tools:
     root = toolchain.root()
     if not toolchain.is_checkout():
@@ -196,9 +223,12 @@ def _build(progress: Progress) -> Tools:
     _tool(["cargo", "build", "--release", "--locked", "-p", "godwit-cmt-preload"], root)
     release = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
     progress("building programs", 0, 0)
-    sources = sorted(str(path) for path in (Path(__file__).parent / "allocators_native").glob("*.cpp"))
+    sources = sorted(str(path) for path in _SOURCES.glob("*.cpp"))
     flags = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-pthread"]
     _tool(["c++", *flags, *sources, "-o", str(target / "loads")], root)
+    # Without a compiler's knowledge of what malloc and free mean.
+    wrong = ["-O1", "-fno-builtin", "-Wall", "-pthread"]
+    _tool(["cc", *wrong, str(_SOURCES / "misuse.c"), "-o", str(target / "misuse")], root)
     libraries = {OURS: str(release / "libgodwit_cmt_preload.so"), "glibc": ""}
     missing = []
     for name, (library, package) in LIBRARIES.items():
@@ -209,7 +239,7 @@ def _build(progress: Progress) -> Tools:
         else:
             libraries[name] = found
     libraries[MIMALLOC] = str(_mimalloc(root, target))
-    return Tools(target / "loads", libraries, missing)
+    return Tools(target / "loads", target / "misuse", libraries, missing)
 
 
 def _mimalloc(root: Path, target: Path) -> Path:

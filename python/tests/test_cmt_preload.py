@@ -312,6 +312,10 @@ def test_the_allocators_benchmark_runs_every_program_on_every_allocator(godwit, 
     done = godwit("bench", "allocators", "--quick", "--json", "--plot", tmp_path / "allocators.png")
     assert done.returncode == 0, done.stderr
     rows = [row for row in json.loads(done.stdout) if not row["row"].startswith("peer is not installed")]
-    assert len(rows) == 8 + 1 + 8 + 1
+    assert len(rows) == 8 + 1 + 8 + 1 + 1
     assert all(row["value"] > 0 for row in rows)
+    # Both modes see what docs/cmt.md says they do.
+    assert rows[-1]["row"] == "wrong calls that are seen, of 13"
+    assert rows[-1]["value"] == 6
+    assert "Godwit with check=all 11" in rows[-1]["theirs"]
     assert all("Godwit" in row["theirs"] and "mimalloc 3" in row["theirs"] for row in rows if row["theirs"])
