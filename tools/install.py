@@ -140,9 +140,9 @@ def install(root: Path) -> None:
     write(lib / "cmake" / "Godwit" / "GodwitConfig.cmake", CMAKE)
     write(lib / "cmake" / "Godwit" / "GodwitConfigVersion.cmake", CMAKE_VERSION)
     examples = root / "share" / "godwit" / "examples"
-    for source in ("c/vector_sum.c", "c/contiguous.c", "cpp/split.cpp", "cpp/contiguous.cpp"):
-        examples.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "examples" / source, examples)
+    examples.mkdir(parents=True, exist_ok=True)
+    for source in (*(ROOT / "examples" / "c").glob("*.c"), *(ROOT / "examples" / "cpp").glob("*.cpp")):
+        shutil.copy(source, examples)
 
 
 def main(argv: list[str]) -> int:

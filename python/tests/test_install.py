@@ -63,6 +63,11 @@ def installed(tmp_path_factory) -> Path:
     return place / "moved"
 
 
+def test_the_programs_in_c_and_cpp_are_installed(installed):
+    programs = {path.name for folder in ("c", "cpp") for path in (ROOT / "examples" / folder).iterdir()}
+    assert {path.name for path in (installed / "share" / "godwit" / "examples").iterdir()} == programs
+
+
 def test_the_shared_libraries_have_sonames_and_export_their_headers_only(installed):
     for library, prefix in (("godwit", "godwit_"), ("godwit_cmt", "cmt_")):
         link = installed / "lib" / f"lib{library}.so"
