@@ -13,6 +13,7 @@ fn main() {
     for (file, variable) in [
         ("regs.rs", "GODWIT_REGS_RS"),
         ("dma_regs.rs", "GODWIT_DMA_REGS_RS"),
+        ("heap_regs.rs", "GODWIT_HEAP_REGS_RS"),
         ("counters.rs", "GODWIT_COUNTERS_RS"),
     ] {
         let path = spec.join("rust").join(file);

@@ -44,6 +44,7 @@ _HOMES = {
     "godwit.memory": ("Context",),
     "godwit.arrow": ("ArrayBuffer",),
     "godwit.buffers": ("Buffer",),
+    "godwit.heap": ("HeapMemory",),
     "godwit.errors": (
         "ArgumentError",
         "CheckError",
@@ -71,6 +72,7 @@ __all__ = [
     "FaultError",
     "GodwitError",
     "HangError",
+    "HeapMemory",
     "InputError",
     "Launch",
     "LaunchResult",

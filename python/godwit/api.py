@@ -32,6 +32,7 @@ from godwit.buffers import Access, Buffer, PageSize, Shape, end
 from godwit.counters import nested
 from godwit.errors import ArgumentError, InputError, SetupError, StatusError
 from godwit.events import EventFile
+from godwit.heap import HeapMemory
 from godwit.launches import Launch, LaunchResult, with_result
 from godwit.memory import Context, Ranges
 from godwit.shared import Advice, Residency, SharedMemory
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from godwit.report import Progress
 
 Mode = Literal["translate", "bare"]
-Argument = Buffer | np.ndarray | int | None
+Argument = Buffer | HeapMemory | np.ndarray | int | None
 """What a kernel's argument can be: device memory, an array of this process where it is shared, a number, or the null pointer."""
 
 OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
@@ -256,6 +257,14 @@ class Card:
         """Memory whose pages come when kernels touch them; see `Context.reserve`."""
         return self.default_context.reserve(shape, dtype, backing=backing, access=access)
 
+    def malloc(self, nbytes: int, *, granule: int = 4096, small: bool = False) -> HeapMemory:
+        """Memory of the heap in hardware; see `Context.malloc`."""
+        return self.default_context.malloc(nbytes, granule=granule, small=small)
+
+    def heap_free(self) -> int:
+        """Bytes of the heap's memory that nobody has."""
+        return self.native.heap_free()
+
     def launch(
         self,
         kernel: str,
@@ -394,6 +403,8 @@ def _argument(
         return value
     if isinstance(value, Buffer):
         return value.native
+    if isinstance(value, HeapMemory):
+        return value.address
     if isinstance(value, np.integer):
         return int(value)
     if shared and not isinstance(value, ArrayBuffer):

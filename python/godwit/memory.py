@@ -16,6 +16,7 @@ import numpy as np
 from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream, put_arrow
 from godwit.buffers import Access, Buffer, PageSize, Shape, end, extents_of
 from godwit.errors import ArgumentError, InputError, OutOfMemory
+from godwit.heap import HeapMemory, malloc
 from godwit.shared import SharedMemory
 
 if TYPE_CHECKING:
@@ -99,6 +100,15 @@ class Context:
         else:
             extents = extents_of(shape)
         return Buffer(self.native.reserve(_bytes_of(extents, element), file, access), extents, element)
+
+    def malloc(self, nbytes: int, *, granule: int = 4096, small: bool = False) -> HeapMemory:
+        """`nbytes` bytes from the heap in hardware, which read as zero; frames come when kernels or this process write.
+
+        granule: bytes that come together, a power of two from 4 KiB to 2 MiB. small: a slot of 64 KiB that shares its page table
+        with others, for many small things. Needs a card with `heap.slots`. Raises ArgumentError or OutOfMemory with the
+        hardware's reason.
+        """
+        return malloc(self, nbytes, granule, small)
 
     @overload
     def put(

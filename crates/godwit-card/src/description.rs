@@ -38,6 +38,9 @@ pub struct Config {
     /// `[dma]`
     #[serde(default)]
     pub dma: DmaConfig,
+    /// `[heap]`
+    #[serde(default)]
+    pub heap: HeapConfig,
     /// `[page_requests]`
     #[serde(default)]
     pub page_requests: PageRequestsConfig,
@@ -114,6 +117,21 @@ pub struct ContextsConfig {
 pub struct DmaConfig {
     /// Descriptors under way; 0: the card has no page DMA.
     pub slots: u32,
+}
+
+/// `[heap]`
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct HeapConfig {
+    /// Slots of each class; 0: the card has no heap.
+    pub slots: u32,
+    /// Device memory that it gives: the end of it.
+    pub memory_bytes: u64,
+    /// No allocation is larger than what is free.
+    #[serde(default)]
+    pub strict: bool,
+    /// Allocations that a context may have; 0: as many as there are slots.
+    #[serde(default)]
+    pub quota: u32,
 }
 
 /// `[page_requests]`

@@ -193,6 +193,11 @@ impl Card {
         }
     }
 
+    /// Bytes of the heap's memory that nobody has.
+    fn heap_free(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, godwit::Card::heap_free)
+    }
+
     /// Bytes of device memory that are free, and those of the largest contiguous piece.
     fn memory_free(&self) -> (u64, u64) {
         self.inner.memory_free()

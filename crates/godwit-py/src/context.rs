@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::path::PathBuf;
 
 use godwit::{
-    Access, AllocOptions, Contiguity, PagePolicy, PageSize, RangeEntries, ReserveOptions,
-    ShareOptions,
+    Access, AllocOptions, Contiguity, MallocOptions, PagePolicy, PageSize, RangeEntries,
+    ReserveOptions, ShareOptions,
 };
 use pyo3::prelude::*;
 
@@ -92,6 +92,29 @@ impl Context {
             .detach(|| self.inner.reserve(nbytes, options))
             .map_err(|error| raise(py, error))?;
         Ok(Buffer::new(buffer))
+    }
+
+    /// Memory of the heap in hardware: its first address.
+    #[pyo3(signature = (nbytes, granule=4096, small=false))]
+    fn malloc(&self, py: Python<'_>, nbytes: u64, granule: u64, small: bool) -> PyResult<u64> {
+        let mut options = MallocOptions::new().granule(granule);
+        if small {
+            options = options.small();
+        }
+        py.detach(|| self.inner.malloc(nbytes, options).map(|first| first as u64))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// Another size for what malloc gave.
+    fn realloc(&self, py: Python<'_>, address: u64, nbytes: u64) -> PyResult<()> {
+        py.detach(|| self.inner.realloc(address as *mut u8, nbytes))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// Ends what malloc gave.
+    fn release(&self, py: Python<'_>, address: u64) -> PyResult<()> {
+        py.detach(|| self.inner.release(address as *mut u8))
+            .map_err(|error| raise(py, error))
     }
 
     /// Gives a block of contiguous memory to kernels where it is. page_size: the largest page; ranges: preferred, required or

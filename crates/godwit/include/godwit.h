@@ -194,6 +194,8 @@ enum godwit_alloc_flags {
 	/* Of godwit_share(), like GODWIT_READ_ONLY: */
 	GODWIT_RANGES = 8u,     /* an entry of the range TLB for every physical piece, or the memory is not shared */
 	GODWIT_NO_RANGES = 16u, /* no entries; with neither, as many as there are */
+	/* Of godwit_malloc(): */
+	GODWIT_SMALL = 32u,     /* a slot of 64 KiB, which shares its page table with 31 others */
 };
 
 /*
@@ -215,6 +217,21 @@ int godwit_bring(godwit_buffer *buffer, size_t offset, size_t size);
 
 /* Pages of a reservation that have come; of any other buffer all of them. */
 int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
+
+/*
+ * `size` bytes from the heap in hardware (on a card with heap.slots): its first byte, for this process and for kernels alike. They
+ * read as zero, and frames come page by page, when kernels or this process write. `granule_bytes` is what comes together, a
+ * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL. What the hardware refuses is GODWIT_ENOMEM (no slot, no
+ * frame, quota) or GODWIT_EINVAL (all else), and godwit_last_error() says why; nothing has changed then. It lives until it is
+ * released, at most as long as the context.
+ */
+int godwit_malloc(godwit_context *context, size_t size, uint64_t granule_bytes, uint32_t flags, void **pointer);
+
+/* Another size, at the same place; what is in the smaller one of both stays. */
+int godwit_realloc(godwit_context *context, void *pointer, size_t size);
+
+/* Ends it; a kernel that still uses it is stopped first. */
+int godwit_release_memory(godwit_context *context, void *pointer);
 
 /*
  * Frees it; a kernel that still uses it is stopped first. The handle is gone in any case; after an error its memory stays

@@ -267,6 +267,53 @@ struct AllocOptions {
 };
 
 /// Gives a buffer back.
+/// Elements in memory of the heap in hardware (godwit_malloc()): zeros at first, frames when somebody writes. It grows and shrinks where
+/// it is, so data() stays. The context must outlive it.
+template <typename T>
+class HeapArray {
+    static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain data");
+
+   public:
+    HeapArray(Context& context, std::size_t size, std::uint64_t granule_bytes = 0, std::uint32_t flags = 0)
+        : context_(context.get()), size_(size) {
+        void* first = nullptr;
+        check(godwit_malloc(context_, bytes(size), granule_bytes, flags, &first));
+        data_ = static_cast<T*>(first);
+    }
+    HeapArray(HeapArray&& other) noexcept
+        : context_(other.context_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    HeapArray& operator=(HeapArray&& other) noexcept {
+        std::swap(context_, other.context_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~HeapArray() {
+        if (data_) godwit_release_memory(context_, data_);
+    }
+
+    void resize(std::size_t size) {
+        check(godwit_realloc(context_, data_, bytes(size)));
+        size_ = size;
+    }
+
+    T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + size_; }
+    T& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+   private:
+    static std::size_t bytes(std::size_t size) {
+        if (size > SIZE_MAX / sizeof(T)) throw std::length_error("godwit::HeapArray: size");
+        return size * sizeof(T);
+    }
+
+    godwit_context* context_;
+    T* data_ = nullptr;
+    std::size_t size_;
+};
+
 struct FreeBuffer {
     void operator()(godwit_buffer* buffer) const noexcept { godwit_free(buffer); }
 };

@@ -3,7 +3,7 @@
 
 use godwit_card::CardError;
 
-use crate::{Completion, Fault};
+use crate::{Completion, Fault, HeapRefusal};
 
 /// A failed call. The message says what was asked, what was found and what to do; nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,14 @@ pub enum Error {
         limit: u64,
         /// The system's word.
         reason: std::io::Error,
+    },
+    /// The heap in hardware refused a `malloc`, `realloc` or `free`.
+    #[error("{asked}: {refusal}")]
+    Heap {
+        /// What it was asked.
+        asked: String,
+        /// Why not.
+        refusal: HeapRefusal,
     },
     /// A page table could not be changed.
     #[error(transparent)]
@@ -174,6 +182,7 @@ impl Error {
             Self::Card(CardError::HostMemory(_))
             | Self::OutOfMemory { .. }
             | Self::AddressSpace { .. } => ErrorKind::OutOfMemory,
+            Self::Heap { refusal, .. } if refusal.is_lack() => ErrorKind::OutOfMemory,
             Self::PageTable(error) if error.kind() == godwit_core::ErrorKind::OutOfFrames => {
                 ErrorKind::OutOfMemory
             }
@@ -187,6 +196,7 @@ impl Error {
             | Self::Busy(_)
             | Self::Cancelled { .. }
             | Self::ContextClosed
+            | Self::Heap { .. }
             | Self::PageTable(_) => ErrorKind::Argument,
             Self::Card(_)
             | Self::Hardware(_)

@@ -52,6 +52,7 @@ mod error;
 mod fault;
 mod hardware;
 mod objects;
+mod refusal;
 mod state;
 mod svm;
 
@@ -69,12 +70,14 @@ pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy};
 pub use objects::buffer::Buffer;
 pub use objects::card::{Card, Frames};
 pub use objects::context::{Binding, Context};
+pub use objects::heap::MallocOptions;
 pub use objects::launch::{Launch, Waited};
 pub use objects::launch_builder::LaunchBuilder;
 pub use objects::reserve::ReserveOptions;
 pub use objects::share::{RangeEntries, ShareOptions};
 pub use objects::shared::{Advice, Residency};
 pub use objects::value::{HostRange, Plain, Value};
+pub use refusal::HeapRefusal;
 pub use state::demand::{PageAnswer, PageHandler};
 pub use state::transfers::Transfer;
 pub use svm::report::{Cause, Migrations};
@@ -85,6 +88,11 @@ pub use godwit_card::{
     Stats,
 };
 pub use godwit_core::{HostMemory, Mapping, Mode, PageSize, Perm, layout, walker};
+
+/// Registers of the heap, generated from `spec/regs/gw_heap.rdl`.
+pub mod heap_regs {
+    include!(env!("GODWIT_HEAP_REGS_RS"));
+}
 
 /// Registers of the page DMA, generated from `spec/regs/gw_dma.rdl`.
 pub mod dma_regs {

@@ -169,6 +169,7 @@ fn layouts_and_constants_are_those_of_the_header() {
         ("GODWIT_SCATTERED", i64::from(SCATTERED)),
         ("GODWIT_RANGES", i64::from(RANGES)),
         ("GODWIT_NO_RANGES", i64::from(NO_RANGES)),
+        ("GODWIT_SMALL", i64::from(SMALL)),
         ("GODWIT_BARE", i64::from(BARE)),
         ("GODWIT_ALLOW_STATUS", i64::from(ALLOW_STATUS)),
         ("GODWIT_MAX_RESULTS", MAX_RESULTS as i64),

@@ -9,6 +9,7 @@
 )]
 
 mod card;
+mod heap;
 mod launch;
 mod memory;
 mod process;
@@ -17,6 +18,7 @@ mod share;
 mod types;
 
 pub use card::*;
+pub use heap::*;
 pub use launch::*;
 pub use memory::*;
 pub use process::*;

@@ -37,6 +37,9 @@ pub const RANGES: u32 = 8;
 /// `GODWIT_NO_RANGES`
 pub const NO_RANGES: u32 = 16;
 
+/// `GODWIT_SMALL`
+pub const SMALL: u32 = 32;
+
 /// `GODWIT_BARE`
 pub const BARE: u32 = 1;
 /// `GODWIT_ALLOW_STATUS`

@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod counters;
 pub(crate) mod dma;
 pub(crate) mod frames;
+pub(crate) mod heap;
 pub(crate) mod mmu;
 pub(crate) mod page_queue;
 pub(crate) mod queue;

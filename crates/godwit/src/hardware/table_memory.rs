@@ -16,9 +16,10 @@ pub(crate) struct FramePool {
 }
 
 impl FramePool {
-    pub fn new(memory: Arc<Memory>) -> Self {
+    /// Of the first `bytes` bytes of memory.
+    pub fn new(memory: Arc<Memory>, bytes: u64) -> Self {
         Self {
-            frames: Arc::new(Mutex::new(FrameAllocator::new(memory.size()))),
+            frames: Arc::new(Mutex::new(FrameAllocator::new(bytes))),
             memory,
         }
     }

@@ -54,6 +54,15 @@ impl Window {
         Self::lowest(low).or_else(|_| Self::anywhere(place))
     }
 
+    /// Reserves exactly these addresses, or fails with `EXIST`: something is there.
+    pub fn at(address: u64, len: u64) -> Result<Self, Errno> {
+        match Self::map_nothing(address, len, MapFlags::FIXED_NOREPLACE) {
+            // A kernel older than 4.17 takes the flag for a hint.
+            Ok(window) if window.address() != address => Err(Errno::EXIST),
+            result => result,
+        }
+    }
+
     /// In the lowest gap.
     fn lowest(place: Placement) -> Result<Self, Errno> {
         for _ in 0..ATTEMPTS {
@@ -165,6 +174,27 @@ impl Window {
             unsafe { rustix::mm::mmap(start, pages, access, private, fd, 0) }?;
         }
         Ok(())
+    }
+
+    /// Makes `len` bytes from `offset` on memory of this process alone that reads as zero, or, if not `accessible`, addresses without memory.
+    pub fn blank(&mut self, offset: u64, len: u64, accessible: bool) -> Result<(), Errno> {
+        if offset
+            .checked_add(len)
+            .is_none_or(|end| end > self.len as u64)
+        {
+            return Err(Errno::INVAL);
+        }
+        let access = match accessible {
+            true => ProtFlags::READ | ProtFlags::WRITE,
+            false => ProtFlags::empty(),
+        };
+        // SAFETY: within the window, which belongs to this value; whoever refers to its inside was told that it is gone.
+        unsafe {
+            let start = self.base.as_ptr().add(offset as usize).cast();
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+            rustix::mm::mmap_anonymous(start, len as usize, access, flags)?;
+            rustix::mm::madvise(start, len as usize, rustix::mm::Advice::LinuxDontFork)
+        }
     }
 
     /// Copies the page at `offset` to `file_offset` of `fd`. An error, and no signal, if its file has lost it.

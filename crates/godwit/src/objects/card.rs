@@ -2,7 +2,7 @@
 //! An open card, and what all its handles share.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use godwit_card::{
     Description, Device, MemEvent, Memory, OpenOptions, PortAnswers, PortBatch, Ports, SimCard,
@@ -19,6 +19,7 @@ use crate::hardware::table_memory::FramePool;
 use crate::state::State;
 use crate::state::engine::Engine;
 use crate::state::transfers::Transfer;
+use crate::svm::shown::Shown;
 use crate::svm::{OwnerId, Pager};
 use crate::{Error, Fault};
 
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     sharing: Mutex<Vec<(Arc<Pager>, OwnerId)>>,
     /// Memory of the pager that the page DMA reaches, by first address.
     pub pager_memory: Mutex<BTreeSet<u64>>,
+    /// Contexts with memory of the heap in hardware.
+    heaps: Mutex<Vec<Weak<Shown>>>,
     /// The process that opened the card.
     owner: u32,
 }
@@ -90,6 +93,21 @@ impl Shared {
         self.sharing().push((Arc::clone(pager), owner));
     }
 
+    /// This process sees memory of a context's heap.
+    pub fn remember_heap(&self, view: &Arc<Shown>) {
+        let mut heaps = self.heaps.lock().unwrap_or_else(PoisonError::into_inner);
+        heaps.retain(|view| view.strong_count() > 0);
+        heaps.push(Arc::downgrade(view));
+    }
+
+    /// Kernels, or masters outside, may have written pages of heaps that this process saw as untouched.
+    pub fn look_again(&self) {
+        let heaps = self.heaps.lock().unwrap_or_else(PoisonError::into_inner);
+        let views: Vec<_> = heaps.iter().filter_map(Weak::upgrade).collect();
+        drop(heaps);
+        views.iter().for_each(|view| view.look_again());
+    }
+
     /// It is not any more.
     pub fn forget(&self, owner: OwnerId) {
         self.sharing().retain(|(_, of)| *of != owner);
@@ -121,7 +139,10 @@ impl Card {
         mmu::bring_up(device.as_mut())?;
         let description = device.description().clone();
         let memory = Arc::clone(device.memory());
-        let pool = FramePool::new(Arc::clone(&memory));
+        let heap = description.config.heap.clone();
+        let of_heap = if heap.slots > 0 { heap.memory_bytes } else { 0 };
+        let own = memory.size().saturating_sub(of_heap);
+        let pool = FramePool::new(Arc::clone(&memory), own);
         let ring = pool.lock().alloc_top().ok_or_else(|| {
             Error::Hardware("device memory does not even hold the command queue".to_owned())
         })?;
@@ -130,8 +151,16 @@ impl Card {
             0 => None,
             _ => Some(Dma::turn_on(device.as_mut())?),
         };
+        let mut state = State::new(device, pool.clone(), queue, dma);
+        if of_heap > 0 {
+            let given = Extent {
+                pa: own,
+                len: of_heap,
+            };
+            state.start_heap(given, heap.strict, heap.quota)?;
+        }
         let shared = Shared {
-            engine: Engine::start(State::new(device, pool.clone(), queue, dma))?,
+            engine: Engine::start(state)?,
             description,
             memory,
             pool,
@@ -139,6 +168,7 @@ impl Card {
             reserve: Mutex::new(None),
             sharing: Mutex::default(),
             pager_memory: Mutex::default(),
+            heaps: Mutex::default(),
             owner: std::process::id(),
         };
         Ok(Self {
@@ -192,7 +222,9 @@ impl Card {
 
     /// Lets time pass until an interrupt in `irq_mask` is high or `max_cycles` have passed; returns the lines.
     pub fn run(&self, max_cycles: u64, irq_mask: u32) -> Result<u32, Error> {
-        self.shared.with(|state| state.run(max_cycles, irq_mask))
+        let irq = self.shared.with(|state| state.run(max_cycles, irq_mask));
+        self.shared.look_again();
+        irq
     }
 
     /// Drops every cached translation and waits for the acknowledge. The runtime does this by itself whenever it takes a
@@ -295,12 +327,14 @@ impl Card {
         &self,
         work: impl FnOnce(&mut dyn Ports) -> Result<R, godwit_card::CardError> + Send,
     ) -> Result<R, Error> {
-        self.shared.with(|state| match state.device.ports() {
+        let done = self.shared.with(|state| match state.device.ports() {
             Some(ports) => Ok(work(ports)?),
             None => Err(Error::Hardware(
                 "this device has no ports that can be driven from outside".into(),
             )),
-        })
+        });
+        self.shared.look_again();
+        done
     }
 
     /// Closes the card for all its handles. Buffers keep their memory for the host until they are dropped; everything

@@ -11,6 +11,7 @@ use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Card;
 use crate::objects::sharing::Sharing;
 use crate::state::{ContextState, State};
+use crate::svm::shown::Shown;
 
 /// One address space (a process, as the hardware sees it). Clones are handles of the same one; it ends with the last of
 /// them, and every buffer holds one.
@@ -26,6 +27,8 @@ struct Inner {
     mode: Mode,
     /// Of the program's memory.
     sharing: OnceLock<Sharing>,
+    /// What this process sees of the heap in hardware.
+    heap: OnceLock<Arc<Shown>>,
 }
 
 impl Drop for Inner {
@@ -34,6 +37,9 @@ impl Drop for Inner {
             && let Some(sharing) = self.sharing.get()
         {
             sharing.end(&self.card.shared);
+        }
+        if let Some(heap) = self.heap.get() {
+            heap.end();
         }
         // A card that is closed, hung or another process's has nothing left to be undone.
         let _ = self
@@ -73,6 +79,7 @@ impl Context {
                     serial,
                     mode,
                     sharing: OnceLock::new(),
+                    heap: OnceLock::new(),
                 }),
             })
         })
@@ -156,7 +163,28 @@ impl Context {
         if let Some(sharing) = self.sharing() {
             sharing.end(&card.shared);
         }
+        if let Some(heap) = self.inner.heap.get() {
+            heap.end();
+        }
         card.shared.with(|state| state.close_context(*id, *serial))
+    }
+
+    /// What this process sees of its heap, made by the first call.
+    pub(crate) fn start_heap_view(
+        &self,
+        make: impl FnOnce(&Self) -> Result<Shown, Error>,
+    ) -> Result<&Shown, Error> {
+        if let Some(view) = self.inner.heap.get() {
+            return Ok(view);
+        }
+        let view = Arc::new(make(self)?);
+        if self.inner.heap.set(Arc::clone(&view)).is_ok() {
+            self.card().shared.remember_heap(&view);
+        }
+        match self.inner.heap.get() {
+            Some(view) => Ok(view),
+            None => Err(Error::ContextClosed),
+        }
     }
 
     /// That of the program's memory, if there is one.

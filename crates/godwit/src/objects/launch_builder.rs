@@ -115,7 +115,7 @@ impl<'a> LaunchBuilder<'a> {
         self.check_names()?;
         let context = self.common_context()?;
         let pinned = self.bring_memory(context)?;
-        Launch::start(self.card, self.slot, &self.kernel.name, pinned, |state| {
+        let launch = Launch::start(self.card, self.slot, &self.kernel.name, pinned, |state| {
             let id = context
                 .map(|context| context.check(self.card, state))
                 .transpose()?;
@@ -136,7 +136,10 @@ impl<'a> LaunchBuilder<'a> {
                 check_status: self.check_status,
                 keeps: None,
             })
-        })
+        });
+        // From now on what this process touches of its heap gets frames; what it saw as untouched before may get some from the kernel.
+        self.card.shared.look_again();
+        launch
     }
 
     fn memory(&self) -> impl Iterator<Item = (&str, HostRange)> {

@@ -8,6 +8,7 @@ pub(crate) mod card;
 pub(crate) mod context;
 pub(crate) mod copies;
 pub(crate) mod crossing;
+pub(crate) mod heap;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod reserve;

@@ -6,6 +6,7 @@
 pub(crate) mod costs;
 pub(crate) mod demand;
 pub(crate) mod engine;
+mod heap;
 mod launches;
 pub(crate) mod notifier;
 mod ranges;
@@ -22,6 +23,7 @@ use godwit_core::{HostMemory, Invalidation, PageTable, Perm, layout};
 use crate::NearBuffer;
 use crate::fault::FaultRecord;
 use crate::hardware::dma::Dma;
+use crate::hardware::heap::Heap;
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
@@ -45,6 +47,8 @@ pub(crate) struct State {
     transfers: Option<Transfers>,
     /// Somebody polls its fence.
     polls: bool,
+    /// The heap in hardware, if the card has one.
+    heap: Option<Heap>,
     /// Page requests, from the first reservation on.
     demands: Option<Demands>,
     /// Frames of device memory.
@@ -81,6 +85,8 @@ pub(crate) struct ContextState {
     pub awaited: Vec<(u64, u32)>,
     /// Lists of pages that it works on: the clock stands until then, but for what is charged.
     pub serving: usize,
+    /// It may have allocations of the heap in hardware.
+    pub allocates: bool,
 }
 
 impl ContextState {
@@ -94,6 +100,7 @@ impl ContextState {
             server: None,
             awaited: Vec::new(),
             serving: 0,
+            allocates: false,
         }
     }
 }
@@ -132,6 +139,7 @@ impl State {
             queue,
             transfers: dma.map(Transfers::new),
             polls: false,
+            heap: None,
             demands: None,
             pool,
             contexts,
@@ -272,6 +280,7 @@ impl State {
                 self.bind(port as u32, layout::PORT_MODE_OFF, 0)?;
             }
         }
+        self.end_heap(id, serial)?;
         mmu::set_context(self.device.as_mut(), id, None, false)?;
         self.invalidate()?;
         self.ranges.forget_context(id as u32);

@@ -31,6 +31,7 @@ mod pager;
 mod pages;
 pub(crate) mod report;
 mod sentinel;
+pub(crate) mod shown;
 mod uffd;
 
 pub(crate) use owner::{

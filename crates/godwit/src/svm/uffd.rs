@@ -94,9 +94,19 @@ impl Uffd {
 
     /// From now on missing pages of the range, which lies in anonymous mappings, are told.
     pub fn register(&self, start: u64, len: u64) -> Result<(), Errno> {
+        self.register_as(start, len, sys::UFFDIO_REGISTER_MODE_MISSING)
+    }
+
+    /// ... and writes to pages that are guarded ([`Uffd::copy_guarded`]).
+    pub fn register_guarded(&self, start: u64, len: u64) -> Result<(), Errno> {
+        let mode = sys::UFFDIO_REGISTER_MODE_MISSING | sys::UFFDIO_REGISTER_MODE_WP;
+        self.register_as(start, len, mode)
+    }
+
+    fn register_as(&self, start: u64, len: u64, mode: u32) -> Result<(), Errno> {
         let mut register = sys::uffdio_register {
             range: sys::uffdio_range { start, len },
-            mode: sys::UFFDIO_REGISTER_MODE_MISSING.into(),
+            mode: mode.into(),
             ioctls: 0,
         };
         self.call::<REGISTER, _>(&mut register)
@@ -114,11 +124,20 @@ impl Uffd {
 
     /// Fills missing pages with a copy of what is at `from`, and wakes who waits.
     pub fn copy(&self, to: u64, from: u64, len: u64) -> Progress {
+        self.copy_as(to, from, len, 0)
+    }
+
+    /// The same; the first write to each of them is told.
+    pub fn copy_guarded(&self, to: u64, from: u64, len: u64) -> Progress {
+        self.copy_as(to, from, len, sys::UFFDIO_COPY_MODE_WP.into())
+    }
+
+    fn copy_as(&self, to: u64, from: u64, len: u64, mode: u64) -> Progress {
         let mut copy = sys::uffdio_copy {
             dst: to,
             src: from,
             len,
-            mode: 0,
+            mode,
             copy: 0,
         };
         let result = self.call::<COPY, _>(&mut copy);

@@ -25,7 +25,7 @@ ROOT, CLEAN_BITS, DIRTY_BITS, ZERO = 0x10_0000, 0x20_0000, 0x20_1000, 0x20_2000
 TABLES_KEPT = 3
 LEVELS = 4
 OVERRIDES = ['card.kernels=["memcopy"]', "heap.slots=1024", "heap.memory_bytes=32MiB", "walker.levels=4"]
-"""The card of python/tests/test_heap.py, too."""
+"""The card of python/tests/test_malloc.py, too."""
 
 
 class Heap:

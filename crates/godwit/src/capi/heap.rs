@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Memory of the heap in hardware.
+
+use std::ffi::{c_int, c_void};
+
+use super::memory::GodwitContext;
+use super::{SMALL, borrow, guarded, null, put};
+use crate::{Error, MallocOptions};
+
+/// `godwit_malloc`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_malloc(
+    context: *mut GodwitContext,
+    size: usize,
+    granule_bytes: u64,
+    flags: u32,
+    pointer: *mut *mut c_void,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        if pointer.is_null() {
+            return Err(null("pointer"));
+        }
+        if flags & !SMALL != 0 {
+            return Err(Error::Argument(format!(
+                "{flags:#x}: of enum godwit_alloc_flags a malloc takes GODWIT_SMALL only"
+            )));
+        }
+        let mut options = MallocOptions::new();
+        if granule_bytes != 0 {
+            options = options.granule(granule_bytes);
+        }
+        if flags & SMALL != 0 {
+            options = options.small();
+        }
+        let found = context.context.malloc(size as u64, options)?;
+        // SAFETY: the caller gives a place for the pointer.
+        unsafe { put(pointer, found.cast(), "pointer") }
+    })
+}
+
+/// `godwit_realloc`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_realloc(
+    context: *mut GodwitContext,
+    pointer: *mut c_void,
+    size: usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        context.context.realloc(pointer.cast(), size as u64)
+    })
+}
+
+/// `godwit_release_memory`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_release_memory(
+    context: *mut GodwitContext,
+    pointer: *mut c_void,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        context.context.release(pointer.cast())
+    })
+}

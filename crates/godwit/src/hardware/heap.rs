@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The heap in hardware, as procedures on its registers: `malloc`, `realloc` and `free` of a context, a page that the host touches itself,
+//! a context's end.
+//!
+//! The hardware alone writes what page tables say below the heap's window; this side reads it.
+
+use godwit_card::{CardError, Device};
+use godwit_core::{TableMemory, layout};
+
+use crate::hardware::frames::{Extent, FRAME_BYTES};
+use crate::hardware::table_memory::FramePool;
+use crate::{Error, HeapRefusal, heap_regs as regs};
+
+/// What the heap's memory is counted in.
+const BLOCK_BYTES: u64 = 2 << 20;
+/// Of a block's bits, of one bitmap.
+const BITS_BYTES: u64 = 64;
+/// Cycles between two looks at something that takes longer.
+const PAUSE_CYCLES: u64 = 200;
+/// Cycles after which nothing comes any more: a context's end, with all of 64 GiB in pages of 4 KiB, takes fewer.
+const HANG_CYCLES: u64 = 2_000_000_000;
+/// Cycles that a page may wait for a frame.
+const FRAME_CYCLES: u64 = 2_000_000;
+/// Tables of a walk.
+const LEVELS: u32 = 4;
+
+const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
+
+/// What `malloc` is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    /// log2 of the 4 KiB pages that come together.
+    pub granule: u32,
+    /// A slot of 64 KiB.
+    pub small: bool,
+}
+
+/// A page of the heap, as the host finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeapPage {
+    /// Physical memory around it, naturally aligned: one page, or a group that has one mapping.
+    Frames(Extent),
+    /// Nobody has written it.
+    Zero,
+    /// No live allocation of the context is there.
+    Nothing,
+    /// No frame came.
+    NoFrame,
+}
+
+/// Where a walk ended.
+enum Walk {
+    Leaf(Extent),
+    Missing { entry: u64, level: u32 },
+}
+
+/// The heap of a card.
+pub(crate) struct Heap;
+
+impl Heap {
+    /// Hands the end of device memory, which `pool` does not have, to the hardware.
+    pub fn turn_on(
+        device: &mut dyn Device,
+        pool: &FramePool,
+        memory: Extent,
+        strict: bool,
+        quota: u32,
+    ) -> Result<Self, Error> {
+        let found = read(device, regs::ID)? >> regs::ID_MAGIC_SHIFT;
+        if found != regs::ID_MAGIC_VALUE {
+            return Err(Error::Hardware(format!(
+                "there is no heap at {BASE:#x}: its identification reads {found:#x}; build the card again"
+            )));
+        }
+        let blocks = memory.len / BLOCK_BYTES;
+        let bits = (blocks * BITS_BYTES).next_multiple_of(FRAME_BYTES);
+        let frames = pool
+            .lock()
+            .alloc_contiguous(2 * bits + FRAME_BYTES, FRAME_BYTES)
+            .ok_or_else(|| {
+                Error::Hardware(
+                    "device memory does not hold what the heap keeps there: build the card with a larger card.memory_bytes"
+                        .to_owned(),
+                )
+            })?;
+        for (register, pa) in [
+            (regs::BASE, memory.pa),
+            (regs::CLEAN_BITS, frames.pa),
+            (regs::DIRTY_BITS, frames.pa + bits),
+            (regs::ZERO, frames.pa + 2 * bits),
+        ] {
+            write64(device, register, pa / FRAME_BYTES)?;
+        }
+        // Memory of a card that was just opened is zero.
+        let mut how = (blocks as u32) << regs::MEMORY_BLOCKS_SHIFT | regs::MEMORY_CLEAN_MASK;
+        if strict {
+            how |= regs::MEMORY_STRICT_MASK;
+        }
+        write(device, regs::MEMORY, how)?;
+        if quota > 0 {
+            write(device, regs::QUOTA, quota)?;
+        }
+        write(device, regs::START, regs::START_START_MASK)?;
+        // All are there but the tables that are kept at hand.
+        let all = blocks * (BLOCK_BYTES / FRAME_BYTES) - u64::from(LEVELS);
+        let since = device.stats()?.cycles;
+        while u64::from(read(device, regs::FREE_FRAMES)?) < all {
+            let cycles = device.stats()?.cycles - since;
+            if cycles > FRAME_CYCLES {
+                return Err(Error::Hang(format!(
+                    "the heap has not begun within {cycles} cycles"
+                )));
+            }
+            device.run(PAUSE_CYCLES, 0)?;
+        }
+        Ok(Self)
+    }
+
+    /// `bytes` bytes for a context.
+    pub fn malloc(
+        &self,
+        device: &mut dyn Device,
+        context: usize,
+        bytes: u64,
+        wish: Wish,
+    ) -> Result<Result<u64, HeapRefusal>, Error> {
+        let mut command = regs::COMMAND_WRITE_MASK | wish.granule << regs::COMMAND_GRANULE_SHIFT;
+        if wish.small {
+            command |= regs::COMMAND_SMALL_SLOT_MASK;
+        }
+        self.persist(device, |device| {
+            write64(device, regs::SIZE, bytes)?;
+            self.command(device, MALLOC | command, context)
+        })
+    }
+
+    /// Gives an allocation another size.
+    pub fn realloc(
+        &self,
+        device: &mut dyn Device,
+        context: usize,
+        pointer: u64,
+        bytes: u64,
+    ) -> Result<Result<u64, HeapRefusal>, Error> {
+        self.persist(device, |device| {
+            write64(device, regs::POINTER, pointer)?;
+            write64(device, regs::SIZE, bytes)?;
+            self.command(device, REALLOC, context)
+        })
+    }
+
+    /// Ends an allocation.
+    pub fn free(
+        &self,
+        device: &mut dyn Device,
+        context: usize,
+        pointer: u64,
+    ) -> Result<Result<u64, HeapRefusal>, Error> {
+        write64(device, regs::POINTER, pointer)?;
+        self.command(device, FREE, context)
+    }
+
+    /// Frees whatever a context has, and waits until nothing of it is left in its tables.
+    pub fn end(&self, device: &mut dyn Device, context: usize) -> Result<(), Error> {
+        write(device, regs::END_CONTEXT, context as u32)?;
+        self.wait(device, regs::STATUS_ENDING_MASK)
+    }
+
+    /// 4 KiB frames that nobody has.
+    pub fn free_frames(&self, device: &mut dyn Device) -> Result<u64, Error> {
+        Ok(read(device, regs::FREE_FRAMES)?.into())
+    }
+
+    /// The page at `va` of the context whose root table is at `root`; to be written: it gets a frame. Nobody frees or shrinks
+    /// the allocation meanwhile.
+    pub fn page(
+        &self,
+        device: &mut dyn Device,
+        tables: &FramePool,
+        (context, root): (usize, u64),
+        va: u64,
+        to_write: bool,
+    ) -> Result<HeapPage, Error> {
+        let since = device.stats()?.cycles;
+        loop {
+            let (entry, level) = match walk(tables, root, va) {
+                Walk::Leaf(frames) => return Ok(HeapPage::Frames(frames)),
+                Walk::Missing { .. } if !to_write => return Ok(HeapPage::Zero),
+                Walk::Missing { entry, level } => (entry, level),
+            };
+            match self.touch(device, context, va, entry, level)? {
+                layout::HEAP_TOUCH_FRAME => return Ok(HeapPage::Frames(touched(device)?)),
+                layout::HEAP_TOUCH_FAULT => return Ok(HeapPage::Nothing),
+                _ if device.stats()?.cycles - since > FRAME_CYCLES => return Ok(HeapPage::NoFrame),
+                _ => device.run(PAUSE_CYCLES, 0)?,
+            };
+        }
+    }
+
+    fn touch(
+        &self,
+        device: &mut dyn Device,
+        context: usize,
+        va: u64,
+        entry: u64,
+        level: u32,
+    ) -> Result<u32, Error> {
+        write64(device, regs::TOUCH_ADDRESS, va)?;
+        write64(device, regs::TOUCH_ENTRY, entry)?;
+        let how = level << regs::TOUCH_TABLE_LEVEL_SHIFT
+            | regs::TOUCH_WRITE_MASK
+            | (context as u32) << regs::TOUCH_CONTEXT_ID_SHIFT;
+        write(device, regs::TOUCH, how)?;
+        let end = ask(device, regs::TOUCHED, regs::TOUCHED_BUSY_MASK)?;
+        Ok((end & regs::TOUCHED_HOW_MASK) >> regs::TOUCHED_HOW_SHIFT)
+    }
+
+    /// Begins a command and takes its answer.
+    fn command(
+        &self,
+        device: &mut dyn Device,
+        command: u32,
+        context: usize,
+    ) -> Result<Result<u64, HeapRefusal>, Error> {
+        let of = (context as u32) << regs::COMMAND_CONTEXT_ID_SHIFT;
+        write(device, regs::COMMAND, command | of)?;
+        let answer = ask(device, regs::ANSWER, regs::ANSWER_BUSY_MASK)?;
+        let status = (answer & regs::ANSWER_STATUS_MASK) >> regs::ANSWER_STATUS_SHIFT;
+        match HeapRefusal::of(status) {
+            Some(refusal) => Ok(Err(refusal)),
+            None => Ok(Ok(read64(device, regs::RESULT)?)),
+        }
+    }
+
+    /// Once more, when what was freed before has been taken back, if that is what was lacking.
+    fn persist(
+        &self,
+        device: &mut dyn Device,
+        mut once: impl FnMut(&mut dyn Device) -> Result<Result<u64, HeapRefusal>, Error>,
+    ) -> Result<Result<u64, HeapRefusal>, Error> {
+        let lacks = |answer: &Result<u64, HeapRefusal>| {
+            matches!(
+                answer,
+                Err(HeapRefusal::NoSlot | HeapRefusal::NoFrame | HeapRefusal::Busy)
+            )
+        };
+        let first = once(device)?;
+        if !lacks(&first) || read(device, regs::STATUS)? & regs::STATUS_RECLAIMING_MASK == 0 {
+            // What was lacking may have come between the two looks.
+            return if lacks(&first) {
+                once(device)
+            } else {
+                Ok(first)
+            };
+        }
+        self.wait(device, regs::STATUS_RECLAIMING_MASK)?;
+        once(device)
+    }
+
+    fn wait(&self, device: &mut dyn Device, mask: u32) -> Result<(), Error> {
+        let since = device.stats()?.cycles;
+        loop {
+            let status = read(device, regs::STATUS)?;
+            if status & regs::STATUS_BROKEN_MASK != 0 {
+                return Err(Error::Hang(
+                    "the heap stopped: memory refused an access of its own, or somebody else wrote into its page tables"
+                        .to_owned(),
+                ));
+            }
+            if status & mask == 0 {
+                return Ok(());
+            }
+            let cycles = device.stats()?.cycles - since;
+            if cycles > HANG_CYCLES {
+                return Err(Error::Hang(format!(
+                    "the heap has not taken back what was freed within {cycles} cycles: an access that was translated before \
+                     has not ended"
+                )));
+            }
+            device.run(PAUSE_CYCLES, 0)?;
+        }
+    }
+}
+
+const MALLOC: u32 = 0;
+const REALLOC: u32 = 1;
+const FREE: u32 = 2;
+
+/// What the walker would find.
+fn walk(tables: &FramePool, root: u64, va: u64) -> Walk {
+    let mut table = root;
+    for level in (0..LEVELS).rev() {
+        let entry = table + 8 * (va >> (12 + 9 * level) & 511);
+        let found = tables.read(entry);
+        let frame = (found & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
+        if found & layout::PTE_V == 0 {
+            return Walk::Missing { entry, level };
+        }
+        if level == 0 {
+            let order = if found & layout::PTE_N != 0 { 4 } else { 0 };
+            return Walk::Leaf(group(frame, order));
+        }
+        table = frame * FRAME_BYTES;
+    }
+    unreachable!("the last level has leaves")
+}
+
+/// The frames of a mapping of 2^order pages that has this one.
+fn group(frame: u64, order: u32) -> Extent {
+    Extent {
+        pa: (frame >> order << order) * FRAME_BYTES,
+        len: FRAME_BYTES << order,
+    }
+}
+
+fn touched(device: &mut dyn Device) -> Result<Extent, Error> {
+    let how = read(device, regs::TOUCHED)?;
+    let order = (how & regs::TOUCHED_ORDER_MASK) >> regs::TOUCHED_ORDER_SHIFT;
+    Ok(group(read64(device, regs::TOUCHED_FRAME)?, order))
+}
+
+/// Reads until what was begun is done: in bounded time, whatever the memory does.
+fn ask(device: &mut dyn Device, register: u64, busy: u32) -> Result<u32, Error> {
+    let since = device.stats()?.cycles;
+    loop {
+        let answer = read(device, register)?;
+        if answer & busy == 0 {
+            return Ok(answer);
+        }
+        let cycles = device.stats()?.cycles - since;
+        if cycles > FRAME_CYCLES {
+            return Err(Error::Hang(format!(
+                "the heap has not answered within {cycles} cycles"
+            )));
+        }
+    }
+}
+
+fn read(device: &mut dyn Device, register: u64) -> Result<u32, CardError> {
+    device.reg_read(BASE + register)
+}
+
+fn write(device: &mut dyn Device, register: u64, value: u32) -> Result<(), CardError> {
+    device.reg_write(BASE + register, value)
+}
+
+fn read64(device: &mut dyn Device, register: u64) -> Result<u64, CardError> {
+    let low = read(device, register)?;
+    Ok(u64::from(read(device, register + 4)?) << 32 | u64::from(low))
+}
+
+fn write64(device: &mut dyn Device, register: u64, value: u64) -> Result<(), CardError> {
+    write(device, register, value as u32)?;
+    write(device, register + 4, (value >> 32) as u32)
+}

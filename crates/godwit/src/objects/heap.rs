@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Memory of the heap in hardware: `malloc`, `realloc`, `free` of a context.
+
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Weak};
+
+use godwit_card::Memory;
+use godwit_core::{Mode, layout};
+use rustix::io::Errno;
+
+use crate::hardware::frames::FRAME_BYTES;
+use crate::hardware::heap::{HeapPage, Wish};
+use crate::objects::card::{Card, Shared};
+use crate::objects::context::Context;
+use crate::svm::shown::{Behind, Shower, Shown};
+use crate::{Error, HeapRefusal};
+
+/// Slots whose addresses this process uses otherwise: so many are passed over.
+const TAKEN_MAX: usize = 64;
+const SLOT_BYTES: u64 = 8 << 30;
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// Options of [`Context::malloc`].
+#[derive(Debug, Clone, Copy)]
+pub struct MallocOptions {
+    granule_bytes: u64,
+    small: bool,
+}
+
+impl Default for MallocOptions {
+    fn default() -> Self {
+        Self {
+            granule_bytes: FRAME_BYTES,
+            small: false,
+        }
+    }
+}
+
+impl MallocOptions {
+    /// Frames of 4 KiB, a slot of 8 GiB.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Memory comes in pieces of so many bytes, a power of two from 4 KiB to 2 MiB: from 64 KiB on a touch brings 64 KiB.
+    pub fn granule(mut self, bytes: u64) -> Self {
+        self.granule_bytes = bytes;
+        self
+    }
+
+    /// A slot of 64 KiB, which shares its page table with 31 others: for many small things. It grows to 64 KiB.
+    pub fn small(mut self) -> Self {
+        self.small = true;
+        self
+    }
+}
+
+/// Who knows what is behind a context's pages.
+struct Pages {
+    card: Weak<Shared>,
+    memory: Arc<Memory>,
+    context: (usize, u64),
+}
+
+impl Shower for Pages {
+    fn show(&self, address: u64, write: bool) -> Behind {
+        let (id, serial) = self.context;
+        let found = self
+            .card
+            .upgrade()
+            .map(|card| card.with(|state| state.heap_page(id, serial, address, write)));
+        match found {
+            Some(Ok(HeapPage::Frames(frames))) => Behind::Frames(frames),
+            Some(Ok(HeapPage::Zero)) => Behind::Zero,
+            Some(Ok(HeapPage::Nothing | HeapPage::NoFrame)) => Behind::Nothing,
+            // The card is closed, or cannot be used any more.
+            Some(Err(_)) | None => Behind::Blank,
+        }
+    }
+
+    fn file(&self) -> BorrowedFd<'_> {
+        self.memory.fd()
+    }
+
+    fn file_bytes(&self) -> u64 {
+        self.memory.size()
+    }
+}
+
+/// What this process sees of a context's heap.
+fn show(context: &Context) -> Result<Shown, Error> {
+    let shared = &context.card().shared;
+    Shown::new(Box::new(Pages {
+        card: Arc::downgrade(shared),
+        memory: Arc::clone(&shared.memory),
+        context: (context.id() as usize, context.serial()),
+    }))
+}
+
+/// Addresses that an allocation of so many bytes may ever have.
+fn span(bytes: u64, small: bool) -> u64 {
+    match small {
+        true => SMALL_BYTES,
+        false => SLOT_BYTES * bytes.div_ceil(SLOT_BYTES).next_power_of_two(),
+    }
+}
+
+impl Context {
+    /// Memory of `bytes` bytes from the heap in hardware; its first byte, for this process and for kernels alike. It reads as zero, and
+    /// frames come page by page, when somebody writes: nothing is mapped before, whatever the size. The pointer is an argument of
+    /// kernels ([`Value::Number`](crate::Value)), like an address in any buffer of the context.
+    ///
+    /// It lives until [`Context::release`], at most as long as the context: then all of it reads as zero.
+    pub fn malloc(&self, bytes: u64, options: MallocOptions) -> Result<*mut u8, Error> {
+        if self.mode() != Mode::Sv48 && self.card().description().config.heap.slots > 0 {
+            return Err(Error::Argument(format!(
+                "the heap is in addresses of Sv48, and the context is {:?}",
+                self.mode()
+            )));
+        }
+        if !options.granule_bytes.is_power_of_two() || options.granule_bytes < FRAME_BYTES {
+            return Err(Error::Heap {
+                asked: format!("malloc in granules of {} bytes", options.granule_bytes),
+                refusal: HeapRefusal::Argument,
+            });
+        }
+        let wish = Wish {
+            granule: (options.granule_bytes / FRAME_BYTES).ilog2().min(15),
+            small: options.small,
+        };
+        let (id, serial) = (self.id() as usize, self.serial());
+        let shared = &self.card().shared;
+        let mut taken = Vec::new();
+        let found = loop {
+            let pointer = shared.with(|state| state.heap_malloc(id, serial, bytes, wish))?;
+            let view = self.heap_view()?;
+            match view.add(pointer, span(bytes, options.small), bytes) {
+                Ok(()) => break Ok(pointer),
+                // Something of this process is at the slot's addresses, the heap of another card for one.
+                Err(Errno::EXIST) if taken.len() < TAKEN_MAX => taken.push(pointer),
+                Err(errno) => {
+                    taken.push(pointer);
+                    break Err(Error::AddressSpace {
+                        bytes,
+                        limit: layout::HEAP_WINDOW_END,
+                        reason: errno.into(),
+                    });
+                }
+            }
+        };
+        for pointer in taken {
+            shared.with(|state| state.heap_free(id, serial, pointer))?;
+        }
+        found.map(|pointer| pointer as *mut u8)
+    }
+
+    /// Gives an allocation another size; the pointer stays, and so does what is in the smaller one of both. After growing beyond
+    /// what it had, the new part reads as zero.
+    pub fn realloc(&self, pointer: *mut u8, bytes: u64) -> Result<(), Error> {
+        let (id, serial) = (self.id() as usize, self.serial());
+        let shared = &self.card().shared;
+        let (pointer, view) = (pointer as u64, self.heap_view()?);
+        let len = |state: &mut crate::state::State| {
+            let context = state.context(id, serial)?;
+            Ok(context.buffers.get(&pointer).map(|buffer| buffer.len))
+        };
+        let before = shared.with(len)?;
+        let shown = |bytes| {
+            view.resize(pointer, bytes)
+                .map_err(|errno| Error::AddressSpace {
+                    bytes,
+                    limit: layout::HEAP_WINDOW_END,
+                    reason: errno.into(),
+                })
+        };
+        // What goes is out of this process's sight before somebody else can get it.
+        let shrinks = before.filter(|before| bytes > 0 && bytes < *before);
+        if shrinks.is_some() {
+            shown(bytes)?;
+        }
+        let done = shared.with(|state| state.heap_realloc(id, serial, pointer, bytes));
+        match (&done, shrinks) {
+            (Ok(()), _) => shown(bytes)?,
+            (Err(_), Some(before)) => shown(before)?,
+            _ => {}
+        }
+        done
+    }
+
+    /// Ends an allocation. Kernels that were given it are stopped; nobody may use it any more.
+    pub fn release(&self, pointer: *mut u8) -> Result<(), Error> {
+        let (id, serial) = (self.id() as usize, self.serial());
+        let pointer = pointer as u64;
+        let shared = &self.card().shared;
+        let own = shared.with(|state| {
+            let context = state.context(id, serial)?;
+            Ok(context.buffers.contains_key(&pointer))
+        })?;
+        let view = self.heap_view()?;
+        if own {
+            // Out of this process's sight before somebody else can get it.
+            view.remove(pointer);
+        }
+        shared.with(|state| state.heap_free(id, serial, pointer))
+    }
+}
+
+impl Card {
+    /// Bytes of the heap's memory that nobody has: clean, dirty and in stock.
+    pub fn heap_free(&self) -> Result<u64, Error> {
+        let frames = self.shared.with(|state| state.heap_free_frames())?;
+        Ok(frames * FRAME_BYTES)
+    }
+}
+
+impl Context {
+    /// That of this process, started by the first call.
+    fn heap_view(&self) -> Result<&Shown, Error> {
+        self.start_heap_view(show)
+    }
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the heap in hardware: sizes that nobody has to know before, frames when somebody writes.
+
+>>> import godwit
+>>> card = godwit.open("sim:mine")         # built with heap.slots
+>>> rows = card.malloc(8 << 30)            # no frame, no page table
+>>> rows.to_numpy("int64")[:3] = 7         # one page
+>>> card.launch("memcopy", src=rows, dst=card.malloc(4096), bytes=4096, iterations=1)
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from godwit.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import DTypeLike
+
+    from godwit.memory import Context
+
+
+class _View:
+    """What numpy holds while it has a view: the memory's place, by numpy's array interface."""
+
+    def __init__(self, memory: HeapMemory, count: int, dtype: np.dtype) -> None:
+        self.memory = memory
+        self.__array_interface__: dict[str, Any] = {
+            "version": 3,
+            "shape": (count,),
+            "typestr": dtype.str,
+            "data": (memory.address, False),
+        }
+
+
+class HeapMemory:
+    """What `Context.malloc` gives: memory at one address for kernels and this process, which reads as zero until somebody writes.
+
+    An argument of kernels like a buffer. `realloc` changes its size where it is. As a context manager it frees itself;
+    at the latest it ends with its context, and then reads as zero.
+    """
+
+    def __init__(self, context: Context, address: int, nbytes: int) -> None:
+        self.context = context
+        self._address = address
+        self._nbytes = nbytes
+        self._freed = False
+        self._views: weakref.WeakSet[_View] = weakref.WeakSet()
+
+    @property
+    def address(self) -> int:
+        """Where it starts, for this process and for kernels alike. It never moves."""
+        return self._address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that were asked for last."""
+        return self._nbytes
+
+    @property
+    def freed(self) -> bool:
+        """Whether it was freed."""
+        return self._freed
+
+    def to_numpy(self, dtype: DTypeLike = np.uint8, count: int | None = None) -> np.ndarray:
+        """A writable view of `count` elements from its beginning, without a number as many as fit.
+
+        The memory itself: kernels see what is written, and what they write is seen. A view keeps its length when the memory grows.
+        """
+        self._alive()
+        element = np.dtype(dtype)
+        fits = self._nbytes // element.itemsize
+        wanted = fits if count is None else count
+        if element.hasobject or not 0 <= wanted <= fits:
+            raise ArgumentError(
+                f"{wanted} elements of {element} in heap memory of {self._nbytes} bytes: it holds {fits} numbers of them"
+            )
+        view = _View(self, wanted, element)
+        self._views.add(view)
+        return np.asarray(view)
+
+    def realloc(self, nbytes: int) -> None:
+        """Gives it another size; the address stays, and so does what is in the smaller one of both.
+
+        Raises ArgumentError or OutOfMemory with the hardware's reason, and ArgumentError while numpy views are alive that would
+        reach behind the new end.
+        """
+        self._alive()
+        longest = max((_bytes(view) for view in self._views), default=0)
+        if 0 < nbytes < longest:
+            raise ArgumentError(
+                f"the heap memory at {self._address:#x} has live numpy views of up to {longest} bytes: delete them before it shrinks to "
+                f"{nbytes}"
+            )
+        self.context.native.realloc(self._address, nbytes)
+        self._nbytes = nbytes
+
+    def free(self) -> None:
+        """Frees it. Refused while numpy views are alive. A kernel that was given it is stopped; freeing twice does nothing."""
+        if self._freed:
+            return
+        if self._views:
+            raise ArgumentError(
+                f"the heap memory at {self._address:#x} has {len(self._views)} live numpy views: delete them before it is freed"
+            )
+        self.context.native.release(self._address)
+        self._freed = True
+
+    def _alive(self) -> None:
+        if self._freed:
+            raise ArgumentError(f"the heap memory at {self._address:#x} was freed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.free()
+
+    def __repr__(self) -> str:
+        state = "freed" if self._freed else f"{self._nbytes} bytes"
+        return f"<godwit.HeapMemory {state} at {self._address:#x}>"
+
+
+def _bytes(view: _View) -> int:
+    interface = view.__array_interface__
+    return interface["shape"][0] * np.dtype(interface["typestr"]).itemsize
+
+
+def malloc(context: Context, nbytes: int, granule: int, small: bool) -> HeapMemory:
+    """`Context.malloc`."""
+    if not 0 <= nbytes < 1 << 63:
+        raise ArgumentError(f"malloc of {nbytes} bytes: that is no size")
+    return HeapMemory(context, context.native.malloc(nbytes, granule, small), nbytes)
