@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The reference card: the MMU, kernels in front of it, memory behind it, and heap and page DMA beside them if the configuration has
+// The reference card: the MMU, kernels in front of it, memory behind it, and heap, page cache and page DMA if the configuration has
 // them. Wiring only; sizes come from gw_config_pkg, the kernel slots (gw_kernels) are generated for the configuration's list of
 // kernels.
 //
 // Ports: the first memory bundle of kernel k is accelerator port k, external master e is port NumKernels + e, further bundles
-// of kernels are the last ones. Walker, command queue, heap and page DMA have beats of 64 bytes: their memory ports are adapted to the
-// card's.
+// of kernels are the last ones. Walker, command queue, heap, page cache and page DMA have beats of 64 bytes: their memory ports are adapted
+// to the card's. With a page cache what accelerator ports reach in the host aperture goes through it, over one link port.
 // Register space (AXI4-Lite): the MMU at 0, the page DMA at DmaBase, the heap at HeapBase, kernel k at KernelBase + k * KernelStride;
 // anything else answers DECERR.
 module gw_card #(
@@ -24,6 +24,9 @@ module gw_card #(
   /// That of the heap: IDs as in gw_axi_pkg, gw_config_pkg's data width.
   parameter type heap_req_t = gw_axi_pkg::heap_mem_req_t,
   parameter type heap_rsp_t = gw_axi_pkg::heap_mem_rsp_t,
+  /// The page cache's: the same.
+  parameter type cache_req_t = gw_axi_pkg::axi_req_t,
+  parameter type cache_rsp_t = gw_axi_pkg::axi_rsp_t,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumKernels = gw_config_pkg::NumKernels,
   /// Elements of the external ports: one, unused, when there are none.
@@ -48,6 +51,9 @@ module gw_card #(
   // Memory, the heap's port
   output heap_req_t             heap_req_o,
   input  heap_rsp_t             heap_rsp_i,
+  // Memory, the page cache's port: host memory
+  output cache_req_t            cache_req_o,
+  input  cache_rsp_t            cache_rsp_i,
   // External masters
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
@@ -64,6 +70,7 @@ module gw_card #(
 
   localparam bit HasDma = gw_config_pkg::DmaSlots > 0;
   localparam bit HasHeap = gw_config_pkg::HeapSlots > 0;
+  localparam bit HasCache = gw_config_pkg::CachePages > 0;
   // The MMU, the kernels, the heap, the page DMA.
   localparam int unsigned NumSlaves = NumKernels + 1 + 32'(HasHeap) + 32'(HasDma);
   localparam int unsigned HeapSlave = HasHeap ? NumKernels + 1 : 0;
@@ -115,6 +122,12 @@ module gw_card #(
   localparam gw_pkg::vpn_t HeapFirst = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowFirst >> gw_pkg::PageShift);
   localparam gw_pkg::vpn_t HeapSmall = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowSmall >> gw_pkg::PageShift);
   localparam gw_pkg::vpn_t HeapLast = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowEnd >> gw_pkg::PageShift) - 1'b1;
+  req_t mmu_req[NumPorts];
+  rsp_t mmu_rsp[NumPorts];
+  logic cache_cmd_valid, cache_cmd_ready;
+  gw_pkg::cache_cmd_t cache_cmd;
+  gw_pkg::cache_ack_t cache_ack;
+  gw_pkg::cache_event_t cache_event;
 
   gw_mmu #(
     .NumPorts        (NumPorts),
@@ -140,6 +153,7 @@ module gw_card #(
     .Heap            (HasHeap),
     .HeapFirst       (HeapFirst),
     .HeapLast        (HeapLast),
+    .PageCache       (HasCache),
     .req_t           (req_t),
     .rsp_t           (rsp_t)
   ) u_mmu (
@@ -149,18 +163,70 @@ module gw_card #(
     .axil_rsp_o(slave_rsp[0]),
     .s_req_i   (port_req),
     .s_rsp_o   (port_rsp),
-    .m_req_o   (mem_req_o),
-    .m_rsp_i   (mem_rsp_i),
+    .m_req_o   (mmu_req),
+    .m_rsp_i   (mmu_rsp),
     .pt_req_o  (pt_req),
     .pt_rsp_i  (pt_rsp),
     .cq_req_o  (cq_req),
     .cq_rsp_i  (cq_rsp),
     .heap_i    (heap_to_mmu),
     .heap_o    (heap_from_mmu),
+    .cache_valid_o(cache_cmd_valid),
+    .cache_ready_i(cache_cmd_ready),
+    .cache_o      (cache_cmd),
+    .cache_ack_i  (cache_ack),
+    .cache_event_i(cache_event),
     .port_event_o,
     .mmu_event_o,
     .irq_o     (irq_o[0])
   );
+
+  if (HasCache) begin : gen_cache
+    gw_host_cache #(
+      .NumPorts   (NumPorts),
+      .IdWidth    (gw_config_pkg::IdWidth),
+      .DataWidth  (gw_config_pkg::DataWidth),
+      .Bursts     (gw_config_pkg::Outstanding),
+      .Pages      (gw_config_pkg::CachePages),
+      .PageShift  (gw_config_pkg::CachePageShift),
+      .Replacement(gw_config_pkg::CacheReplacement),
+      .FillMode   (gw_config_pkg::CacheFill),
+      .Spare      (gw_config_pkg::CacheSpare),
+      .Reads      (gw_config_pkg::CacheReads),
+      .Writes     (gw_config_pkg::CacheWrites),
+      .Fills      (gw_config_pkg::CacheFills),
+      .Merges     (gw_config_pkg::CacheMerges),
+      .req_t      (req_t),
+      .rsp_t      (rsp_t),
+      .link_req_t (cache_req_t),
+      .link_rsp_t (cache_rsp_t)
+    ) u_cache (
+      .clk_i,
+      .rst_ni,
+      .s_req_i    (mmu_req),
+      .s_rsp_o    (mmu_rsp),
+      .m_req_o    (mem_req_o),
+      .m_rsp_i    (mem_rsp_i),
+      .link_req_o (cache_req_o),
+      .link_rsp_i (cache_rsp_i),
+      .cmd_valid_i(cache_cmd_valid),
+      .cmd_ready_o(cache_cmd_ready),
+      .cmd_i      (cache_cmd),
+      .ack_o      (cache_ack),
+      .event_o    (cache_event)
+    );
+  end else begin : gen_no_cache
+    for (genvar i = 0; i < NumPorts; i++) begin : gen_wire
+      assign mem_req_o[i] = mmu_req[i];
+      assign mmu_rsp[i] = mem_rsp_i[i];
+    end
+    assign cache_req_o = '0;
+    assign cache_cmd_ready = 1'b0;
+    assign cache_ack = '0;
+    assign cache_event = '0;
+    logic unused;
+    assign unused = ^{cache_rsp_i, cache_cmd_valid, cache_cmd};
+  end
 
   gw_walker_port #(
     .DataWidth(gw_config_pkg::DataWidth),

@@ -4,7 +4,8 @@
 // generated gw_config_pkg. Wiring only.
 //
 // Memory ports: 0 to NumPorts - 1 are the accelerator ports after translation, the next two those of the page DMA if there is one
-// (device memory, host memory), then the heap's if there is one, then comes the command queue's, the last one is the walker's. External
+// (device memory, host memory), then the heap's and the page cache's if there are any, then comes the command queue's, the last one is the
+// walker's. External
 // ports are the AXI masters the simulation drives; without any, one unused element keeps the interface the same.
 `include "gw_axi_typedef.svh"
 
@@ -12,7 +13,8 @@ module gw_card_top #(
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumDma = (gw_config_pkg::DmaSlots > 0) ? 2 : 0,
   localparam int unsigned NumHeap = 32'(gw_config_pkg::HeapSlots > 0),
-  localparam int unsigned NumMem = NumPorts + NumDma + NumHeap + 2,
+  localparam int unsigned NumCache = 32'(gw_config_pkg::CachePages > 0),
+  localparam int unsigned NumMem = NumPorts + NumDma + NumHeap + NumCache + 2,
   localparam int unsigned NumExt = (gw_config_pkg::NumExternal > 0) ? gw_config_pkg::NumExternal : 1,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1,
   localparam int unsigned DataWidth = gw_config_pkg::DataWidth,
@@ -208,11 +210,13 @@ module gw_card_top #(
   localparam int unsigned CqIdWidth = gw_axi_pkg::CqIdWidth;
   localparam int unsigned DmaIdWidth = gw_axi_pkg::AxiIdWidth;
   localparam int unsigned HeapIdWidth = gw_axi_pkg::HeapIdWidth;
+  localparam int unsigned CacheIdWidth = gw_axi_pkg::AxiIdWidth;
   `GW_AXI_TYPEDEF(port, IdWidth, DataWidth)
   `GW_AXI_TYPEDEF(pt, PtIdWidth, DataWidth)
   `GW_AXI_TYPEDEF(cq, CqIdWidth, DataWidth)
   `GW_AXI_TYPEDEF(dma, DmaIdWidth, DataWidth)
   `GW_AXI_TYPEDEF(heap, HeapIdWidth, DataWidth)
+  `GW_AXI_TYPEDEF(cache, CacheIdWidth, DataWidth)
 
   gw_axi_pkg::axil_req_t axil_req;
   gw_axi_pkg::axil_rsp_t axil_rsp;
@@ -230,6 +234,8 @@ module gw_card_top #(
   dma_rsp_t dma_rsp[2];
   heap_req_t heap_req;
   heap_rsp_t heap_rsp;
+  cache_req_t cache_req;
+  cache_rsp_t cache_rsp;
   logic [NumIrq-1:0] irq;
   logic dma_irq;
   gw_pkg::port_event_t port_event[NumPorts];
@@ -245,7 +251,9 @@ module gw_card_top #(
     .dma_req_t(dma_req_t),
     .dma_rsp_t(dma_rsp_t),
     .heap_req_t(heap_req_t),
-    .heap_rsp_t(heap_rsp_t)
+    .heap_rsp_t(heap_rsp_t),
+    .cache_req_t(cache_req_t),
+    .cache_rsp_t(cache_rsp_t)
   ) u_card (
     .clk_i,
     .rst_ni,
@@ -261,6 +269,8 @@ module gw_card_top #(
     .dma_rsp_i (dma_rsp),
     .heap_req_o(heap_req),
     .heap_rsp_i(heap_rsp),
+    .cache_req_o(cache_req),
+    .cache_rsp_i(cache_rsp),
     .ext_req_i (ext_req),
     .ext_rsp_o (ext_rsp),
     .acc_valid_o(acc_valid),
@@ -366,6 +376,15 @@ module gw_card_top #(
     assign heap_rsp = '0;
     logic unused;
     assign unused = ^heap_req;
+  end
+
+  if (NumCache > 0) begin : gen_cache
+    `GW_MASTER_TO_PINS(NumPorts + NumDma + NumHeap, cache_req)
+    `GW_PINS_TO_SLAVE(NumPorts + NumDma + NumHeap, cache_rsp, CacheIdWidth)
+  end else begin : gen_no_cache
+    assign cache_rsp = '0;
+    logic unused;
+    assign unused = ^cache_req;
   end
 
   `GW_MASTER_TO_PINS(NumMem - 2, cq_req)

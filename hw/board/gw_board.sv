@@ -141,6 +141,8 @@ module gw_board #(
     .dma_rsp_i   (dma_rsp),
     .heap_req_o  (),
     .heap_rsp_i  ('0),
+    .cache_req_o (),
+    .cache_rsp_i ('0),
     .ext_req_i   (ext_req),
     .ext_rsp_o   (),
     .acc_valid_o (),

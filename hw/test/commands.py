@@ -38,9 +38,30 @@ def prgr(ctx, group, code):
     return 4 | 1 << 7 | ctx << 12 | 1 << 32 | (group << 32 | code << 44) << 64
 
 
-def understand(command, contexts, page_requests=False):
-    """("inval", scope, ctx, vpn, order), ("fence", addr or None, data, wsi, drains), ("respond", group, code) or None for an illegal
-    one.
+def cache_range(first=None, lines=1, *, clean=False, drop=False):
+    """CACHE.RANGE, a custom command: `lines` lines of 64 bytes from line number `first` on, or all."""
+    low = 64 | clean << 11 | drop << 12
+    if first is None:
+        return low
+    return low | 1 << 10 | (lines - 1) << 32 | first << 6 << 64
+
+
+LAST_LINE = (1 << 50) - 1
+
+
+def understand_cache(low, high):
+    """("cache", clean, drop, first line, last line) or None."""
+    av, clean, drop, lines, first = low >> 10 & 1, low >> 11 & 1, low >> 12 & 1, low >> 32, high >> 6
+    if low >> 13 & 0x7FFFF or high & 63 or high >> 56 or not (clean or drop) or first + lines > LAST_LINE:
+        return None
+    if not av:
+        return None if lines or first else ("cache", clean, drop, 0, LAST_LINE)
+    return ("cache", clean, drop, first, first + lines)
+
+
+def understand(command, contexts, page_requests=False, page_cache=False):
+    """("inval", scope, ctx, vpn, order), ("fence", addr or None, data, wsi, drains), ("respond", group, code),
+    ("cache", clean, drop, first line, last line) or None for an illegal one.
     """
     low, high = command & (1 << 64) - 1, command >> 64
     opcode, func3 = low & 0x7F, low >> 7 & 7
@@ -48,6 +69,8 @@ def understand(command, contexts, page_requests=False):
         if low >> 10 & 3 or low >> 32 != 1 or low >> 12 & 0xFFFFF >= contexts or high & ~(0xF1FF << 32):
             return None
         return ("respond", high >> 32 & 0x1FF, high >> 44 & 15)
+    if page_cache and (opcode, func3) == (64, 0):
+        return understand_cache(low, high)
     if func3 or high >> 62:
         return None
     av = low >> 10 & 1
@@ -89,12 +112,26 @@ def random_response(rng: random.Random, contexts):
     return prgr(rng.randrange(contexts), rng.randrange(512), rng.randrange(16))
 
 
-def random_illegal(rng: random.Random, contexts, page_requests=False):
+def random_cache(rng: random.Random):
+    kind = rng.randrange(1, 4)
+    lines = rng.choice((1, 64, rng.randrange(1, 1 << 32)))
+    first = rng.choice((None, 1 << 49, rng.randrange(1 << 49), LAST_LINE + 1 - lines))
+    return cache_range(first, lines, clean=kind & 1, drop=kind >> 1)
+
+
+def random_illegal(rng: random.Random, contexts, page_requests=False, page_cache=False):
     """A legal command with one thing wrong."""
     while True:
-        command = rng.choice((random_inval(rng, contexts), iofence(wsi=True), random_response(rng, contexts)))
+        command = rng.choice(
+            (
+                random_inval(rng, contexts),
+                iofence(wsi=True),
+                random_response(rng, contexts),
+                random_cache(rng),
+            )
+        )
         command ^= 1 << rng.randrange(128)
         if rng.random() < 0.2:
             command = iotinval(contexts + rng.randrange(100))
-        if understand(command, contexts, page_requests) is None:
+        if understand(command, contexts, page_requests, page_cache) is None:
             return command

@@ -63,7 +63,12 @@ class Context:
     @property
     def mode(self) -> str: ...
     def alloc(
-        self, nbytes: int, page_size: str = "auto", access: str = "rw", contiguous: bool | None = None
+        self,
+        nbytes: int,
+        page_size: str = "auto",
+        access: str = "rw",
+        contiguous: bool | None = None,
+        place: str = "device",
     ) -> Buffer: ...
     def reserve(self, nbytes: int, file: str | PathLike[str] | None = None, access: str = "rw") -> Buffer: ...
     def malloc(self, nbytes: int, granule: int = 4096, small: bool = False) -> int: ...

@@ -34,7 +34,7 @@ from godwit.errors import ArgumentError, InputError, SetupError, StatusError
 from godwit.events import EventFile
 from godwit.heap import HeapMemory
 from godwit.launches import Launch, LaunchResult, with_result
-from godwit.memory import Context, Ranges
+from godwit.memory import Context, Place, Ranges
 from godwit.shared import Advice, Residency, SharedMemory
 from godwit.units import parse_size
 
@@ -165,9 +165,11 @@ class Card:
                 self._default = self.context()
             return self._default
 
-    def context(self, mode: Literal["sv39", "sv48", "sv57"] | None = None) -> Context:
-        """A new, empty address space. mode: the widest the card walks when None."""
-        return Context(self, self.native.context(mode), shared=self.shared)
+    def context(
+        self, mode: Literal["sv39", "sv48", "sv57"] | None = None, *, place: Place = "device"
+    ) -> Context:
+        """A new, empty address space. mode: the widest the card walks when None. place: where its buffers are (`Context.empty`)."""
+        return Context(self, self.native.context(mode), shared=self.shared, place=place)
 
     @property
     def shared_memory(self) -> SharedMemory:
@@ -240,10 +242,11 @@ class Card:
         page_size: PageSize = "auto",
         access: Access = "rw",
         contiguous: bool | None = None,
+        place: Place | None = None,
     ) -> Buffer:
-        """New device memory; see `Context.empty`."""
+        """New device memory, or memory used in place; see `Context.empty`."""
         return self.default_context.empty(
-            shape, dtype, page_size=page_size, access=access, contiguous=contiguous
+            shape, dtype, page_size=page_size, access=access, contiguous=contiguous, place=place
         )
 
     def reserve(

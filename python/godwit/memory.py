@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from godwit.api import Argument, Card, Mode
     from godwit.launches import Launch, LaunchResult
 
+Place = Literal["device", "host"]
+"""Where a buffer is: in memory of the card, or in that of this process, used in place."""
+
 Ranges = Literal["preferred", "required", "never"]
 """What shared memory gets of the range TLB."""
 
@@ -39,8 +42,12 @@ class Context:
     Use it as a context manager, or call `close`.
     """
 
-    def __init__(self, card: Card, native: _native.Context, *, shared: bool = False) -> None:
+    def __init__(
+        self, card: Card, native: _native.Context, *, shared: bool = False, place: Place = "device"
+    ) -> None:
         self.card = card
+        self.place = place
+        """Where new buffers are when nothing else is said."""
         self.native = native
         self._shared = SharedMemory(self) if shared else None
 
@@ -66,15 +73,18 @@ class Context:
         page_size: PageSize = "auto",
         access: Access = "rw",
         contiguous: bool | None = None,
+        place: Place | None = None,
     ) -> Buffer:
         """New device memory of ``shape`` elements of `dtype` (bytes when only a number is given), zeroed.
 
-        page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous:
+        place: ``host`` makes it memory of this process, which stays here: kernels use it in place, over the host link and the card's
+        page cache, if it has one. What was written before a launch they see, what they wrote is seen after it. page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous:
         True insists on one physical range, which `mode="bare"` needs; None prefers it. Raises OutOfMemory.
         """
         element = np.dtype(dtype)
         extents = extents_of(shape)
-        native = self.native.alloc(_bytes_of(extents, element), page_size, access, contiguous)
+        size = _bytes_of(extents, element)
+        native = self.native.alloc(size, page_size, access, contiguous, place or self.place)
         return Buffer(native, extents, element)
 
     def reserve(

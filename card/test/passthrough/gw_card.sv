@@ -20,6 +20,8 @@ module gw_card #(
   parameter type dma_rsp_t = logic,
   parameter type heap_req_t = logic,
   parameter type heap_rsp_t = logic,
+  parameter type cache_req_t = logic,
+  parameter type cache_rsp_t = logic,
   localparam int unsigned NumPorts = gw_config_pkg::NumPorts,
   localparam int unsigned NumExt = gw_config_pkg::NumExternal,
   localparam int unsigned NumIrq = gw_config_pkg::NumKernels + 1
@@ -38,6 +40,8 @@ module gw_card #(
   input  dma_rsp_t              dma_rsp_i [2],
   output heap_req_t             heap_req_o,
   input  heap_rsp_t             heap_rsp_i,
+  output cache_req_t            cache_req_o,
+  input  cache_rsp_t            cache_rsp_i,
   input  req_t                  ext_req_i [NumExt],
   output rsp_t                  ext_rsp_o [NumExt],
   output logic [4:0]            acc_valid_o [NumPorts],  // B, W, AW, R, AR
@@ -71,6 +75,7 @@ module gw_card #(
 
   assign dma_req_o = '{default: '0};
   assign heap_req_o = '0;
+  assign cache_req_o = '0;
   assign dma_irq_o = 1'b0;
 
   // Port 0: everything except the faults.

@@ -9,6 +9,7 @@ inline constexpr unsigned kNumExt = 3;
 inline constexpr unsigned kNumMem = 6;
 inline constexpr unsigned kNumDma = 0;
 inline constexpr unsigned kNumHeap = 0;
+inline constexpr unsigned kNumCache = 0;
 inline constexpr unsigned kNumExtra = 0;
 inline constexpr unsigned kIdWidth = 4;
 inline constexpr unsigned kDataWidth = 512;

@@ -9,4 +9,5 @@ package gw_config_pkg;
   localparam int unsigned DataWidth = 512;
   localparam int unsigned DmaSlots = 0;
   localparam int unsigned HeapSlots = 0;
+  localparam int unsigned CachePages = 0;
 endpackage

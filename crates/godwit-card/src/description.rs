@@ -41,6 +41,9 @@ pub struct Config {
     /// `[heap]`
     #[serde(default)]
     pub heap: HeapConfig,
+    /// `[page_cache]`
+    #[serde(default)]
+    pub page_cache: PageCacheConfig,
     /// `[page_requests]`
     #[serde(default)]
     pub page_requests: PageRequestsConfig,
@@ -132,6 +135,13 @@ pub struct HeapConfig {
     /// Allocations that a context may have; 0: as many as there are slots.
     #[serde(default)]
     pub quota: u32,
+}
+
+/// `[page_cache]`
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub struct PageCacheConfig {
+    /// Pages cached; 0: the card has no page cache.
+    pub pages: u32,
 }
 
 /// `[page_requests]`

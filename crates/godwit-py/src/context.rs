@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use godwit::{
     Access, AllocOptions, Contiguity, MallocOptions, PagePolicy, PageSize, RangeEntries,
-    ReserveOptions, ShareOptions,
+    ReserveOptions, Residence, ShareOptions,
 };
 use pyo3::prelude::*;
 
@@ -46,11 +46,21 @@ fn access_of(name: &str) -> PyResult<Access> {
     }
 }
 
+fn residence_of(name: &str) -> PyResult<Residence> {
+    match name {
+        "device" => Ok(Residence::Device),
+        "host" => Ok(Residence::Host),
+        _ => Err(ArgumentError::new_err(format!(
+            "place `{name}` is not device or host"
+        ))),
+    }
+}
+
 #[pymethods]
 impl Context {
-    /// New zeroed device memory. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
+    /// New zeroed memory, place: of the device, or of the host, used in place. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
     /// piece, True insists on it, False takes the largest pages wherever they are.
-    #[pyo3(signature = (nbytes, page_size="auto", access="rw", contiguous=None))]
+    #[pyo3(signature = (nbytes, page_size="auto", access="rw", contiguous=None, place="device"))]
     fn alloc(
         &self,
         py: Python<'_>,
@@ -58,6 +68,7 @@ impl Context {
         page_size: &str,
         access: &str,
         contiguous: Option<bool>,
+        place: &str,
     ) -> PyResult<Buffer> {
         let access = access_of(access)?;
         let contiguity = match contiguous {
@@ -68,7 +79,8 @@ impl Context {
         let options = AllocOptions::new()
             .pages(page_policy(page_size)?)
             .access(access)
-            .contiguity(contiguity);
+            .contiguity(contiguity)
+            .residence(residence_of(place)?);
         let buffer = py
             .detach(|| self.inner.alloc(nbytes, options))
             .map_err(|error| raise(py, error))?;

@@ -66,7 +66,7 @@ pub use hardware::counters::{
 };
 pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
-pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy};
+pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy, Residence};
 pub use objects::buffer::Buffer;
 pub use objects::card::{Card, Frames};
 pub use objects::context::{Binding, Context};

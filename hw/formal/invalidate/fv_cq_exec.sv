@@ -6,7 +6,8 @@
 // - a command that is done was executed once, in its place: the pulse of an invalidation is in the next cycle, exactly as it
 //   was decoded, a response is taken in the cycle in which its command is done, and there is no pulse that neither a command, the heap nor the registers asked for;
 // - the heap waits for the registers only, and its pulse is what it asked for;
-// - no fence is done, or begins to write, while something is under way that a pulse before it is younger than;
+// - no fence is done, or begins to write, and no maintenance of the page cache begins, while something is under way that a pulse before it is younger than;
+// - maintenance is done with an acknowledge of its own, and is what its command said; with an error, or after its time, nothing is done;
 // - a fence of commands or of the heap, and a start, end as soon as the levels were not busy for 18 cycles in all, whatever pulses come meanwhile;
 // - a start, or a write of a context, is a pulse of everything in the next cycle; its end is not told before all levels are
 //   done with it, and busy until then;
@@ -20,7 +21,7 @@ module fv_cq_exec (
   input logic fetch_idle_i,
   input logic cmd_valid_i,
   input logic cmd_fault_i,
-  input logic [2:0] what_i,
+  input logic [3:0] what_i,
   input logic [1:0] vpn_i,
   input logic aw_ready_i,
   input logic w_ready_i,
@@ -34,7 +35,10 @@ module fv_cq_exec (
   input logic respond_ready_i,
   input logic heap_valid_i,
   input logic [1:0] heap_vpn_i,
-  input logic heap_fence_i
+  input logic heap_fence_i,
+  input logic cache_ready_i,
+  input logic cache_ack_i,
+  input logic cache_error_i
 );
 
   import gw_pkg::*;
@@ -47,8 +51,8 @@ module fv_cq_exec (
   always_comb assume (rst_ni == past_valid_q);
 
   // Commands: drop a page or everything; fences without and with a write, with a signal, for all under way; an illegal one; a
-  // response.
-  typedef enum logic [2:0] {
+  // response; maintenance of the page cache.
+  typedef enum logic [3:0] {
     DropPage,
     DropAll,
     Fence,
@@ -56,11 +60,13 @@ module fv_cq_exec (
     FenceSignal,
     FenceDrain,
     BadBit,
-    Respond
+    Respond,
+    Maintain
   } what_e;
   logic [CmdWidth-1:0] cmd;
-  logic is_drop, is_fence, is_illegal, is_respond;
+  logic is_drop, is_fence, is_illegal, is_respond, is_cache;
   always_comb begin
+    assume (what_i <= Maintain);
     cmd = '0;
     cmd[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] = is_fence ? CommandIofence : CommandIotinval;
     unique case (what_e'(what_i))
@@ -79,19 +85,27 @@ module fv_cq_exec (
         cmd[AtsPrgrPvLsb] = 1'b1;
         cmd[64+AtsPrgrPayloadPlaceLsb+:2] = vpn_i;
       end
+      Maintain: begin
+        cmd[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] = CommandCache;
+        cmd[CacheRangeAvLsb] = 1'b1;
+        cmd[CacheRangeDropLsb] = 1'b1;
+        cmd[64+CacheRangeWhereLineLsb+:2] = vpn_i;
+      end
       default: ;
     endcase
   end
   assign is_drop = what_i == DropPage || what_i == DropAll;
   assign is_illegal = what_i == BadBit;
   assign is_respond = what_i == Respond;
-  assign is_fence = !is_drop && !is_illegal && !is_respond;
+  assign is_cache = what_i == Maintain;
+  assign is_fence = !is_drop && !is_illegal && !is_respond && !is_cache;
 
   cq_cfg_t cfg;
   cq_status_t status;
   logic error_q, run, cmd_ready, exec_valid, exec_ready, exec_all, fence, fence_done, epoch, aw_valid, w_valid, b_ready, waits, ended;
   inval_t exec_inval, inval;
-  logic respond_valid;
+  logic respond_valid, cache_valid;
+  cache_cmd_t cache;
   page_response_t respond;
   logic port_epoch;
   logic inval_valid, busy;
@@ -110,7 +124,8 @@ module fv_cq_exec (
   command_t command;
   gw_cq_decode #(
     .NumContexts (1),
-    .PageRequests(1'b1)
+    .PageRequests(1'b1),
+    .PageCache   (1'b1)
   ) u_decode (
     .cmd_i    (cmd),
     .command_o(command)
@@ -139,6 +154,10 @@ module fv_cq_exec (
     .respond_valid_o(respond_valid),
     .respond_ready_i,
     .respond_o    (respond),
+    .cache_valid_o(cache_valid),
+    .cache_ready_i,
+    .cache_o      (cache),
+    .cache_ack_i  ('{valid: cache_ack_i, error: cache_error_i}),
     .aw_valid_o   (aw_valid),
     .aw_ready_i,
     .w_valid_o    (w_valid),
@@ -188,7 +207,8 @@ module fv_cq_exec (
 
   // The fetch side keeps what it offers, and offers nothing while the queue stands. Memory answers what was written.
   logic offered_q, answers_q, aw_seen_q, w_seen_q;
-  logic [2:0] what_q;
+  logic [3:0] what_q;
+  logic cache_busy_q;
   logic [1:0] vpn_q;
   logic fault_q, timeout_seen_q;
   logic [1:0] timeout_q;
@@ -198,10 +218,14 @@ module fv_cq_exec (
       assume (cmd_valid_i && {what_i, vpn_i, cmd_fault_i} == {what_q, vpn_q, fault_q});
     end
     if (!answers_q) assume (!b_valid_i);
+    // The page cache does one thing at a time, and says when it is done.
+    if (cache_busy_q) assume (!cache_ready_i);
+    else assume (!cache_ack_i);
     if (timeout_seen_q) assume (timeout_i == timeout_q);
   end
   always_ff @(posedge clk_i) begin
     offered_q <= rst_ni && cmd_valid_i && !cmd_ready;
+    cache_busy_q <= rst_ni && ((cache_valid && cache_ready_i) || (cache_busy_q && !cache_ack_i));
     {what_q, vpn_q, fault_q} <= {what_i, vpn_i, cmd_fault_i};
     timeout_seen_q <= 1'b1;
     timeout_q <= timeout_i;
@@ -223,6 +247,8 @@ module fv_cq_exec (
   logic [2:0] turned_q;
   logic [4:0] fence_quiet_q, heap_quiet_q, start_quiet_q;
   logic start_waits_q;
+  logic cache_q, cache_cmd_q, acked_q;
+  logic [1:0] line_q;
   logic pulse_next_q, all_next_q, done_q, fence_q, write_q, past_clear_q;
   inval_t next_q;
   logic [31:0] head_q;
@@ -277,6 +303,10 @@ module fv_cq_exec (
     next_q <= take_heap ? heap_inval : exec_inval;
     head_q <= status.head;
     done_q <= rst_ni && cmd_valid_i && cmd_ready && (is_drop || is_respond);
+    cache_q <= rst_ni && cache_valid;
+    cache_cmd_q <= rst_ni && ((cmd_valid_i && cmd_ready && is_cache) || (cache_cmd_q && status.head == head_q && run));
+    acked_q <= rst_ni && cache_ack_i && !cache_error_i;
+    if (cmd_valid_i && cmd_ready) line_q <= vpn_i;
     fence_q <= rst_ni && ((cmd_valid_i && cmd_ready && is_fence) || (fence_q && status.head == head_q && run));
     write_q <= rst_ni && aw_valid;
     past_clear_q <= rst_ni && status.clear;
@@ -302,7 +332,7 @@ module fv_cq_exec (
       if (fence_done) FenceCovers_A : assert (!(following_q && (!fence_on_q[0] || covers_q[0])));
       if (heap_fence_done) HeapFenceCovers_A : assert (!(following_q && (!fence_on_q[1] || covers_q[1])));
       if (following_q && !f_all_q && !f_heap_q) begin
-        if (status.fence || (aw_valid && !write_q)) FenceWaits_A : assert (0);
+        if (status.fence || (aw_valid && !write_q) || (cache_valid && !cache_q)) FenceWaits_A : assert (0);
         if (status.head != head_q && !done_q) FenceDoneWaits_A : assert (past_clear_q);
       end
       if (following_q && f_start_q) if (ended) StartWaits_A : assert (0);
@@ -315,9 +345,14 @@ module fv_cq_exec (
       FenceBehindPulses_C : cover (fence_quiet_q == 5'd7 && inval_valid);
       // The head.
       if (status.head != head_q) HeadMoves_A : assert (
-        past_clear_q || (status.head == ((head_q + 32'd1) & mask) && (done_q || fence_q)));
+        past_clear_q || (status.head == ((head_q + 32'd1) & mask) && (done_q || fence_q || cache_cmd_q)));
+      if (status.head != head_q && cache_cmd_q) CacheDone_A : assert (past_clear_q || acked_q);
+      if (cache_valid) CacheIsCommand_A : assert (
+        !cache.clean && cache.drop && cache.first == LineAddrWidth'(line_q) && cache.last == LineAddrWidth'(line_q));
+      if (cache_q && !cache_valid) CacheStays_A : assert (cache_busy_q);
       if (done_q) HeadFollows_A : assert (status.head == ((head_q + 32'd1) & mask));
       if (!run) StandsStill_A : assert (!exec_valid && !cmd_ready && !aw_valid);
+      Maintained_C : cover (cache_cmd_q && status.head != head_q && !past_clear_q);
       Fence_C : cover (status.fence && error_q == 1'b0);
       WhileBusy_C : cover (inval_valid && level_q && level_busy_i && !all_next_q);
       Again_C : cover (error_q && clear_i && enable_i);

@@ -20,7 +20,7 @@
 //   4 KiB. A whole line that is written is not read.
 // - A physical page is in one place. It leaves when its dirty lines have been written and answered, and only then is read again.
 // - A link error when reading is answered to the accesses that wait for the line, and leaves it invalid. One when writing has lost its access:
-//   write_error_o, and the acknowledge of maintenance.
+//   event_o.lost, and the acknowledge of maintenance.
 // - Bursts cross no 4 KiB (gw_translator checks). Exclusive accesses are taken as plain ones and answered OKAY.
 // - Maintenance: gw_cache_range.
 // - Link: reads with IDs 0 to Fills - 1, writes with ID 0, lines of 64 bytes, bursts within 4 KiB; it must answer.
@@ -62,10 +62,7 @@ module gw_page_cache #(
   input  logic [LineWidth-1:0] cmd_last_i,
   output logic                 ack_o,
   output logic                 ack_error_o,
-  output logic                 write_error_o,
-  /// Counted by whoever wants to, a cycle each: read answered, read put aside for its line, store, store without its line, line
-  /// read, line written, page put, page gone.
-  output logic [7:0]           events_o
+  output gw_pkg::cache_event_t event_o
 );
 
   import gw_axi_pkg::*;
@@ -438,7 +435,7 @@ module gw_page_cache #(
   );
 
   // What goes: victims and maintenance.
-  logic job, job_range_clean, job_range_drop, job_done, job_error, written;
+  logic job, job_range_clean, job_range_drop, job_done, job_error, written, lost;
   idx_t range_idx;
   logic [LineWidth-1:0] range_first, range_last;
   gw_cache_range #(
@@ -510,7 +507,7 @@ module gw_page_cache #(
     .w_o           (link_req_o.w),
     .b_valid_i     (link_rsp_i.b_valid),
     .b_error_i     (link_rsp_i.b.resp[1]),
-    .error_o       (write_error_o),
+    .error_o       (lost),
     .written_o     (written)
   );
   assign link_req_o.b_ready = 1'b1;
@@ -548,8 +545,18 @@ module gw_page_cache #(
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) events_o <= '0;
-    else events_o <= {release_page, alloc, written, land, merge, store, read_q && line_wait, read_q && ok};
+    if (!rst_ni) event_o <= '0;
+    else event_o <= '{
+      lost: lost,
+      gone: release_page,
+      put: alloc,
+      writeback: written,
+      fill: land,
+      store_miss: merge,
+      store: store,
+      read_miss: read_q && line_wait,
+      read: read_q && ok
+    };
   end
 
   logic unused;

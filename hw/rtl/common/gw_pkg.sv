@@ -215,11 +215,12 @@ package gw_pkg;
   } pq_status_t;
 
   // A decoded command.
-  typedef enum logic [1:0] {
-    CmdIllegal = 2'd0,
-    CmdInval   = 2'd1,
-    CmdFence   = 2'd2,
-    CmdRespond = 2'd3
+  typedef enum logic [2:0] {
+    CmdIllegal = 3'd0,
+    CmdInval   = 3'd1,
+    CmdFence   = 3'd2,
+    CmdRespond = 3'd3,
+    CmdCache   = 3'd4
   } cmd_kind_e;
 
   typedef struct packed {
@@ -237,13 +238,28 @@ package gw_pkg;
     park_t      place;
   } page_response_t;
 
-  // A command of the queue, as it was decoded: `inval`, `fence` and `response` belong to their kinds.
+  // Maintenance of the page cache: lines of 64 bytes, both ends included; and how it ended.
+  localparam int unsigned LineAddrWidth = PaWidth - 6;
+  typedef struct packed {
+    logic                     clean;
+    logic                     drop;
+    logic [LineAddrWidth-1:0] first;
+    logic [LineAddrWidth-1:0] last;
+  } cache_cmd_t;
+
+  typedef struct packed {
+    logic valid;
+    logic error;  // a line could not be written
+  } cache_ack_t;
+
+  // A command of the queue, as it was decoded: `inval`, `fence`, `response` and `cache` belong to their kinds.
   typedef struct packed {
     cmd_kind_e      kind;
     inval_t         inval;
     fence_t         fence;
     logic           drain;  // the fence waits for everything under way
     page_response_t response;
+    cache_cmd_t     cache;
   } command_t;
 
   // Second-level TLB: sizes of its entries, each with an index of its own. L2Cluster holds the pages of one cluster that lie
@@ -513,6 +529,19 @@ package gw_pkg;
     owner_t touch_of;       // of `touch`, `zero`, `parked`, `fault`
   } heap_event_t;
 
+  // Event pulses of the page cache, beats and lines of 64 bytes.
+  typedef struct packed {
+    logic lost;        // a burst of dirty lines could not be written
+    logic gone;        // a page has left its place
+    logic put;         // a page was given a place
+    logic writeback;   // a dirty line was written to the host
+    logic fill;        // a line came over the link
+    logic store_miss;  // a beat was stored before its line had come
+    logic store;       // a beat was stored in a line that is there
+    logic read_miss;   // a read's beat was looked up and its line was not there
+    logic read;        // a read's beat was answered
+  } cache_event_t;
+
   // Events of one accelerator port, with the context it is bound to.
   typedef struct packed {
     ctx_id_t     ctx;
@@ -529,6 +558,7 @@ package gw_pkg;
     l2_event_t l2;
     page_event_t page;
     heap_event_t heap;
+    cache_event_t cache;
   } mmu_event_t;
   // end: generated
 

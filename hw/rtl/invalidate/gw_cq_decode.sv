@@ -4,7 +4,8 @@
 //
 // Contract
 // - IOTINVAL.VMA and IOFENCE.C of the RISC-V IOMMU specification, the former with the S bit of its address-range
-//   invalidation, and, with page requests, ATS.PRGR for an existing context. A reserved bit that is set, a context that this hardware does not have, and everything else is illegal:
+//   invalidation; with page requests ATS.PRGR for an existing context; with a page cache CACHE.RANGE, a custom command, whose range ends
+//   below 2**56 and which does something. A reserved bit that is set, a context that this hardware does not have, and everything else is illegal:
 //   there is no second stage (GV, GSCID), and tables above leaves are always dropped with them (NL).
 // - Never drops less than it was asked to. More: an address without a context drops everything, because it covers global
 //   mappings; a range above 1 GiB drops its context.
@@ -12,7 +13,9 @@ module gw_cq_decode #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
   parameter int unsigned NumContexts = 16,
   /// There are page requests, and so responses.
-  parameter bit PageRequests = 1'b0
+  parameter bit PageRequests = 1'b0,
+  /// There is a page cache, and so maintenance of it.
+  parameter bit PageCache = 1'b0
 ) (
   input  logic [8*gw_spec_pkg::CommandBytes-1:0] cmd_i,
   output gw_pkg::command_t                       command_o
@@ -89,12 +92,30 @@ module gw_cq_decode #(
                       (what & ~RespondBits) == '0 && (where & ~RespondPayloadBits) == '0 && what[AtsPrgrPvLsb] &&
                       32'(what[AtsPrgrPidLsb+:AtsPrgrPidWidth]) < 32'(NumContexts);
 
+  // CACHE.RANGE.
+  localparam logic [63:0] CacheBits = HeadBits | bits(CacheRangeAvLsb, CacheRangeAvWidth) |
+    bits(CacheRangeCleanLsb, CacheRangeCleanWidth) | bits(CacheRangeDropLsb, CacheRangeDropWidth) |
+    bits(CacheRangeLinesLsb, CacheRangeLinesWidth);
+  localparam logic [63:0] CacheWhereBits = bits(CacheRangeWhereLineLsb, CacheRangeWhereLineWidth);
+  logic is_cache, cache_all;
+  logic [LineAddrWidth-1:0] first_line;
+  logic [LineAddrWidth:0] last_line;
+  assign first_line = where[CacheRangeWhereLineLsb+:CacheRangeWhereLineWidth];
+  assign last_line = {1'b0, first_line} + (LineAddrWidth + 1)'(what[CacheRangeLinesLsb+:CacheRangeLinesWidth]);
+  assign cache_all = !what[CacheRangeAvLsb];
+  assign is_cache = PageCache && what[CommandFieldOpcodeLsb+:CommandFieldOpcodeWidth] == CommandCache &&
+                    what[CommandFieldFunc3Lsb+:CommandFieldFunc3Width] == CommandCacheRange &&
+                    (what & ~CacheBits) == '0 && (where & ~CacheWhereBits) == '0 &&
+                    (what[CacheRangeCleanLsb] || what[CacheRangeDropLsb]) && !last_line[LineAddrWidth] &&
+                    (!cache_all || (where == '0 && what[CacheRangeLinesLsb+:CacheRangeLinesWidth] == '0));
+
   cmd_kind_e kind;
   always_comb begin
     kind = CmdIllegal;
     if (is_inval && (known_context || !has_context)) kind = CmdInval;
     else if (is_fence) kind = CmdFence;
     else if (is_respond) kind = CmdRespond;
+    else if (is_cache) kind = CmdCache;
   end
 
   assign command_o = '{
@@ -116,6 +137,12 @@ module gw_cq_decode #(
       code: where[AtsPrgrPayloadCodeLsb+:AtsPrgrPayloadCodeWidth],
       generation: where[AtsPrgrPayloadGenerationLsb+:AtsPrgrPayloadGenerationWidth],
       place: park_t'(where[AtsPrgrPayloadPlaceLsb+:AtsPrgrPayloadPlaceWidth])
+    },
+    cache: '{
+      clean: what[CacheRangeCleanLsb],
+      drop: what[CacheRangeDropLsb],
+      first: first_line,
+      last: cache_all ? '1 : last_line[LineAddrWidth-1:0]
     }
   };
 

@@ -6,12 +6,13 @@
 // - Turned on (cfg_i.enable rises): the head is 0, the ring as cfg_i says in that cycle, status bits are cleared.
 // - IOTINVAL.VMA takes the cycle in which its pulse is taken (inval_ready_i), one a cycle; ATS.PRGR that in which the response
 //   is (respond_ready_i). IOFENCE.C waits for fence_done_i,
-//   writes if it is asked to, then signals; no command after it begins before. The head moves when a command is done.
-// - An unreadable or illegal command, a fence that could not be written, or one that waited longer than the timeout, sets
+//   writes if it is asked to, then signals; CACHE.RANGE waits for fence_done_i, too, then for the page cache; no command after either
+//   begins before. The head moves when a command is done.
+// - An unreadable or illegal command, a fence that could not be written, lines that could not, or a wait longer than the timeout, sets
 //   its status bit and stops the queue with the head at that command. When all error bits are cleared the command is read
-//   again.
-// - Turned off: a fence that waits is given up, a write under way is ended; status_o.on falls when no access to memory is
-//   left. The head then says which command is not done.
+//   again; lines that could not be written are lost then.
+// - Turned off: what waits is given up, a write under way is ended, as is what the page cache was asked for; status_o.on falls when no
+//   access to memory is left. The head then says which command is not done.
 // - Memory: one write at a time, four bytes; what is offered stays.
 `include "gw_assert.svh"
 
@@ -42,6 +43,11 @@ module gw_cq_exec (
   output logic               respond_valid_o,
   input  logic               respond_ready_i,
   output gw_pkg::page_response_t respond_o,
+  /// Maintenance of the page cache: what was taken is acknowledged before anything else is.
+  output logic               cache_valid_o,
+  input  logic               cache_ready_i,
+  output gw_pkg::cache_cmd_t cache_o,
+  input  gw_pkg::cache_ack_t cache_ack_i,
   /// The write of a fence: address and data, then its answer.
   output logic               aw_valid_o,
   input  logic               aw_ready_i,
@@ -58,6 +64,8 @@ module gw_cq_exec (
     Off,
     Run,      // executes what comes
     Fence,    // waits for the levels
+    Cache,    // offers maintenance
+    Cached,   // waits for its end
     Write,    // offers address and data
     Answer,   // waits for the write's end
     Stop      // lets reads under way end; then off, or on (again) when the error bits are clear
@@ -65,6 +73,8 @@ module gw_cq_exec (
 
   state_e state_q, state_d;
   gw_pkg::fence_t fence_q;
+  gw_pkg::cache_cmd_t cache_q;
+  logic is_cache_q, waits;
   logic [31:0] head_q, mask_q, waited_q;
   gw_pkg::ppn_t base_q;
   logic aw_done_q, w_done_q, aw_done, w_done;
@@ -75,6 +85,9 @@ module gw_cq_exec (
   assign drains = cmd_i.drain;
   assign inval_all_o = drains;
   assign fence_o = state_q == Fence;
+  assign waits = state_q == Fence || state_q == Cached;
+  assign cache_valid_o = state_q == Cache;
+  assign cache_o = cache_q;
   assign respond_o = cmd_i.response;
   assign inval_o = drains ? '{scope: gw_pkg::InvalRange, default: '0} : cmd_i.inval;
   assign timed_out = cfg_i.timeout_cycles != '0 && waited_q == cfg_i.timeout_cycles;
@@ -116,6 +129,11 @@ module gw_cq_exec (
               cmd_ready_o = respond_ready_i;
               done = respond_ready_i;
             end
+            gw_pkg::CmdCache: begin
+              cmd_ready_o = 1'b1;
+              begin_fence = 1'b1;
+              state_d = Fence;
+            end
             gw_pkg::CmdFence: begin
               inval_valid_o = drains;
               cmd_ready_o = inval_ready_i || !drains;
@@ -132,9 +150,26 @@ module gw_cq_exec (
       Fence: begin
         if (!cfg_i.enable) begin
           state_d = Stop;
+        end else if (fence_done_i && is_cache_q) begin
+          state_d = Cache;
         end else if (fence_done_i) begin
           done = !fence_q.write;
           state_d = fence_q.write ? Write : Run;
+        end else if (timed_out) begin
+          status_o.timeout = 1'b1;
+          state_d = Stop;
+        end
+      end
+      Cache: begin
+        if (cache_ready_i) state_d = Cached;
+      end
+      Cached: begin
+        if (cache_ack_i.valid && cache_ack_i.error) begin
+          status_o.memory_fault = 1'b1;
+          state_d = Stop;
+        end else if (cache_ack_i.valid) begin
+          done = 1'b1;
+          state_d = Run;
         end else if (timed_out) begin
           status_o.timeout = 1'b1;
           state_d = Stop;
@@ -160,7 +195,7 @@ module gw_cq_exec (
       end
       default: state_d = Off;
     endcase
-    status_o.fence = done && state_q != Run && fence_q.signal;
+    status_o.fence = done && (state_q == Fence || state_q == Answer) && fence_q.signal;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -174,7 +209,7 @@ module gw_cq_exec (
       state_q <= state_d;
       if (start) head_q <= '0;
       else if (done) head_q <= (head_q + 32'd1) & mask_q;
-      waited_q <= (state_q == Fence) ? waited_q + 32'd1 : '0;
+      waited_q <= waits ? waited_q + 32'd1 : '0;
       aw_done_q <= state_q == Write && aw_done;
       w_done_q <= state_q == Write && w_done;
     end
@@ -185,7 +220,11 @@ module gw_cq_exec (
       base_q <= cfg_i.base;
       mask_q <= 32'((33'd2 << cfg_i.log2_size_less1) - 33'd1);
     end
-    if (begin_fence) fence_q <= cmd_i.fence;
+    if (begin_fence) begin
+      fence_q <= cmd_i.fence;
+      cache_q <= cmd_i.cache;
+      is_cache_q <= cmd_i.kind == gw_pkg::CmdCache;
+    end
   end
 
   assign run_o = state_q != Off && state_q != Stop;
@@ -201,6 +240,8 @@ module gw_cq_exec (
   `GW_ASSERT(HeadMovesWhenDone_A, !done && !start |=> $stable(head_q))
   `GW_ASSERT(WriteStable_A, aw_valid_o && !aw_ready_i |=> aw_valid_o && $stable(w_addr_o))
   `GW_ASSERT(FenceWaited_A, done && state_q == Fence |-> fence_done_i)
+  `GW_ASSERT(CacheStable_A, cache_valid_o && !cache_ready_i |=> cache_valid_o && $stable(cache_o))
+  `GW_COVER(CacheGivenUp_C, state_q == Cached && state_d == Stop && !cache_ack_i.valid)
   `GW_COVER(DoneAtTimeout_C, state_q == Fence && fence_done_i && timed_out)
   `GW_COVER(InvalWaits_C, inval_valid_o && !inval_ready_i)
   `GW_COVER(BackToBack_C, done && state_q == Run && $past(done && state_q == Run))

@@ -11,8 +11,9 @@
 module gw_cq_stage #(
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
   parameter int unsigned NumContexts = 16,
-  /// There are page requests.
-  parameter bit PageRequests = 1'b0
+  /// There are page requests; there is a page cache.
+  parameter bit PageRequests = 1'b0,
+  parameter bit PageCache = 1'b0
 ) (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
@@ -54,7 +55,8 @@ module gw_cq_stage #(
 
   gw_cq_decode #(
     .NumContexts (NumContexts),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests),
+    .PageCache   (PageCache)
   ) u_decode (
     .cmd_i    (raw_q.cmd),
     .command_o(decoded)

@@ -9,7 +9,8 @@
 // - Pulses leave one a cycle, back to back; only IOFENCE.C waits for the levels, and with it the commands behind it. See
 //   gw_cq_exec and gw_inval_issue.
 // - Nothing here holds up an access; traffic that no pulse covers runs on at full speed.
-// - Page-group responses of the queue leave one by one (respond_*), each in its place among the other commands.
+// - Page-group responses of the queue leave one by one (respond_*), each in its place among the other commands; maintenance of the
+//   page cache leaves when all before it has ended, and all behind it waits for its end.
 // - Memory port: reads of one 64-byte beat, at most `FetchLines` under way, and one write of four bytes at a time; one ID.
 // - Reset: off, nothing pending. No access may be under way on the memory port.
 module gw_invalidate #(
@@ -20,7 +21,9 @@ module gw_invalidate #(
   /// Lines of four commands read ahead, >= 1.
   parameter int unsigned FetchLines = 4,
   /// There are page requests: without them a response is an illegal command.
-  parameter bit PageRequests = 1'b0
+  parameter bit PageRequests = 1'b0,
+  /// There is a page cache: without it its maintenance is.
+  parameter bit PageCache = 1'b0
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -44,6 +47,11 @@ module gw_invalidate #(
   input  gw_pkg::inval_t      heap_inval_i,
   input  logic                heap_fence_i,
   output logic                heap_fence_done_o,
+  /// Maintenance of the page cache.
+  output logic                cache_valid_o,
+  input  logic                cache_ready_i,
+  output gw_pkg::cache_cmd_t  cache_o,
+  input  gw_pkg::cache_ack_t  cache_ack_i,
   /// To all levels, and from them.
   output logic                inval_valid_o,
   output gw_pkg::inval_t      inval_o,
@@ -95,7 +103,8 @@ module gw_invalidate #(
 
   gw_cq_stage #(
     .NumContexts (NumContexts),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests),
+    .PageCache   (PageCache)
   ) u_stage (
     .clk_i,
     .rst_ni,
@@ -134,6 +143,10 @@ module gw_invalidate #(
     .respond_valid_o,
     .respond_ready_i,
     .respond_o,
+    .cache_valid_o,
+    .cache_ready_i,
+    .cache_o,
+    .cache_ack_i,
     .aw_valid_o   (aw_valid),
     .aw_ready_i   (m_rsp_i.aw_ready),
     .w_valid_o    (w_valid),

@@ -30,6 +30,8 @@ module gw_csr #(
   parameter int unsigned PageRequests = 0,
   /// There is a heap, which has counters here.
   parameter bit Heap = 1'b0,
+  /// There is a page cache, and so counters of it.
+  parameter bit PageCache = 1'b0,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -108,7 +110,7 @@ module gw_csr #(
   localparam int unsigned PortAddrWidth = $clog2(gw_spec_pkg::ChannelSlots) + 3 + gw_pkg::SrcWidth;
   localparam int unsigned GroupAddrWidth = $clog2(gw_spec_pkg::WalkerSlots) + 3;
   typedef struct packed {
-    logic contexts, ranges, pages, walker, l2, page, heap, port;
+    logic contexts, ranges, pages, walker, l2, page, heap, cache, port;
   } blocks_t;
   blocks_t                   asked, req_q, asked_q;
   logic [CtxTableWidth-1:0]  ctx_addr;
@@ -122,6 +124,7 @@ module gw_csr #(
     l2:       hwif_out.l2_counters.req,
     page:     hwif_out.page_counters.req,
     heap:     hwif_out.heap_counters.req,
+    cache:    hwif_out.cache_counters.req,
     port:     hwif_out.port_counters.req
   };
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -142,6 +145,7 @@ module gw_csr #(
       asked_q.walker: group_addr = GroupAddrWidth'(hwif_out.walker_counters.addr);
       asked_q.l2:     group_addr = GroupAddrWidth'(hwif_out.l2_counters.addr);
       asked_q.heap:   group_addr = GroupAddrWidth'(hwif_out.heap_counters.addr);
+      asked_q.cache:  group_addr = GroupAddrWidth'(hwif_out.cache_counters.addr);
       default:        group_addr = GroupAddrWidth'(hwif_out.page_counters.addr);
     endcase
   end
@@ -184,7 +188,8 @@ module gw_csr #(
   gw_csr_counters #(
     .NumPorts    (NumPorts),
     .PageRequests(PageRequests > 0),
-    .Heap        (Heap)
+    .Heap        (Heap),
+    .PageCache   (PageCache)
   ) u_counters (
     .clk_i,
     .rst_ni,
@@ -198,6 +203,7 @@ module gw_csr #(
     .l2_req_i    (req_q.l2 && count_read),
     .page_req_i  (req_q.page && count_read),
     .heap_req_i  (req_q.heap && count_read),
+    .cache_req_i (req_q.cache && count_read),
     .port_req_i  (req_q.port && count_read),
     .group_addr_i(group_addr),
     .port_addr_i (port_addr),
@@ -216,6 +222,9 @@ module gw_csr #(
   assign hwif_in.heap_counters.rd_ack = count_ack && asked_q.heap;
   assign hwif_in.heap_counters.wr_ack = req_q.heap && reg_write;
   assign hwif_in.heap_counters.rd_data = count_rdata;
+  assign hwif_in.cache_counters.rd_ack = count_ack && asked_q.cache;
+  assign hwif_in.cache_counters.wr_ack = req_q.cache && reg_write;
+  assign hwif_in.cache_counters.rd_data = count_rdata;
   assign hwif_in.port_counters.rd_ack = count_ack && asked_q.port;
   assign hwif_in.port_counters.wr_ack = req_q.port && reg_write;
   assign hwif_in.port_counters.rd_data = count_rdata;
@@ -345,6 +354,9 @@ module gw_csr #(
     hwif_out.heap_counters.req_is_wr,
     hwif_out.heap_counters.wr_data,
     hwif_out.heap_counters.wr_biten,
+    hwif_out.cache_counters.req_is_wr,
+    hwif_out.cache_counters.wr_data,
+    hwif_out.cache_counters.wr_biten,
     hwif_out.walker_counters.req_is_wr,
     hwif_out.walker_counters.wr_data,
     hwif_out.walker_counters.wr_biten,

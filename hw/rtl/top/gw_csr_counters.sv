@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters`, `page_counters`, `heap_counters` and `port_counters` of
+// The 64-bit counters of the MMU: register files `walker_counters`, `l2_counters`, `page_counters`, `heap_counters`, `cache_counters` and
+// `port_counters` of
 // gw_mmu.rdl. Which there are, and what they count, is in spec/events.toml.
 //
 // Contract
@@ -22,6 +23,8 @@ module gw_csr_counters
   parameter bit PageRequests = 1'b0,
   /// There is a heap; the same.
   parameter bit Heap = 1'b0,
+  /// There is a page cache; the same.
+  parameter bit PageCache = 1'b0,
   /// Derived: address bits of the channels of all ports, and of a group: all have as many slots.
   localparam int unsigned ChannelAddrWidth = $clog2(ChannelSlots) + 3,
   localparam int unsigned PortAddrWidth = ChannelAddrWidth + gw_pkg::SrcWidth,
@@ -42,6 +45,7 @@ module gw_csr_counters
   input  logic                                    l2_req_i,
   input  logic                                    page_req_i,
   input  logic                                    heap_req_i,
+  input  logic                                    cache_req_i,
   input  logic                                    port_req_i,
   input  logic [GroupAddrWidth-1:0]               group_addr_i,
   /// Ports, in each first the counters of AR, then those of AW.
@@ -50,7 +54,7 @@ module gw_csr_counters
   output logic [31:0]                             rdata_o
 );
 
-  if (L2Slots != GroupSlots || PageSlots != GroupSlots || HeapSlots != GroupSlots) begin : gen_bad_slots
+  if (L2Slots != GroupSlots || PageSlots != GroupSlots || HeapSlots != GroupSlots || CacheSlots != GroupSlots) begin : gen_bad_slots
     $fatal(1, "gw_csr_counters: every group must have as many slots");
   end
 
@@ -77,6 +81,7 @@ module gw_csr_counters
   logic [L2Counters-1:0][L2IncWidth-1:0]         l2, l2_q;
   logic [PageCounters-1:0][PageIncWidth-1:0]     page, page_q;
   logic [HeapCounters-1:0][HeapIncWidth-1:0]     heap, heap_q;
+  logic [CacheCounters-1:0][CacheIncWidth-1:0]   cache, cache_q;
   gw_csr_events #(
     .NumPorts(NumPorts)
   ) u_events (
@@ -88,11 +93,12 @@ module gw_csr_counters
     .walker_o    (walker),
     .l2_o        (l2),
     .page_o      (page),
-    .heap_o      (heap)
+    .heap_o      (heap),
+    .cache_o     (cache)
   );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q, page_q, heap_q} <= '0;
-    else {channel_q, walker_q, l2_q, page_q, heap_q} <= {channel, walker, l2, page, heap};
+    if (!rst_ni || clear_q || inhibit_q) {channel_q, walker_q, l2_q, page_q, heap_q, cache_q} <= '0;
+    else {channel_q, walker_q, l2_q, page_q, heap_q, cache_q} <= {channel, walker, l2, page, heap, cache};
   end
 
   // Reads: the request waits until the events before it have reached the banks, then for the scanner's visit.
@@ -101,7 +107,8 @@ module gw_csr_counters
     Walker = 3'd1,
     L2     = 3'd2,
     Page   = 3'd3,
-    Heaps  = 3'd4
+    Heaps  = 3'd4,
+    Cache  = 3'd5
   } group_e;
   localparam int unsigned IdxWidth = PortAddrWidth - 3;
   typedef struct packed {
@@ -113,8 +120,8 @@ module gw_csr_counters
   logic req, upper_q, req_q, wait_q, held_valid_q, is_held, exists, done;
   logic [31:0] held_word_q;
   logic [63:0] value;
-  assign req = walker_req_i || l2_req_i || page_req_i || heap_req_i || port_req_i;
-  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : l2_req_i ? L2 : page_req_i ? Page : Heaps;
+  assign req = walker_req_i || l2_req_i || page_req_i || heap_req_i || cache_req_i || port_req_i;
+  assign asked.group = port_req_i ? Port : walker_req_i ? Walker : l2_req_i ? L2 : page_req_i ? Page : heap_req_i ? Heaps : Cache;
   assign asked.idx = port_req_i ? port_addr_i[PortAddrWidth-1:3] : IdxWidth'(group_addr_i[GroupAddrWidth-1:3]);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -133,8 +140,9 @@ module gw_csr_counters
   end
   assign is_held = upper_q && held_valid_q && held_q == asked_q;
 
-  // A bank a port, one each for walker, second level, page requests and heap. Channels are `ChannelSlots` words apart, in the bank side by side.
-  localparam int unsigned NumBanks = NumPorts + 4;
+  // A bank a port, one each for walker, second level, page requests, heap and page cache. Channels are `ChannelSlots` words apart, in the bank
+  // side by side.
+  localparam int unsigned NumBanks = NumPorts + 5;
   localparam int unsigned SlotBits = $clog2(ChannelSlots);
   localparam int unsigned BankIdxWidth = $clog2(2 * ChannelCounters);
   logic [NumBanks-1:0]       bank_done;
@@ -152,7 +160,8 @@ module gw_csr_counters
       Walker:  exists = 32'(asked_q.idx) < WalkerCounters;
       L2:      exists = 32'(asked_q.idx) < L2Counters;
       Page:    exists = PageRequests && 32'(asked_q.idx) < PageCounters;
-      default: exists = Heap && 32'(asked_q.idx) < HeapCounters;
+      Heaps:   exists = Heap && 32'(asked_q.idx) < HeapCounters;
+      default: exists = PageCache && 32'(asked_q.idx) < CacheCounters;
     endcase
   end
 
@@ -250,6 +259,29 @@ module gw_csr_counters
     assign bank_value[NumPorts+3] = '0;
     logic unused_heap;
     assign unused_heap = ^heap_q;
+  end
+
+  if (PageCache) begin : gen_cache
+    gw_counter_bank #(
+      .NumCounters(CacheCounters),
+      .IncWidth   (CacheIncWidth),
+      .IncBits    (CacheIncBits),
+      .IsMax      (CacheIsMax)
+    ) u_bank (
+      .clk_i,
+      .rst_ni,
+      .clear_i(clear_q),
+      .inc_i  (cache_q),
+      .read_i (wait_q && asked_q.group == Cache),
+      .idx_i  (asked_q.idx[$clog2(CacheCounters)-1:0]),
+      .done_o (bank_done[NumPorts+4]),
+      .value_o(bank_value[NumPorts+4])
+    );
+  end else begin : gen_no_cache
+    assign bank_done[NumPorts+4] = 1'b0;
+    assign bank_value[NumPorts+4] = '0;
+    logic unused_cache;
+    assign unused_cache = ^cache_q;
   end
 
   assign done = bank_done != '0;

@@ -11,6 +11,8 @@
 //   and page requests write there.
 // - With page requests, an access of a context that asks (`en_pri`) to a page that is not there waits for the host, and holds up no
 //   other; what is mapped takes the same cycles with and without.
+// - Maintenance of the page cache is a command of the queue, in its place among invalidations and fences; the page cache itself stands
+//   behind the memory ports.
 // - An invalidation reaches all translators, the second level and the walker in the same cycle and is busy until all of
 //   them are done.
 // - With a heap, a write to a page of an allocation that has no frame yet gets one, a read zeros; the heap stands beside (gw_heap_unit), with
@@ -59,6 +61,8 @@ module gw_mmu #(
   parameter bit Heap = 1'b0,
   parameter gw_pkg::vpn_t HeapFirst = '0,
   parameter gw_pkg::vpn_t HeapLast = '0,
+  /// There is a page cache (gw_host_cache) at cache_*.
+  parameter bit PageCache = 1'b0,
   /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t
@@ -83,6 +87,12 @@ module gw_mmu #(
   // The heap, if there is one
   input  gw_pkg::heap_to_mmu_t   heap_i,
   output gw_pkg::heap_from_mmu_t heap_o,
+  // Maintenance of the page cache, if there is one, and its events
+  output logic                  cache_valid_o,
+  input  logic                  cache_ready_i,
+  output gw_pkg::cache_cmd_t    cache_o,
+  input  gw_pkg::cache_ack_t    cache_ack_i,
+  input  gw_pkg::cache_event_t  cache_event_i,
   // What happens in each cycle, for whoever watches
   output gw_pkg::port_event_t   port_event_o [NumPorts],
   output gw_pkg::mmu_event_t    mmu_event_o,
@@ -417,7 +427,8 @@ module gw_mmu #(
   gw_invalidate #(
     .NumPorts    (NumPorts),
     .NumContexts (NumContexts),
-    .PageRequests(PageRequests > 0)
+    .PageRequests(PageRequests > 0),
+    .PageCache   (PageCache)
   ) u_invalidate (
     .clk_i,
     .rst_ni,
@@ -437,6 +448,10 @@ module gw_mmu #(
     .heap_inval_i (heap_i.inval),
     .heap_fence_i (heap_i.fence),
     .heap_fence_done_o(heap_o.fence_done),
+    .cache_valid_o,
+    .cache_ready_i,
+    .cache_o,
+    .cache_ack_i,
     .inval_valid_o(inval_valid),
     .inval_o      (inval),
     .epoch_o      (epoch),
@@ -451,7 +466,8 @@ module gw_mmu #(
     .Levels     (Levels),
     .RangeEntries(RangeEntries),
     .PageRequests(PageRequests),
-    .Heap       (Heap)
+    .Heap       (Heap),
+    .PageCache   (PageCache)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -487,6 +503,7 @@ module gw_mmu #(
     walk:        walk_event,
     page:        page_event,
     heap:        heap_i.events,
+    cache:       cache_event_i,
     inval:       inval_valid,
     inval_scope: inval.scope,
     inval_ctx:   inval.ctx

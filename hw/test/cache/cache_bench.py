@@ -162,7 +162,7 @@ class Bench:
         self.answered, self.seen = defaultdict(int), defaultdict(int)
         self.driven = {}
         self.offered = {"ar": False, "aw": False, "w": False}
-        self.acks, self.events, self.write_errors = [], [0] * 8, 0
+        self.acks, self.write_errors = [], 0
         self.command = None
         self.ready_rate = 1.0 - stall
 
@@ -292,10 +292,7 @@ class Bench:
             self.command = (self.now, dict(self.answered))
         if int(self.dut.ack_o.value):
             self.acks.append((self.now, int(self.dut.ack_error_o.value)))
-        events = int(self.dut.events_o.value)
-        for i in range(8):
-            self.events[i] += events >> i & 1
-        self.write_errors += int(self.dut.write_error_o.value)
+        self.write_errors += int(self.dut.event_o.value) >> 8
 
     async def step(self):
         self.offer()

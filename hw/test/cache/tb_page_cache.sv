@@ -22,8 +22,7 @@ module tb_page_cache #(
   input  logic [49:0] cmd_last_i,
   output logic        ack_o,
   output logic        ack_error_o,
-  output logic        write_error_o,
-  output logic [7:0]  events_o
+  output logic [8:0]  event_o
 );
 
   gw_axi_pkg::axi_req_t up_req, link_req;
@@ -65,8 +64,7 @@ module tb_page_cache #(
     .cmd_last_i,
     .ack_o,
     .ack_error_o,
-    .write_error_o,
-    .events_o
+    .event_o
   );
 
 endmodule

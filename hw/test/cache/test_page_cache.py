@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims."""
+"""gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims; two ports before it."""
 
 from pathlib import Path
 
@@ -30,6 +30,17 @@ def test_page_cache(shape):
         dirs=[Path(__file__).parents[1] / "top"],
         parameters=SHAPES[shape],
         env={"BENCH_SHAPE": shape},
+    )
+
+
+@pytest.mark.parametrize(("pages", "places"), [(2, 2), (4, 8)])
+def test_host_cache(pages, places):
+    run(
+        "tb_host_cache",
+        "cocotb_host_cache",
+        here=__file__,
+        dirs=[Path(__file__).parents[1] / "top"],
+        parameters={"Pages": pages, "Places": places},
     )
 
 

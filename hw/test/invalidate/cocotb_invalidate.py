@@ -6,7 +6,15 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from commands import iofence, iotinval, random_illegal, random_inval, random_response
+from commands import (
+    cache_range,
+    iofence,
+    iotinval,
+    random_cache,
+    random_illegal,
+    random_inval,
+    random_response,
+)
 from invalidate_bench import ALL, ERRORS, Bench
 
 SEED = int(os.environ["GODWIT_SEED"])
@@ -97,7 +105,9 @@ async def random_commands_with_random_stalls(dut):
                         pw=rng.random() < 0.2,
                     )
                     kind = rng.random()
-                    if b.page_requests and kind > 0.7:
+                    if b.page_cache and kind > 0.85:
+                        b.put(random_cache(rng))
+                    elif b.page_requests and kind > 0.7:
                         b.put(random_response(rng, b.contexts))
                     else:
                         b.put(fence if kind < 0.25 else random_inval(rng, b.contexts))
@@ -107,6 +117,7 @@ async def random_commands_with_random_stalls(dut):
                 await b.step()
         await b.run()
         wanted = [m for m in (b.meaning(c) for c in b.written) if m[0] == "fence" and m[1] is not None]
+        assert len(b.cached) == sum(b.meaning(c)[0] == "cache" for c in b.written)
         assert len(b.responses) == sum(b.meaning(c)[0] == "respond" for c in b.written)
         assert [write[1:] for write in b.writes] == [m[1:3] for m in wanted]
         await b.turn_off()
@@ -128,7 +139,7 @@ async def an_illegal_command_stops_the_queue(dut):
     for _ in range(25):
         b = await bench(dut, rng, stall=0.2, log2=5)
         before = [random_inval(rng, b.contexts) for _ in range(rng.randrange(6))]
-        illegal = random_illegal(rng, b.contexts, b.page_requests)
+        illegal = random_illegal(rng, b.contexts, b.page_requests, b.page_cache)
         b.put(*before, illegal, iotinval(1), iofence(wsi=True))
         await stopped(b, "illegal", len(before))
         # Cleared without a change it is found again; put right, the queue goes on.
@@ -187,6 +198,41 @@ async def a_fence_that_waits_too_long_stops_the_queue(dut):
     assert not any(b.status[name] for name in ERRORS)
     b.hold_busy = False
     await b.run()
+
+
+@cocotb.test()
+async def maintenance_waits_for_the_levels_and_the_rest_for_it(dut):
+    b = await bench(dut, log2=4, busy=lambda _: 12)
+    if not b.page_cache:
+        return
+    b.cache_takes = lambda _: 40
+    b.put(iotinval(1, 5), cache_range(7, 3, clean=True, drop=True), iotinval(2), iofence(wsi=True))
+    await b.run()
+    (first, _), (second, _) = b.pulses
+    ((taken, what),) = b.cached
+    assert what == 3 << 100 | 7 << 50 | 9
+    assert taken > first + 12 and second > taken + 40 and len(b.fences) == 1
+    # A line that could not be written stops the queue; what is lost is lost: the second time it is done.
+    b.cache_fails = 1
+    b.put(cache_range(clean=True), iotinval(3))
+    await stopped(b, "memory_fault", 4)
+    b.clear_errors()
+    await b.run()
+    assert len(b.cached) == 3 and b.cached[-1][1] == 2 << 100 | (1 << 50) - 1
+    # A wait beyond the timeout does, too; the next one is asked for when the page cache has done the first.
+    b.config["timeout_i"] = 30
+    b.put(cache_range(drop=True))
+    await stopped(b, "timeout", 6)
+    b.cache_takes = lambda _: 10
+    b.clear_errors()
+    await b.run()
+    assert len(b.cached) == 5
+    # Turned off meanwhile: it is done, and nothing behind it is begun.
+    b.put(cache_range(drop=True), iotinval(5))
+    await b.run(until=lambda: b.cache_busy is not None)
+    pulses = len(b.pulses)
+    await b.turn_off()
+    assert b.cache_busy is None and len(b.pulses) == pulses
 
 
 @cocotb.test()

@@ -41,6 +41,10 @@ class Bench:
         self.latency, self.busy_for = latency, busy
         self.contexts = int(dut.NumContexts.value)
         self.page_requests = bool(int(dut.PageRequests.value))
+        self.page_cache = bool(int(dut.PageCache.value))
+        self.cached = []  # (cycle, maintenance) taken since the queue was turned on
+        self.cache_busy = None  # last cycle of what was taken
+        self.cache_takes, self.cache_fails = (lambda rng: 3), 0
         self.responses = []  # taken since the queue was turned on
         self.memory = {}
         self.bad_lines, self.bad_words = set(), set()
@@ -87,6 +91,9 @@ class Bench:
             "w_ready_i",
             "b_valid_i",
             "respond_ready_i",
+            "cache_ready_i",
+            "cache_ack_i",
+            "cache_error_i",
         ):
             self.drive(name, 0)
         self.drive("inval_busy_i", 0)
@@ -114,6 +121,7 @@ class Bench:
         assert not self.config["enable_i"]
         self.config |= {"enable_i": 1, "tail_i": 0}
         self.written, self.expected, self.done, self.responses = [], deque(), 0, []
+        self.cached = []
         while not self.get("on_o"):
             await self.step()
 
@@ -146,7 +154,7 @@ class Bench:
             self.memory[at + 8 * word] = command >> (64 * word) & (1 << 64) - 1
 
     def meaning(self, command):
-        return understand(command, self.contexts, self.page_requests)
+        return understand(command, self.contexts, self.page_requests, self.page_cache)
 
     def expect(self, number):
         meaning = self.meaning(self.written[number])
@@ -183,6 +191,10 @@ class Bench:
         self.drive("ctx_write_i", int(self.ctx_write))
         for name in ("ar", "aw", "w", "respond"):
             self.drive(f"{name}_ready_i", int(self.flowing()))
+        ends = self.cache_busy == self.now
+        self.drive("cache_ack_i", int(ends))
+        self.drive("cache_error_i", int(ends and self.cache_fails > 0))
+        self.drive("cache_ready_i", int(self.cache_busy is None and self.flowing()))
         if "r" not in self._offer and self.reads and self.reads[0][1] <= self.now and self.flowing():
             self._offer["r"] = self.reads[0][0]
         self.drive("r_valid_i", int("r" in self._offer))
@@ -210,6 +222,7 @@ class Bench:
         self.check_write()
         self.check_status()
         self.check_response()
+        self.check_cache()
         self.epochs.append(self.get("epoch_o"))
         if self.start:
             self.begin_all.append(len(self.pulses) + 1)
@@ -246,7 +259,7 @@ class Bench:
         seen = pulse if pulse[0] == 2 else (pulse[0], pulse[1] if pulse[0] == 1 else 0, 0, 0)
         assert wanted is None or seen == wanted, f"{pulse}, expected {wanted} for command {number}"
         earlier = [self.meaning(c) for c in self.written[self.done : number]]
-        assert not any(c and c[0] == "fence" for c in earlier), "a pulse before a fence was done"
+        assert not any(c and c[0] in ("fence", "cache") for c in earlier), "a pulse before a fence was done"
 
     def check_response(self):
         """It is taken when all before it are done."""
@@ -256,6 +269,22 @@ class Bench:
             _, group, code = self.meaning(self.written[self.done])
             assert (word >> 7 & 7, word & 0x7F, word >> 10) == (group >> 6, group & 63, code)
             self.responses.append(self.done)
+
+    def check_cache(self):
+        """Maintenance is asked for when all before it is done, everywhere; what it ends in is what its command does."""
+        self.stays("cache_valid_o", "cache_ready_i", ("cache_o",))
+        if self.get("cache_valid_o"):
+            assert self.settled(self.command_pulse), "maintenance before the levels are done"
+            if self.config["enable_i"]:
+                _, clean, drop, first, last = self.meaning(self.written[self.done])
+                assert self.get("cache_o") == clean << 101 | drop << 100 | first << 50 | last
+        if self.cache_busy == self.now:
+            self.cache_busy = None
+            self.cache_fails = max(0, self.cache_fails - 1)
+        elif self.get("cache_valid_o") and self._driven["cache_ready_i"]:
+            assert self.cache_busy is None
+            self.cache_busy = self.now + 1 + self.cache_takes(self.rng)
+            self.cached.append((self.now, self.get("cache_o")))
 
     def settled(self, pulses):
         """The levels are done with the first `pulses` pulses."""
@@ -329,6 +358,7 @@ class Bench:
                 assert head == (self.done + 1) % self.size, "the head jumped"
                 meaning = self.meaning(self.written[self.done])
                 assert meaning is not None, "an illegal command was done"
+                assert meaning[0] != "cache" or self.cache_busy is None, "maintenance is done before its end"
                 if meaning[0] == "fence":
                     assert self.settled(self.command_pulse), "a fence is done before the levels are"
                     _, addr, data, wsi, _ = meaning

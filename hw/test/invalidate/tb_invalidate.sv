@@ -4,7 +4,8 @@
 module tb_invalidate #(
   parameter int unsigned NumContexts = 16,
   parameter int unsigned FetchLines = 4,
-  parameter bit PageRequests = 1'b0
+  parameter bit PageRequests = 1'b0,
+  parameter bit PageCache = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -48,6 +49,11 @@ module tb_invalidate #(
   output logic         respond_valid_o,
   input  logic         respond_ready_i,
   output logic [13:0]  respond_o,  // {code, generation, place}
+  output logic         cache_valid_o,
+  input  logic         cache_ready_i,
+  output logic [101:0] cache_o,  // {clean, drop, first, last}
+  input  logic         cache_ack_i,
+  input  logic         cache_error_i,
   output logic         inval_valid_o,
   output logic [59:0]  inval_o,  // {scope, ctx, vpn, order}
   output logic         epoch_o,
@@ -104,7 +110,8 @@ module tb_invalidate #(
     .NumPorts   (2),
     .NumContexts(NumContexts),
     .FetchLines (FetchLines),
-    .PageRequests(PageRequests)
+    .PageRequests(PageRequests),
+    .PageCache   (PageCache)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -124,6 +131,10 @@ module tb_invalidate #(
     .heap_inval_i ('0),
     .heap_fence_i (1'b0),
     .heap_fence_done_o(),
+    .cache_valid_o,
+    .cache_ready_i,
+    .cache_o      (cache_o),
+    .cache_ack_i  ('{valid: cache_ack_i, error: cache_error_i}),
     .inval_valid_o,
     .inval_o      (inval),
     .epoch_o,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gw_invalidate with one line read ahead, with the default, and with every context there can be; the latter two with
-responses to page requests."""
+responses to page requests and maintenance of a page cache."""
 
 import pytest
 from runner import run
@@ -15,6 +15,11 @@ def test_invalidate(shape):
         "tb_invalidate",
         "cocotb_invalidate",
         here=__file__,
-        parameters={"NumContexts": contexts, "FetchLines": lines, "PageRequests": int(responses)},
+        parameters={
+            "NumContexts": contexts,
+            "FetchLines": lines,
+            "PageRequests": int(responses),
+            "PageCache": int(responses),
+        },
         env={"BENCH_LINES": str(lines)},
     )

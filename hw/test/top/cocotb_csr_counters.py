@@ -84,7 +84,7 @@ class EventModel:
                 if not found[name] or (owner is not None and not self._passes(owner & 0xFF)):
                     continue
                 value = found[event.value] if counter.sum or counter.max else found[name]
-                if (group == "page" and not PAGE_REQUESTS) or (group == "heap" and not HEAP):
+                if (group in ("page", "cache") and not PAGE_REQUESTS) or (group == "heap" and not HEAP):
                     continue  # they read zero
                 if group == "channel":
                     self._of_channel(found[event.owner] >> 8, counter, value)

@@ -7,6 +7,7 @@ module tb_csr #(
   parameter int unsigned Levels = 4,
   parameter int unsigned PageRequests = 0,
   parameter bit Heap = 1'b0,
+  parameter bit PageCache = 1'b0,
   localparam int unsigned NumRanges = 2
 ) (
   input  logic                         clk_i,
@@ -141,7 +142,8 @@ module tb_csr #(
     .Levels     (Levels),
     .RangeEntries(NumRanges),
     .PageRequests(PageRequests),
-    .Heap(Heap)
+    .Heap(Heap),
+    .PageCache   (PageCache)
   ) u_dut (
     .clk_i,
     .rst_ni,

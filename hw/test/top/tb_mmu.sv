@@ -147,6 +147,11 @@ module tb_mmu #(
     .cq_rsp_i  (cq_rsp),
     .heap_i      ('0),
     .heap_o      (),
+    .cache_valid_o(),
+    .cache_ready_i(1'b0),
+    .cache_o  (),
+    .cache_ack_i  ('0),
+    .cache_event_i('0),
     .port_event_o(),
     .mmu_event_o(),
     .irq_o

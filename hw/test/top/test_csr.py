@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_csr in two shapes: odd sizes with page requests and a heap, and one port without."""
+"""gw_csr in two shapes: odd sizes with page requests, a heap and a page cache, and one port without."""
 
 import os
 
@@ -35,6 +35,7 @@ def test_registers(shape, monkeypatch):
             "Levels": levels,
             "PageRequests": places,
             "Heap": int(heap),
+            "PageCache": int(places > 0),
         },
         packages=[rtl / "gw_csr_regs_pkg.sv"],
         env={

@@ -235,6 +235,7 @@ def cpp_header(todo: Plan) -> str:
     constants |= {"kNumExtra": card.extra_ports, "kNumMem": todo.config.memory_ports}
     constants["kNumDma"] = DMA_PORTS if todo.config.dma.slots else 0
     constants["kNumHeap"] = int(todo.config.heap.slots > 0)
+    constants["kNumCache"] = int(todo.config.page_cache.pages > 0)
     constants |= {"kIdWidth": todo.config.axi.id_width, "kDataWidth": todo.config.axi.data_width}
     extra = "".join(
         f"    {{{slot.number}, {json.dumps(f'{slot.kernel.manifest.name}.{bundle.name}')}}},\n"

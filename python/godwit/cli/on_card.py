@@ -62,9 +62,10 @@ PageSize = Annotated[
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="pages|cmt|shared|copy",
+        metavar="pages|cmt|shared|copy|in-place",
         help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer; copy with explicit copies; "
-        "shared with copies and on plain memory whose pages move, and says what moved.",
+        "shared with copies and on plain memory whose pages move, and says what moved; in-place leaves buffers in host "
+        "memory, where the kernel reaches them over the link.",
         rich_help_panel=_CARD,
     ),
 ]

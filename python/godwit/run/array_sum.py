@@ -11,7 +11,7 @@ import numpy as np
 from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError, nearest
 from godwit.run.column import INTEGERS, read_column, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 
 if TYPE_CHECKING:
     from godwit.launches import LaunchResult
@@ -38,12 +38,12 @@ def run(
     setup = setup.with_kernel("array_sum")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "array_sum")
-        context = card.context()
+        context = setup.context(card)
         if array is None:
-            require_memory(card, [size_bytes], setup.page_size)
+            setup.require_memory(card, [size_bytes])
             values, source = _random(count, dtype, seed), {"seed": seed, "type": dtype}
         else:
-            require_memory(card, [array.get_total_buffer_size()], setup.page_size)
+            setup.require_memory(card, [array.get_total_buffer_size()])
             values = array.fill_null(0).to_numpy()  # what it is checked against
             source = {
                 "path": str(path),

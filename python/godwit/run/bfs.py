@@ -12,7 +12,7 @@ import numpy as np
 from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run.column import INTEGERS, read_column
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 
 if TYPE_CHECKING:
     from godwit.launches import LaunchResult
@@ -75,8 +75,8 @@ def run(
         card = stack.enter_context(setup.open())
         kernel = setup.kernel_name(card, "bfs")
         sizes = [offsets.nbytes, max(targets.nbytes, 1), 4 * count, 4 * count]
-        require_memory(card, sizes, setup.page_size)
-        context = card.context()
+        setup.require_memory(card, sizes)
+        context = setup.context(card)
         options: dict[str, Any] = {"page_size": setup.page_size, "contiguous": True}
         link_before = card.stats()["link_ps"]
         levels = context.empty(count, "u4", access="w", **options)

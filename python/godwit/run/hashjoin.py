@@ -13,7 +13,7 @@ from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run.column import INTEGERS, read_column, read_table, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,8 +64,8 @@ def run(
             "nodes": NODE_BYTES * len(keys[0]),
             "pairs": PAIR_BYTES * len(wanted),
         }
-        require_memory(card, [max(size, 1) for size in sizes.values()], setup.page_size)
-        context = card.context()
+        setup.require_memory(card, [max(size, 1) for size in sizes.values()])
+        context = setup.context(card)
         link_before = card.stats()["link_ps"]
         options: dict[str, Any] = {"page_size": setup.page_size, "contiguous": True}
         buffers: dict[str, Buffer] = {

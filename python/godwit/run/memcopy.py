@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from godwit.errors import CheckError, InputError
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 from godwit.units import bytes_text
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: i
     setup = setup.with_kernel("memcopy")
     with setup.open() as card:
         kernel = setup.kernel_name(card, "memcopy")
-        context = card.context()
+        context = setup.context(card)
         options = {"page_size": setup.page_size, "contiguous": True}
-        require_memory(card, [size_bytes, size_bytes], setup.page_size)
+        setup.require_memory(card, [size_bytes, size_bytes])
         data = np.frombuffer(np.random.default_rng(seed).bytes(size_bytes), "u1")
         link_before = card.stats()["link_ps"]
         source = context.put(data, access="r", **options)

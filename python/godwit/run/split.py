@@ -15,7 +15,7 @@ from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run.column import read_column, read_table, type_name
 from godwit.run.where import parse
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, require_memory, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,11 +43,11 @@ def run(setup: Setup, *, path: Path, column: str, where: str, output_dir: Path) 
     setup = setup.with_kernel("split")
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split")
-        context = card.context()
+        context = setup.context(card)
         options = {"page_size": setup.page_size, "contiguous": True}
         input_bytes = array.get_total_buffer_size()
         index_bytes = len(array) * INDEX_BYTES
-        require_memory(card, [input_bytes, index_bytes, index_bytes], setup.page_size)
+        setup.require_memory(card, [input_bytes, index_bytes, index_bytes])
         link_before = card.stats()["link_ps"]
         values = context.put(array, access="r", **options)
         matches = context.empty(len(array), "u4", access="w", **options)

@@ -28,7 +28,6 @@ from godwit.run.workload import (
     card_facts,
     cost_figures,
     launch,
-    require_memory,
     run_all,
     summed,
 )
@@ -111,8 +110,8 @@ def run(
             write_picture(files, output, wanted)  # that it can be written is known before anything runs
         kernel = setup.kernel_name(card, "stencil")
         size = min(tile_rows + 2, work.height) * work.pitch
-        require_memory(card, [size, size], setup.page_size)
-        context = card.context()
+        setup.require_memory(card, [size, size])
+        context = setup.context(card)
         options: dict[str, Any] = {"page_size": setup.page_size, "contiguous": True}
         a, b = (context.empty(size, **options) for _ in range(2))
         spent = _Spent(card)

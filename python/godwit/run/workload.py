@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,10 @@ PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 
 LATENCY_LIMIT_CYCLES = 65_535
 """Where the walker's count of a walk's cycles ends (gw_walker, `walk_event_t`)."""
 
-MEMORIES = ("pages", "cmt", "shared", "copy")
+MEMORIES = ("pages", "cmt", "shared", "copy", "in-place")
 """Where data is: in buffers of the card in pages alone; beside that in contiguous memory, with an entry of the range TLB a buffer; beside
-that in plain memory of the process, whose pages move, and with explicit copies; or with these only."""
+that in plain memory of the process, whose pages move, and with explicit copies; or with these only; or in host memory, where the kernel uses
+it in place."""
 
 _STATUS = {
     1: "a read was answered with an error",
@@ -81,8 +83,16 @@ class Setup:
             )
 
     def open(self) -> Card:
-        """Opens the card, building it when it is missing."""
+        """Opens the card, building it when it is missing. Raises InputError when it cannot have buffers where they shall be."""
         from godwit import api
+        from godwit.spec import config
+
+        if self.in_place and not config.load(self.config, self.overrides).page_cache.pages:
+            raise InputError(
+                "memory 'in-place' needs a page cache",
+                found=f"configuration '{self.config}' has none",
+                hint="--set page_cache.pages=16, or --config ng",
+            )
 
         if self.events is not None:
             check_path(self.events)
@@ -101,6 +111,20 @@ class Setup:
             shared=self.memory == "shared",
             progress=self.progress,
         )
+
+    @property
+    def in_place(self) -> bool:
+        """Whether buffers stay in host memory."""
+        return self.memory == "in-place"
+
+    def context(self, card: Card) -> Context:
+        """An address space whose buffers are where the setup says."""
+        return card.context(place="host" if self.in_place else "device")
+
+    def require_memory(self, card: Card, sizes: Sequence[int]) -> None:
+        """Raises TooLarge, with the numbers, when buffers of `sizes` bytes cannot be had contiguously."""
+        if not self.in_place:
+            require_memory(card, sizes, self.page_size)
 
     def with_kernel(self, name: str) -> Setup:
         """The same with Godwit's kernel `name` on the card: in place of the configuration's when it has none."""
@@ -148,8 +172,15 @@ class Measurement:
 
     @property
     def moved_bytes(self) -> int:
-        """Bytes read from and written to device memory by the kernel."""
-        return self.result.stats["read_bytes"] + self.result.stats["write_bytes"]
+        """Bytes read from and written to memory for the kernel: by itself, or as lines by the page cache."""
+        lines = self.counters["cache"]["fills"] + self.counters["cache"]["writebacks"]
+        return self.result.stats["read_bytes"] + self.result.stats["write_bytes"] + 64 * lines
+
+    @property
+    def cache_hits(self) -> int:
+        """Beats that the page cache had when they were asked for."""
+        cache = self.counters["cache"]
+        return cache["reads"] + cache["stores"] - cache["read_misses"]
 
     def channel(self, event: str) -> int:
         """An event of the translators, all ports, reads and writes."""
@@ -192,12 +223,23 @@ def launch(card: Card, context: Context, kernel: str, args: dict[str, Any], mode
     return result
 
 
-def measure(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> Measurement:
-    """A `launch`, and what the card counted during it."""
+def measure(
+    card: Card,
+    context: Context,
+    kernel: str,
+    args: dict[str, Any],
+    mode: str,
+    look: Callable[[LaunchResult], None] | None = None,
+) -> Measurement:
+    """A `launch`, and what the card counted during it. `look` is called in between: reading counters takes simulated time, which is not
+    the workload's.
+    """
     card.clear_counters()
     start = time.perf_counter()
     result = launch(card, context, kernel, args, mode)
     wall_s = time.perf_counter() - start
+    if look:
+        look(result)
     return Measurement(result, wall_s, card.counters())
 
 
@@ -250,15 +292,15 @@ def run_all(
     """
     initial = initial or {}
     measurements = []
-    total = 2 + {"pages": 0, "cmt": 1, "copy": 1, "shared": 2}[setup.memory]
+    total = 2 + {"cmt": 1, "copy": 1, "shared": 2}.get(setup.memory, 0)
     for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
         setup.progress(f"running {kernel}", step, total)
         for output in outputs:
             output.to_numpy().view("u1")[...] = 0xFF
         for name, data in initial.items():
             as_bytes(args[name])[...] = as_bytes(data)
-        measurements.append(measure(card, context, kernel, args, mode))
-        check(measurements[-1].result, which)
+        look = partial(check, which=which)
+        measurements.append(measure(card, context, kernel, args, mode, look))
     shared = None
     if setup.memory == "cmt":
         from godwit.run.contiguous import run_shared
@@ -349,6 +391,20 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
         label = f"range entries, of {runs.shared.pieces} pieces"
         given = runs.shared.entries
         entries = [Figure("range_entries", label, "entries", "simulated", 0, contiguous=given)]
+    cache = []
+    if card.config["page_cache"]["pages"]:
+        cache = [
+            both("cache_hits", "page-cache hits", "beats", lambda run: run.cache_hits),
+            both("cache_misses", "page-cache reads that waited", "beats", counted("cache", "read_misses")),
+            both(
+                "cache_store_misses",
+                "page-cache stores before their line",
+                "beats",
+                counted("cache", "store_misses"),
+            ),
+            both("cache_fills", "lines read from the host", "lines", counted("cache", "fills")),
+            both("cache_writebacks", "lines written to the host", "lines", counted("cache", "writebacks")),
+        ]
     return [
         both("moved_bytes", "bytes moved", "bytes", lambda run: run.moved_bytes),
         both("cycles", "cycles", "cycles", lambda run: run.result.cycles),
@@ -364,6 +420,7 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
         whole("range_hits", "range TLB hits", "accesses", counted("l2", "range_hits")),
         whole("l2_misses", "L2 and range TLB misses", "accesses", counted("l2", "misses")),
         *entries,
+        *cache,
         whole("walks", "page-table walks", "walks", counted("walker", "walks")),
         whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean, full),
         whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", longest, full),

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from godwit.spec import events, events_rtl, events_software, layout, limits, registers
-from godwit.spec.schema import L2_POLICIES, Config
+from godwit.spec.schema import CACHE_FILLS, CACHE_REPLACEMENTS, L2_POLICIES, Config
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -62,6 +62,21 @@ def config_package(config: Config) -> str:
         "DmaBursts": (config.dma.bursts, "bursts of it under way, a direction"),
         "DmaBufferLines": (config.dma.buffer_lines, "lines it reads ahead, a direction"),
         "DmaFetchLines": (config.dma.fetch_lines, "lines of descriptors it reads ahead"),
+        "CachePages": (config.page_cache.pages, "pages of the page cache, 0 = none"),
+        "CachePageShift": (config.page_cache.page_kib.bit_length() + 9, "bits of an address within one"),
+        "CacheReplacement": (
+            CACHE_REPLACEMENTS.index(config.page_cache.replacement),
+            f"which of them goes: {config.page_cache.replacement}",
+        ),
+        "CacheFill": (
+            CACHE_FILLS.index(config.page_cache.fill),
+            f"what a miss reads: {config.page_cache.fill}",
+        ),
+        "CacheSpare": (config.page_cache.spare, "pages kept free"),
+        "CacheReads": (config.page_cache.reads, "read bursts under way"),
+        "CacheWrites": (config.page_cache.writes, "write bursts under way"),
+        "CacheFills": (config.page_cache.fills, "reads over the link under way"),
+        "CacheMerges": (config.page_cache.merges, "lines that stores wait for"),
     }
     lines = [
         f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()

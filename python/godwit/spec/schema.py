@@ -291,6 +291,43 @@ class Heap(Section):
         return max(16, 1 << (self.blocks - 1).bit_length())
 
 
+CACHE_REPLACEMENTS = ("lru", "plru", "fifo", "random")
+"""In the order of gw_page_cache's parameter."""
+CACHE_FILLS = ("used", "rest", "adaptive")
+"""The same of what a miss reads."""
+
+
+class PageCache(Section):
+    """The page cache (gw_host_cache): pages of host memory that kernels use in place. Absent: none, each access goes over the link."""
+
+    pages: Annotated[
+        int, AfterValidator(_none_or_from_two("page cache")), Legal("0, or a power of two from 2 to 64")
+    ] = Field(default=0, ge=0, le=64, description="pages cached; 0 = no page cache")
+    page_kib: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 4 to 64")] = Field(
+        default=4, ge=4, le=64, description="KiB of a page"
+    )
+    replacement: Literal["lru", "plru", "fifo", "random"] = Field(
+        default="lru", description="which page goes: true LRU, a bit a page, the oldest, any"
+    )
+    fill: Literal["used", "rest", "adaptive"] = Field(
+        default="rest",
+        description="what a miss reads: the lines its burst needs, then the rest of the 4 KiB, or that from a page's second miss on",
+    )
+    spare: int = Field(default=1, ge=1, le=32, description="pages kept free ahead, pages / 2 at most")
+    reads: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 2 to 16")] = Field(
+        default=8, ge=2, le=16, description="read bursts under way"
+    )
+    writes: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 2 to 16")] = Field(
+        default=8, ge=2, le=16, description="write bursts under way"
+    )
+    fills: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 2 to 16")] = Field(
+        default=8, ge=2, le=16, description="reads over the link under way"
+    )
+    merges: Annotated[int, AfterValidator(_power_of_two), Legal("a power of two from 1 to 16")] = Field(
+        default=4, ge=1, le=16, description="lines that stores wait for"
+    )
+
+
 class Memory(Section):
     """Device memory of the simulated card. `fixed` uses the first group of fields, `litedram-ddr4` controller_mhz, `banked`
     the rest.
@@ -504,6 +541,7 @@ class Config(Section):
     contexts: Contexts
     dma: Dma = Dma()
     heap: Heap = Heap()
+    page_cache: PageCache = PageCache()
     memory: Memory
     host_link: HostLink
     host: Host = Host()
@@ -530,6 +568,16 @@ class Config(Section):
         if len(set(found)) < len(found) or not set(found) <= set(range(self.ports)):
             raise ValueError(
                 f"translator.buffered_ports: legal is each of 0 to {self.ports - 1} at most once, found {found}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _spare(self) -> Config:
+        """A page cache keeps at most half of its pages free."""
+        if self.page_cache.pages and self.page_cache.spare > self.page_cache.pages // 2:
+            raise ValueError(
+                f"page_cache.spare: legal is 1 to {self.page_cache.pages // 2} with {self.page_cache.pages} pages, "
+                f"found {self.page_cache.spare}"
             )
         return self
 
@@ -577,12 +625,13 @@ class Config(Section):
 
     @property
     def most_ports(self) -> int:
-        """Accelerator ports that it can have: page DMA and heap take some of `MAX_PORTS`."""
-        return MAX_PORTS - (DMA_PORTS if self.dma.slots else 0) - int(self.heap.slots > 0)
+        """Accelerator ports that it can have: page DMA, heap and page cache take some of `MAX_PORTS`."""
+        others = int(self.heap.slots > 0) + int(self.page_cache.pages > 0)
+        return MAX_PORTS - (DMA_PORTS if self.dma.slots else 0) - others
 
     @property
     def memory_ports(self) -> int:
-        """Memory ports: the accelerator ports', the page DMA's, the heap's, the command queue's and the walker's."""
+        """Memory ports: the accelerator ports', the page DMA's, the heap's, the page cache's, the command queue's and the walker's."""
         return self.ports + MAX_PORTS - self.most_ports + 2
 
     def resolved(self) -> str:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands of the MMU's command queue: IOTINVAL.VMA, IOFENCE.C and ATS.PRGR of the RISC-V IOMMU specification.
+//! Commands of the MMU's command queue: IOTINVAL.VMA, IOFENCE.C and ATS.PRGR of the RISC-V IOMMU specification, and CACHE.RANGE of
+//! the page cache.
 
 use crate::layout;
 
@@ -8,6 +9,10 @@ const MAX_ORDER: u32 = 18;
 /// With more commands than this for one call, dropping the whole context is cheaper than naming everything.
 const MAX_COMMANDS: usize = 64;
 const PAGE_SHIFT: u32 = layout::PT_PAGE_SHIFT;
+/// Most bytes of one flush: the field has 32 bits for lines.
+const MAX_FLUSH: u64 = LINE_BYTES << 32;
+/// Unit of the page cache.
+const LINE_BYTES: u64 = layout::DMA_LINE_BYTES as u64;
 /// Page numbers of 64-bit addresses.
 const VPN_BITS: u32 = 64 - PAGE_SHIFT;
 
@@ -75,6 +80,25 @@ impl Command {
         ])
     }
 
+    /// Writes what the page cache has changed of host memory there, and drops it: all that it has.
+    pub const fn flush_everything() -> Self {
+        let head = Self::head(layout::COMMAND_CACHE, layout::COMMAND_CACHE_RANGE);
+        Self([
+            head | layout::CACHE_RANGE_CLEAN_MASK | layout::CACHE_RANGE_DROP_MASK,
+            0,
+        ])
+    }
+
+    /// The same of whole lines: `bytes` from a physical address on, 256 GiB at most.
+    const fn flush(pa: u64, bytes: u64) -> Self {
+        let Self([head, _]) = Self::flush_everything();
+        let lines = bytes / LINE_BYTES - 1;
+        Self([
+            head | layout::CACHE_RANGE_AV_MASK | lines << layout::CACHE_RANGE_LINES_SHIFT,
+            pa & layout::CACHE_RANGE_WHERE_LINE_MASK,
+        ])
+    }
+
     /// The command as it stands in memory.
     pub fn to_le_bytes(self) -> [u8; Self::BYTES as usize] {
         let mut bytes = [0; Self::BYTES as usize];
@@ -103,6 +127,18 @@ pub fn drop_ranges(context: u32, ranges: impl IntoIterator<Item = (u64, u64)>) -
         }
     }
     commands
+}
+
+/// Commands that flush at least these ranges (first physical address, bytes; whole lines): each, or everything when that is less
+/// work.
+pub fn flush_ranges(ranges: &[(u64, u64)]) -> Vec<Command> {
+    if ranges.len() > MAX_COMMANDS || ranges.iter().any(|(_, bytes)| *bytes > MAX_FLUSH) {
+        return vec![Command::flush_everything()];
+    }
+    ranges
+        .iter()
+        .map(|(pa, bytes)| Command::flush(*pa, *bytes))
+        .collect()
 }
 
 #[cfg(test)]
@@ -156,6 +192,21 @@ mod tests {
         let all = drop_ranges(7, odd(65));
         assert_eq!(all.len(), 1);
         assert_eq!(pages(all[0]), None);
+    }
+
+    #[test]
+    fn flushes_name_lines() {
+        assert_eq!(
+            flush_ranges(&[(1 << 55 | 0x1040, 0x80)]),
+            [Command([64 | 7 << 10 | 1 << 32, 1 << 55 | 0x1040])]
+        );
+        let all = [Command([64 | 6 << 10, 0])];
+        assert_eq!(flush_ranges(&[(0, 64); 65]), all);
+        assert_eq!(flush_ranges(&[(0, (64 << 32) + 64)]), all);
+        assert_eq!(
+            flush_ranges(&[(0, 64 << 32)])[0].0[0] >> 32,
+            u64::from(u32::MAX)
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use godwit_card::{CardError, Device};
 use godwit_core::{Invalidation, layout};
 
-use crate::hardware::command::{Command, drop_ranges};
+use crate::hardware::command::{Command, drop_ranges, flush_ranges};
 use crate::hardware::frames::FRAME_BYTES;
 use crate::{Error, regs};
 
@@ -69,6 +69,22 @@ impl CommandQueue {
     /// Waits until every access that is under way has ended.
     pub fn drain(&mut self, device: &mut dyn Device) -> Result<(), Error> {
         self.execute(device, &[Command::drain()])
+    }
+
+    /// Waits for what was dropped before, then writes back and drops what the page cache has of these ranges (first physical address,
+    /// bytes), or of `None` all that it has. Only for a card with one.
+    pub fn flush(
+        &mut self,
+        device: &mut dyn Device,
+        ranges: Option<&[(u64, u64)]>,
+    ) -> Result<(), Error> {
+        let mut commands = match ranges {
+            Some([]) => return Ok(()),
+            Some(ranges) => flush_ranges(ranges),
+            None => vec![Command::flush_everything()],
+        };
+        commands.push(Command::fence());
+        self.execute(device, &commands)
     }
 
     /// Ends page requests, and returns when the hardware knows it; fewer than the ring holds.
@@ -143,7 +159,8 @@ fn stopped(device: &mut dyn Device, what: Failure) -> Result<Error, CardError> {
              was overwritten, or a context is used that the card does not have"
         ),
         Failure::Memory => format!(
-            "the command queue stands at command {head}: the hardware could not read it, or not write what it asks for"
+            "the command queue stands at command {head}: the hardware could not read it, or not write what it asks for, \
+             such as what a kernel stored in host memory"
         ),
     }))
 }

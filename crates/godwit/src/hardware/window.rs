@@ -218,6 +218,11 @@ impl Window {
         self.base.as_ptr() as u64
     }
 
+    /// Bytes, whole pages.
+    pub fn len(&self) -> u64 {
+        self.len as u64
+    }
+
     fn end(&self) -> u64 {
         self.address() + self.len as u64
     }

@@ -64,12 +64,24 @@ pub enum Contiguity {
     Ignored,
 }
 
+/// Which memory a buffer is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Residence {
+    /// The card's.
+    #[default]
+    Device,
+    /// The program's, where it stays: kernels reach it over the host link, through the card's page cache if it has one. What the
+    /// program wrote before a launch the kernel sees, what the kernel wrote the program sees when the launch has ended.
+    Host,
+}
+
 /// Options of [`Context::alloc`](crate::Context::alloc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AllocOptions {
     pub(crate) pages: PagePolicy,
     pub(crate) access: Access,
     pub(crate) contiguity: Contiguity,
+    pub(crate) residence: Residence,
 }
 
 impl AllocOptions {
@@ -87,6 +99,12 @@ impl AllocOptions {
     /// Allows kernels this.
     pub fn access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Puts it into this memory. In the program's it is in one piece, and `pages` are at most as large as they fit there.
+    pub fn residence(mut self, residence: Residence) -> Self {
+        self.residence = residence;
         self
     }
 

@@ -3,19 +3,20 @@
 
 use std::sync::Arc;
 
-use godwit_core::{HostMemory, PageSize};
+use godwit_core::{HostMemory, PageSize, layout};
 
 use crate::Error;
 use crate::hardware::frames::Extent;
 use crate::hardware::mmu;
 use crate::hardware::window::{Placement, Window};
-use crate::objects::alloc::{self, Access, AllocOptions, Plan};
+use crate::objects::alloc::{self, Access, AllocOptions, Plan, Residence};
 use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
+use crate::objects::in_place;
 use crate::state::demand::Demand;
 use crate::state::{BufferState, State};
 
-/// Device memory, mapped into a context and into this process at the same address. Freed when dropped: a kernel that
+/// Device memory, or memory of the program ([`Residence`]), mapped into a context and into this process at the same address. Freed when dropped: a kernel that
 /// still uses it is stopped first, and its memory is zeroed before anyone else gets it.
 ///
 /// The host's accesses through its pointer take no simulated time; [`Buffer::upload`] and [`Buffer::download`] go over
@@ -37,6 +38,8 @@ pub(crate) enum Place {
     Own(Window),
     /// In a window of its own, whose pages come when kernels touch them.
     Demand(Arc<Demand>),
+    /// In a window of its own of the program's memory, which the card reaches over the link.
+    Host(Window),
     /// Where it was before; frames and addresses are somebody else's.
     Shared(Arc<dyn HostMemory>),
 }
@@ -66,6 +69,9 @@ impl Buffer {
         }
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;
+        if options.residence == Residence::Host {
+            return in_place::alloc(context, bytes, options);
+        }
         let plan = take_frames(context, bytes, options)?;
         // From here on its end gives the frames back.
         let window = map_host(context, &plan).inspect_err(|_| give_back(context, &plan))?;
@@ -109,7 +115,7 @@ impl Buffer {
     /// Its first byte. Valid until the buffer is dropped; kernels may change what it points to while they run.
     pub fn as_ptr(&self) -> *mut u8 {
         match &self.place {
-            Place::Own(window) => window.as_ptr(),
+            Place::Own(window) | Place::Host(window) => window.as_ptr(),
             Place::Demand(demand) => demand.as_ptr(),
             Place::Shared(memory) => memory.as_ptr(),
         }
@@ -199,11 +205,11 @@ impl Buffer {
         Ok(())
     }
 
-    /// Copies bytes into it over the host link: by the card's page DMA, or without one as modelled, one transfer for each
+    /// Copies bytes into it over the host link, unless it is in the program's memory: by the card's page DMA, or without one as modelled, one transfer for each
     /// physically contiguous piece.
     pub fn upload(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
         self.check_range(offset, data.len())?;
-        if self.demand().is_some() {
+        if self.demand().is_some() || self.is_in_place() {
             return self.write(offset, data);
         }
         let extents = self.extents(offset, data.len());
@@ -213,7 +219,7 @@ impl Buffer {
     /// Copies bytes out of it over the host link, as [`Buffer::upload`] does.
     pub fn download(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check_range(offset, out.len())?;
-        if self.demand().is_some() {
+        if self.demand().is_some() || self.is_in_place() {
             return self.read(offset, out);
         }
         let extents = self.extents(offset, out.len());
@@ -241,6 +247,11 @@ impl Buffer {
             start += extent.len;
         }
         extents
+    }
+
+    /// Whether it is in the program's memory, and kernels reach it there.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.place, Place::Host(_))
     }
 
     pub(crate) fn demand(&self) -> Option<&Arc<Demand>> {
@@ -277,6 +288,7 @@ impl Buffer {
                     .into_iter()
                     .for_each(|frame| pool.free(frame));
             }
+            Place::Host(window) => in_place::end(&self.context, window)?,
             Place::Shared(_) => {}
         }
         Ok(())
@@ -349,6 +361,11 @@ pub(crate) fn map_device(
         writable: mapping.access == Access::ReadWrite,
         contiguous: plan.extents.len() == 1,
         owner: mapping.owner,
+        host: plan
+            .extents
+            .first()
+            .filter(|extent| extent.pa >= layout::HOST_APERTURE_BASE)
+            .map(|extent| (extent.pa, extent.len)),
     };
     state.context(id, serial)?.buffers.insert(va, buffer);
     Ok(())

@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod copies;
 pub(crate) mod crossing;
 pub(crate) mod heap;
+pub(crate) mod in_place;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod reserve;

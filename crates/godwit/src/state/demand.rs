@@ -162,6 +162,7 @@ impl State {
             writable: perm == Perm::ReadWrite,
             contiguous: false,
             owner: None,
+            host: None,
         };
         context.buffers.insert(demand.address, buffer);
         Ok(())

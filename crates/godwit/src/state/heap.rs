@@ -33,6 +33,7 @@ impl State {
             writable: true,
             contiguous: false,
             owner: None,
+            host: None,
         };
         self.context(id, serial)?.buffers.insert(pointer, buffer);
         Ok(pointer)

@@ -51,6 +51,8 @@ pub(crate) struct State {
     heap: Option<Heap>,
     /// Page requests, from the first reservation on.
     demands: Option<Demands>,
+    /// Host memory is cached.
+    has_page_cache: bool,
     /// Frames of device memory.
     pool: FramePool,
     /// By hardware number.
@@ -111,6 +113,8 @@ pub(crate) struct BufferState {
     pub contiguous: bool,
     /// Of memory that is not the card's own: every launch asks whether it may still be used.
     pub owner: Option<Arc<dyn HostMemory>>,
+    /// Memory of the program, used in place: its physical address and bytes.
+    pub host: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -134,6 +138,7 @@ impl State {
             .map(|_| PortState::default())
             .collect();
         let kernels = KernelState::all(description);
+        let has_page_cache = description.config.page_cache.pages > 0;
         Self {
             device,
             queue,
@@ -141,6 +146,7 @@ impl State {
             polls: false,
             heap: None,
             demands: None,
+            has_page_cache,
             pool,
             contexts,
             ports,
@@ -244,6 +250,27 @@ impl State {
             self.queue.invalidate(self.device.as_mut(), id, what)?;
         }
         Ok(())
+    }
+
+    /// Writes what kernels stored in host memory there, and forgets what is cached of it: of these ranges (first physical address,
+    /// bytes), or of `None` all of it.
+    pub fn flush(&mut self, ranges: Option<&[(u64, u64)]>) -> Result<(), Error> {
+        if !self.has_page_cache {
+            return Ok(());
+        }
+        self.queue.flush(self.device.as_mut(), ranges)
+    }
+
+    /// The same for what a launch was given.
+    fn flush_for(&mut self, request: &Request) -> Result<(), Error> {
+        let of_launch = |context: &&ContextState| Some(context.serial) == request.context;
+        let in_place = |context: &ContextState| -> Vec<(u64, u64)> {
+            let given = |va: &u64| context.buffers.get(va).and_then(|buffer| buffer.host);
+            request.buffers.iter().filter_map(given).collect()
+        };
+        let context = self.contexts.iter().flatten().find(of_launch);
+        let ranges = context.map(in_place).unwrap_or_default();
+        self.flush(Some(&ranges))
     }
 
     /// Ends a buffer's life on the device; its frames may be used again afterwards.
@@ -364,6 +391,7 @@ mod tests {
             writable: true,
             contiguous: true,
             owner: None,
+            host: None,
         };
         let buffers = BTreeMap::from([(0x1000, state(0x1000)), (0x8000, state(0x2000))]);
         let near = |address| nearest(&buffers, address).unwrap().address;

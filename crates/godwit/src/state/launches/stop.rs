@@ -69,6 +69,8 @@ impl State {
             self.queue.drain(self.device.as_mut())?;
         }
         let stopped = self.run_to_done(slot)?;
+        // Nobody flushes for it later.
+        self.flush(None)?;
         let kernel = &mut self.kernels[slot];
         kernel.running = None;
         kernel.stuck = !stopped;

@@ -149,6 +149,10 @@ impl State {
             self.collect_faults()?;
         }
         while self.fault_of(&ports).is_some() {}
+        // Each launch leaves nothing in the page cache, but others that go on may have looked at the same memory since.
+        if self.kernels.iter().any(|kernel| kernel.running.is_some()) {
+            self.flush_for(&request)?;
+        }
         let kernel = &mut self.kernels[slot];
         let started = kernel
             .control
@@ -203,9 +207,12 @@ impl State {
         if self.kernels[slot].control.line() != 0 {
             self.host_works(Work::Wakeup)?;
         }
-        let result = match self.fault_of(&ports) {
-            Some(record) => Err(Error::Fault(Box::new(self.explain(record)))),
-            None => self.completion(slot, &running),
+        // Its interrupt does not say that what it stored is in host memory.
+        let flushed = self.flush_for(&running.request);
+        let result = match (flushed, self.fault_of(&ports)) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Some(record)) => Err(Error::Fault(Box::new(self.explain(record)))),
+            (Ok(()), None) => self.completion(slot, &running),
         };
         match result {
             Err(error) if error.breaks_the_card() => {
