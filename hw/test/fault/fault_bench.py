@@ -135,19 +135,21 @@ class Bench:
         self.sample(ending)
 
     def next_response(self):
-        """(place, generation, code, the record or None if it is a wrong one)."""
+        """(place, generation, code, the record's page or None if it is a wrong one, its number among the place's records)."""
         rng = self.rng
         if self.wrong and rng.random() < self.wrong:
             self.wrong_sent += 1
             if self.done_responses and rng.random() < 0.5:
-                place, generation = self.done_responses[-1]
-                if self.last_generation[place] == generation:
-                    return place, generation, SUCCESS, None
+                place, generation, count = self.done_responses[-1]
+                # Again, for the same record: eight records later its generation is another one's.
+                if self.counts[place] == count:
+                    return place, generation, SUCCESS, None, count
             place = rng.randrange(64)
             return (
                 place,
                 (self.last_generation.get(place, 0) - rng.randrange(1, 4)) % 8,
                 rng.choice((0, 1, 15)),
+                None,
                 None,
             )
         if self.records and rng.random() < self.reply:
@@ -155,7 +157,7 @@ class Bench:
             if self.counts[place] - count > 6:
                 return None  # as late as this it might be taken for another one's
             code = rng.choice((INVALID, FAILURE)) if rng.random() < self.fail else SUCCESS
-            return place, generation, code, page
+            return place, generation, code, page, count
         return None
 
     def sample(self, ending):
@@ -228,11 +230,11 @@ class Bench:
         self.wakes.append((place, ok, self.now))
 
     def responded(self):
-        place, generation, code, page = self.response
+        place, generation, code, page, count = self.response
         self.response = None
         if page is None:
             return
-        self.done_responses.append((place, generation))
+        self.done_responses.append((place, generation, count))
         if self.live.get(place) is page and page.records[-1][1] == generation:
             page.success, page.failed = code == SUCCESS, code != SUCCESS
 
