@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use godwit_core::{HostMemory, PageSize, layout};
+use godwit_core::HostMemory;
 
 use crate::Error;
 use crate::hardware::frames::Extent;
-use crate::hardware::mmu;
 use crate::hardware::window::{Placement, Window};
 use crate::objects::alloc::{self, Access, AllocOptions, Plan, Residence};
 use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
 use crate::objects::in_place;
+use crate::objects::mapping::{DeviceMapping, map_device, want_ranges};
 use crate::state::demand::Demand;
-use crate::state::{BufferState, State};
 
 /// Device memory, or memory of the program ([`Residence`]), mapped into a context and into this process at the same address. Freed when dropped: a kernel that
 /// still uses it is stopped first, and its memory is zeroed before anyone else gets it.
@@ -70,7 +69,14 @@ impl Buffer {
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;
         if options.residence == Residence::Host {
-            return in_place::alloc(context, bytes, options);
+            let (window, plan) = in_place::open(context, bytes, options)?;
+            return Ok(Self::mapped(
+                context,
+                Place::Host(window),
+                plan,
+                bytes,
+                options.access,
+            ));
         }
         let plan = take_frames(context, bytes, options)?;
         // From here on its end gives the frames back.
@@ -305,70 +311,6 @@ impl Context {
 fn give_back(context: &Context, plan: &Plan) {
     let pool = &context.card().shared.pool;
     plan.extents.iter().for_each(|extent| pool.free(*extent));
-}
-
-/// What is to be mapped for kernels, and how.
-pub(crate) struct DeviceMapping<'a> {
-    pub va: u64,
-    pub plan: &'a Plan,
-    pub access: Access,
-    pub max_page: PageSize,
-    /// Of memory that is not the card's own.
-    pub owner: Option<Arc<dyn HostMemory>>,
-}
-
-/// Wishes an entry of the range TLB for every piece.
-pub(crate) fn want_ranges(
-    state: &mut State,
-    context: u32,
-    mut va: u64,
-    extents: &[Extent],
-    access: Access,
-) {
-    for extent in extents {
-        state.ranges.want(mmu::Range {
-            context,
-            va,
-            pa: extent.pa,
-            len: extent.len,
-            writable: access == Access::ReadWrite,
-        });
-        va += extent.len;
-    }
-}
-
-/// Maps the planned frames into the context with this number and serial number, all or none, and notes the buffer there.
-pub(crate) fn map_device(
-    state: &mut State,
-    (id, serial): (usize, u64),
-    mapping: DeviceMapping<'_>,
-) -> Result<(), Error> {
-    let DeviceMapping { va, plan, .. } = mapping;
-    let (perm, page) = (mapping.access.perm(), mapping.max_page);
-    let mut mapped = 0;
-    for extent in &plan.extents {
-        let table = &mut state.context(id, serial)?.table;
-        if let Err(error) = table.map(va + mapped, extent.pa, extent.len, perm, page) {
-            if mapped > 0 {
-                state.unmap(id, serial, va, mapped)?;
-            }
-            return Err(error.into());
-        }
-        mapped += extent.len;
-    }
-    let buffer = BufferState {
-        len: plan.len,
-        writable: mapping.access == Access::ReadWrite,
-        contiguous: plan.extents.len() == 1,
-        owner: mapping.owner,
-        host: plan
-            .extents
-            .first()
-            .filter(|extent| extent.pa >= layout::HOST_APERTURE_BASE)
-            .map(|extent| (extent.pa, extent.len)),
-    };
-    state.context(id, serial)?.buffers.insert(va, buffer);
-    Ok(())
 }
 
 fn take_frames(context: &Context, bytes: u64, options: AllocOptions) -> Result<Plan, Error> {

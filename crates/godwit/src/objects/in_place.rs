@@ -7,11 +7,15 @@ use crate::Error;
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::window::{Placement, Window};
 use crate::objects::alloc::{AllocOptions, PagePolicy, Plan};
-use crate::objects::buffer::{Buffer, DeviceMapping, Place, map_device};
 use crate::objects::context::Context;
+use crate::objects::mapping::{DeviceMapping, map_device};
 
 /// Zeroed memory of this process, mapped into the context where it is: its bus address is its address here.
-pub(crate) fn alloc(context: &Context, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
+pub(crate) fn open(
+    context: &Context,
+    bytes: u64,
+    options: AllocOptions,
+) -> Result<(Window, Plan), Error> {
     let align = match options.pages {
         PagePolicy::Auto => FRAME_BYTES,
         PagePolicy::Only(size) => size.bytes(),
@@ -63,13 +67,7 @@ pub(crate) fn alloc(context: &Context, bytes: u64, options: AllocOptions) -> Res
         }
         mapped
     })?;
-    Ok(Buffer::mapped(
-        context,
-        Place::Host(window),
-        plan,
-        bytes,
-        options.access,
-    ))
+    Ok((window, plan))
 }
 
 /// Takes the memory away from the card; it is unmapped already.

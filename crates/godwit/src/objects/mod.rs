@@ -12,6 +12,7 @@ pub(crate) mod heap;
 pub(crate) mod in_place;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
+pub(crate) mod mapping;
 pub(crate) mod reserve;
 pub(crate) mod share;
 pub(crate) mod shared;

@@ -9,9 +9,10 @@ use crate::Error;
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::visible;
 use crate::objects::alloc::{Access, Plan};
-use crate::objects::buffer::{self, Buffer, DeviceMapping, Place};
+use crate::objects::buffer::{Buffer, Place};
 use crate::objects::card::Card;
 use crate::objects::context::Context;
+use crate::objects::mapping::{self, DeviceMapping};
 use crate::state::State;
 
 /// What shared memory gets of the range TLB. Its pages are mapped in any case: what has no entry is served by them.
@@ -153,7 +154,7 @@ impl Context {
                 max_page: options.max_page,
                 owner: Some(Arc::clone(&memory)),
             };
-            buffer::map_device(state, (id, self.serial()), mapping)?;
+            mapping::map_device(state, (id, self.serial()), mapping)?;
             let entries = self.give_entries(state, id as u32, va, &plan, options);
             if entries.is_err() {
                 state.remove_buffer(id, self.serial(), va, plan.len)?;
@@ -225,7 +226,7 @@ impl Context {
             return Ok(());
         }
         let pieces = plan.extents.len();
-        buffer::want_ranges(state, context, va, &plan.extents, options.access);
+        mapping::want_ranges(state, context, va, &plan.extents, options.access);
         state.settle_ranges()?;
         let given = state.ranges.count(context, va, plan.len);
         if options.entries == RangeEntries::Required && given < pieces {
