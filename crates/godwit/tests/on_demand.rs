@@ -146,8 +146,8 @@ fn threads_touch_pages_of_a_running_kernel() {
             let toucher = scope.spawn(|| {
                 let mut seen = 0_u64;
                 for page in (0..PAGES).cycle() {
-                    // Written with what is there: the page changes hands, its bytes do not.
-                    words[page * PAGE / 8].fetch_add(0, Ordering::Relaxed);
+                    // Written with what is there: the page changes hands, its bytes do not. A plain zero would be optimised away.
+                    words[page * PAGE / 8].fetch_add(std::hint::black_box(0), Ordering::Relaxed);
                     seen += 1;
                     if stop.load(Ordering::Relaxed) {
                         return seen;
