@@ -99,6 +99,14 @@ def test_constants_are_the_specifications(generated):
     assert sum(masks) == (1 << 64) - 1
 
 
+def test_register_headers_of_all_blocks_go_into_one_file(generated, tmp_path):
+    """An include guard of one name for two headers would drop the second without a word."""
+    names = sorted(path.name for path in (generated / "c").glob("godwit_*regs.h"))
+    assert len(names) > 1
+    guards = [re.search(r"#ifndef (\w+)", (generated / "c" / name).read_text())[1] for name in names]
+    assert len(set(guards)) == len(names), guards
+
+
 def test_c_headers_compile_on_their_own(generated, tmp_path):
     source = tmp_path / "use.c"
     source.write_text(

@@ -145,6 +145,7 @@ def generate(out: Path, config: Config) -> None:
     tops = [registers.elaborate(config.contexts.count, config.ports, name) for name in registers.BLOCKS]
     for top in tops:
         prefix = "" if top.inst_name == registers.MMU else f"{top.inst_name.removeprefix('gw_')}_"
-        write_if_changed(out / "c" / f"godwit_{prefix}regs.h", registers.c_header(top))
+        header = f"godwit_{prefix}regs.h"
+        write_if_changed(out / "c" / header, registers.c_header(top, header))
         write_if_changed(out / "rust" / f"{prefix}regs.rs", registers.rust_constants(top))
     registers.html(tops, out / "html")

@@ -182,12 +182,12 @@ def regblock(top: AddrmapNode, directory: Path) -> None:
     (directory / f"{front_name(BLOCKS[top.inst_name])}.sv").write_text(front(top.inst_name))
 
 
-def c_header(top: AddrmapNode) -> str:
-    """`godwit_regs.h`, or another block's."""
+def c_header(top: AddrmapNode, name: str) -> str:
+    """The header `name` of a block; its include guard is made of that name, so that one file can include several."""
     from peakrdl_cheader.exporter import CHeaderExporter
 
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "godwit_regs.h"
+        path = Path(directory) / name
         CHeaderExporter().export(top, str(path), reuse_typedefs=False)
         text = path.read_text()
     return f"/* SPDX-License-Identifier: Apache-2.0 */\n/* {_banner(top.inst_name)} */\n{text}"
