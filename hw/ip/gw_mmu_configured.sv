@@ -67,6 +67,9 @@ module gw_mmu_configured (
     .cache_o  (),
     .cache_ack_i  ('0),
     .cache_event_i('0),
+    .access_o     (),
+    .access_i     ('0),
+    .port_cfg_o  (),
     .port_event_o,
     .mmu_event_o,
     .irq_o

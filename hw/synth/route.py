@@ -48,7 +48,7 @@ def _register(clock: int, from_bit: int | str, to_bit: int) -> dict:
         "hide_name": 0,
         "type": "TRELLIS_FF",
         "parameters": {
-            "CEMUX": "1",
+            "CEMUX": "1 ",  # with a space it is a word; without, a number
             "CLKMUX": "CLK",
             "GSR": "DISABLED",
             "LSRMUX": "LSR",

@@ -3,14 +3,15 @@
 
     python hw/synth/synth.py area [--record] [NAME ...]
     python hw/synth/synth.py fmax [--record] [--seeds N] [NAME ...]
-    python hw/synth/synth.py estimate [-n PATHS] [-p PARAMETER=VALUE ...] NAME ...
+    python hw/synth/synth.py estimate [-n PATHS] [--names] [-p PARAMETER=VALUE ...] NAME ...
     python hw/synth/synth.py where [-p PARAMETER=VALUE ...] NAME ...
 
 Area: Yosys `synth_xilinx -family xcup` (UltraScale+ cells), flattened. Clock: Yosys `synth_ecp5`, a register at every port,
 nextpnr-ecp5 on an LFE5U-85F of speed grade 6, out of context, median of five seeds (`--seeds`): the figure is for comparing
 versions of a block and blocks with one another, not for another family; peers that PyPI carries run in the same flow. Estimate:
 the same netlist without placement (timing.py), with the slowest paths by the names of registers and memories; NAME is a
-block, the beginning of its name, or any module. Where: the ECP5 cells of each instance alone, mapped with the hierarchy kept, so that
+block, the beginning of its name, or any module. Mapping loses most registers' names; with ``--names`` they are kept by force, which
+makes another netlist, a few percent larger: for reading paths. Where: the ECP5 cells of each instance alone, mapped with the hierarchy kept, so that
 constants do not cross borders: for finding what to make smaller, not for adding up. Blocks and peers are listed in blocks.toml. What takes long is kept in
 ``$GODWIT_CACHE/synth``: areas under a hash of sources, parameters and tools, netlists under one of what was elaborated (comments
 do not count), routed clocks under one of netlist and constraints. ``--record`` writes the figures to recorded.json, which
@@ -35,7 +36,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 SYNTH = Path(__file__).resolve().parent
@@ -272,27 +273,33 @@ def area(block: Block) -> Area:
     )
 
 
-def mapped(block: Block) -> dict:
-    """The netlist of `block` in ECP5 cells: its top module, as Yosys writes it. Comments do not make it anew."""
+def mapped(block: Block, names: bool = False) -> dict:
+    """The netlist of `block` in ECP5 cells: its top module, as Yosys writes it. Comments do not make it anew.
+
+    `names`: registers keep the source's names, which changes the netlist.
+    """
     with tempfile.TemporaryDirectory() as directory:
         read = Path(directory) / "read.il"
         _yosys([_read(block, hierarchy=bool(block.parts)), "setattr -unset src", f"write_rtlil {read}"])
         if block.parts:
-            return join.flat(*join.parts(block.top, block.parts, read, _yosys, _mapped))
-        return _mapped(block.top, read)
+            one = partial(_mapped, names=names)
+            return join.flat(*join.parts(block.top, block.parts, read, _yosys, one))
+        return _mapped(block.top, read, names)
 
 
-def _mapped(top: str, read: Path) -> dict:
+def _mapped(top: str, read: Path, names: bool = False) -> dict:
     """The module `top` of an RTLIL file, mapped; kept under a hash of the file."""
+    keep = ["setattr -set keep 1 w:*_q w:*_q[*"] if names else []
     digest = hashlib.sha256(
-        (TOOLS[0] + toolchain.version(TOOLS[0]) + "read_slang; " + ESTIMATE_FLOW).encode()
+        (TOOLS[0] + toolchain.version(TOOLS[0]) + "; ".join(("read_slang", *keep, ESTIMATE_FLOW))).encode()
     )
     digest.update(read.read_bytes())
     kept = toolchain.cache_dir() / "synth" / f"{top}-net-{digest.hexdigest()[:16]}.json.gz"
     if not kept.is_file():
         with tempfile.TemporaryDirectory() as directory:
             net = Path(directory) / "net.json"
-            _yosys([f"read_rtlil {read}", f"{ESTIMATE_FLOW} -top {top}", "rename -wire", f"write_json {net}"])
+            flow = [*keep, f"{ESTIMATE_FLOW} -top {top}", "rename -wire", f"write_json {net}"]
+            _yosys([f"read_rtlil {read}", *flow])
             kept.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
                 file.write(gzip.compress(net.read_bytes(), 3))
@@ -302,9 +309,9 @@ def _mapped(top: str, read: Path) -> dict:
     return found
 
 
-def estimate(block: Block, paths: int = 10) -> tuple[list[timing.Path], Counter]:
-    """The slowest paths of `block` by a static estimate, and its cells by type."""
-    module = mapped(block)
+def estimate(block: Block, paths: int = 10, names: bool = False) -> tuple[list[timing.Path], Counter]:
+    """The slowest paths of `block` by a static estimate, and its cells by type; `names` as in `mapped`."""
+    module = mapped(block, names)
     return timing.Estimate(module).paths(paths), Counter(cell["type"] for cell in module["cells"].values())
 
 
@@ -398,6 +405,7 @@ def main() -> int:
     )
     parser.add_argument("--record", action="store_true", help="write the figures to recorded.json")
     parser.add_argument("-n", "--paths", type=int, default=10, help="estimate: paths that are shown")
+    parser.add_argument("--names", action="store_true", help="estimate: registers keep their names")
     parser.add_argument(
         "-p",
         "--parameter",
@@ -452,13 +460,13 @@ def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
                 for name, cells in sorted(where(block).items(), key=lambda item: -item[1]["LUT4"]):
                     print(f"  {_cells(cells)}  {name}", flush=True)
                 continue
-            paths, cells = estimate(block, args.paths)
+            paths, cells = estimate(block, args.paths, args.names)
             area = _cells(cells)
             clock = f"about {1000 / paths[0].ns:.1f} MHz" if paths else "no paths"
             print(f"{block.name}: {clock} (static estimate, ports registered); {area}", flush=True)
             for path in paths:
                 print(f"  {path}", flush=True)
-            if args.record and paths:
+            if args.record and paths and not args.names:
                 _record("estimate", block.name, {"mhz": round(1000 / paths[0].ns, 1), "lut4": cells["LUT4"]})
     return 0
 

@@ -5,6 +5,7 @@ The blocks marked `quick` in blocks.toml are synthesised here, each once for a v
 area` does all of them and holds them to the same limits.
 """
 
+import re
 from dataclasses import asdict
 
 import join
@@ -148,3 +149,20 @@ def test_every_port_but_clock_and_reset_is_registered_to_be_routed():
     constant = sum(isinstance(b, str) for p in module["ports"].values() for b in p["bits"])
     assert added == pins - constant
     assert wrapped["ports"]["clk_i"] == module["ports"]["clk_i"]
+    # As Yosys writes them: nextpnr takes a word of zeros and ones for a number.
+    words = {
+        (name, value)
+        for cell in module["cells"].values()
+        if cell["type"] == "TRELLIS_FF"
+        for name, value in cell["parameters"].items()
+    }
+    registers = [cell["parameters"] for cell in wrapped["cells"].values() if "keep" in cell["attributes"]]
+    assert len(registers) == added
+    assert {("CEMUX", "1 "), ("REGSET", "RESET")} <= set(registers[0].items()) & words
+
+
+def test_registers_have_names_where_they_are_asked_for():
+    (block,) = synth.chosen_blocks("gw_fifo", {})
+    paths, _ = synth.estimate(block, 5, names=True)
+    assert any(re.match(r"[rw]ptr_q|usage_q", path.begin) for path in paths)
+    assert not any("made up" in path.begin + path.end for path in paths)

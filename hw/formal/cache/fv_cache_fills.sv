@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_cache_fills with two fills, against a count a fill of lines asked for and lines that came: bursts ask for the
-// lines of a fill one after the other, the wanted ones first, around its row and across no row's end; what comes lands as these lines
-// in this order; a line is covered exactly while it is to come, and a page is busy until the last of it has landed. The link answers
-// what was asked, each ID in order, otherwise whenever it likes.
+// lines of a fill one after the other, the wanted ones first, around its row and across no row's end, a rest in pieces that do not run
+// ahead; what comes lands as these lines in this order; a line is covered exactly while it is to come, and a page is busy until the last
+// of it has landed. The link answers what was asked, each ID in order, otherwise whenever it likes.
 module fv_cache_fills (
   input logic       clk_i,
   input logic       rst_ni,
@@ -23,6 +23,8 @@ module fv_cache_fills (
 );
 
   import gw_axi_pkg::*;
+
+  localparam int unsigned RestLines = 5;
 
   logic past_valid_q = 1'b0;
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
@@ -46,6 +48,7 @@ module fv_cache_fills (
 
   gw_cache_fills #(
     .Fills     (2),
+    .RestLines (RestLines),
     .Pages     (2),
     .RowWidth  (1),
     .BlockWidth(3)
@@ -145,6 +148,10 @@ module fv_cache_fills (
         InRow_A : assert (7'(next_line) + ar.len[6:0] <= 7'd63 && ar.len[7] == 1'b0);
         NotMore_A : assert (asked_q[ar_row] + ar.len[6:0] + 7'd1 <= total[ar_row]);
         if (asked_q[ar_row] == '0) WantedFirst_A : assert (ar.len[6:0] == 7'(wanted_q[ar_row]));
+        if (asked_q[ar_row] != '0) begin
+          Piece_A : assert (ar.len < 8'(RestLines));
+          Ahead_A : assert (asked_q[ar_row] - came_q[id_q[ar_row]] <= 7'(RestLines));
+        end
         if (known_q[ar_row]) OneId_A : assert (ar.id == 4'(id_q[ar_row]));
       end
       if (land_valid) begin

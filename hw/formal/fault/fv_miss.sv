@@ -6,7 +6,9 @@
 //  - It is parked on a place only while gw_fault has that page there, and its wake-up has not left: so no wake-up is lost, nobody is
 //    parked on another page, and none that writes on a page that is brought to be read.
 //  - A wake-up leaves once for each that gw_fault gave, unchanged; one of ParkRoom after everybody who was told that there is no room.
-//  - Nothing waits for ever: an access is answered, room is told of, within a bound in which gw_fault answers at once and the walker obeys hold_o.
+//  - Settled is told only while a settling stands, when the access, if it was here as that rose, is answered.
+//  - Nothing waits for ever: an access is answered, room is told of, a settling ends, within bounds in which gw_fault answers at once,
+//    counted in cycles that neither the walker nor a wake-up needs; the walker obeys hold_o.
 module fv_miss (
   input logic clk_i,
   input logic rst_ni,
@@ -26,17 +28,20 @@ module fv_miss (
   input logic ans_park_i,
   input logic wake_valid_i,
   input logic wake_ok_i,
-  input logic wake_park_i
+  input logic wake_park_i,
+  input logic settle_i
 );
 
   import gw_pkg::*;
 
-  // From the walker's answer to its own; from nobody asking and no wake-up due to room.
-  localparam int unsigned AnswerBound = 40;
-  localparam int unsigned RoomBound = 30;
+  // In cycles without an answer of the walker and without a wake-up, which come first: from the walker's answer to its own; from
+  // nobody asking to room; from a settling's rise.
+  localparam int unsigned AnswerBound = 9;
+  localparam int unsigned RoomBound = 12;
+  localparam int unsigned SettleBound = 9;
 
   logic past_valid_q = 1'b0;
-  logic hold, rsp_valid, fault_valid, ans_ready, wake_ready, touch_valid, touch_ready, touch_wake_ready, parked_event, room_event;
+  logic settled, hold, rsp_valid, fault_valid, ans_ready, wake_ready, touch_valid, touch_ready, touch_wake_ready, parked_event, room_event;
   xlate_rsp_t walk, rsp;
   miss_t miss, where;
   xlate_req_t fault_req, touch_req;
@@ -91,8 +96,8 @@ module fv_miss (
     .touch_ans_i       ('0),
     .touch_wake_i      ('0),
     .touch_wake_ready_o(touch_wake_ready),
-    .settle_i(1'b0),
-    .settled_o(),
+    .settle_i,
+    .settled_o         (settled),
     .wake_o            (wake),
     .event_parked_o    (parked_event),
     .event_no_room_o   (room_event),
@@ -108,7 +113,11 @@ module fv_miss (
   logic mine_q, here_q, mine_write_q, mine_vpn_q, comes, told, owed_q;
   logic [5:0] age_q, room_age_q;
   logic [4:0] held_q;
-  logic wanted, told_room;
+  logic wanted, told_room, quiet;
+  assign quiet = !walk_valid_i && !wake_valid_i;
+  // A settling, and whether the access was here when it rose.
+  logic settle_q, settled_q, before_q;
+  logic [5:0] settle_age_q;
   assign told_room = rsp_valid && rsp.parked && rsp.park == ParkRoom;
   assign wanted = walk_valid_i && walk_fault_i && walk_asks_i && walk_away_i;
   assign comes = walk_valid_i && walk_tag_i && !mine_q;
@@ -119,6 +128,7 @@ module fv_miss (
     if (!rst_ni) begin
       {in_q, in_ended_q, live_q, ended_q, write_q, out_q, due_q, mine_q, here_q, owed_q} <= '0;
       {age_q, room_age_q, held_q, wake_wait_q, ans_wait_q} <= '0;
+      {settle_q, settled_q, before_q, settle_age_q} <= '0;
     end else begin
       wake_wait_q <= wake_valid_i && !wake_ready;
       {wake_ok_q, wake_park_q} <= {wake_ok_i, wake_park_i};
@@ -155,9 +165,12 @@ module fv_miss (
       end
       if (comes) mine_q <= 1'b1;
       here_q <= (here_q || (comes && wanted)) && !told;
-      age_q <= here_q ? age_q + 1'b1 : '0;
+      age_q <= here_q ? age_q + 6'(quiet) : '0;
       owed_q <= (owed_q && !(wake.valid && wake.park == ParkRoom)) || told_room;
-      room_age_q <= (owed_q && !told_room && !walk_valid_i && !wake_valid_i) ? room_age_q + 1'b1 : '0;
+      room_age_q <= (owed_q && !told_room && quiet) ? room_age_q + 1'b1 : '0;
+      {settle_q, settled_q} <= {settle_i, settled};
+      before_q <= (settle_i && !settle_q ? here_q : before_q) && !told;
+      settle_age_q <= settle_i && !settled ? settle_age_q + 6'(quiet) : '0;
       held_q <= hold ? held_q + 5'(held_q != '1) : '0;
     end
   end
@@ -167,6 +180,8 @@ module fv_miss (
     // The walker: one tag at a time is followed; what is under way when it must hold still comes.
     if (mine_q) assume (!walk_valid_i || !walk_tag_i);
     if (held_q >= 5'd4) assume (!walk_valid_i);
+    // A settling stands until it is told, and no longer.
+    if (settle_q) assume (settle_i == !settled_q);
     // gw_fault: what is offered stays; an answer to a request, a wake-up of who waits, never both; both at once.
     if (in_q || wake_wait_q) assume (!fault_ready_i);
     assume (!ans_valid_i || in_q);
@@ -205,10 +220,13 @@ module fv_miss (
       end
       if (wake.valid && wake.park == ParkRoom) RoomIsOk_A : assert (wake.ok);
       RoomInTime_A : assert (room_age_q < RoomBound);
+      if (settled) Settled_A : assert (settle_i && settle_q && !before_q);
+      SettledInTime_A : assert (settle_age_q < SettleBound);
       NoTouch_A : assert (!touch_valid);
       Room_C : cover (wake.valid && wake.park == ParkRoom);
       Held_C : cover (hold && held_q == 5'd1);
       Parked_C : cover (told && rsp.parked && rsp.park == '0);
+      SettledLate_C : cover (settled && settle_age_q >= 6'd6);
       Refused_C : cover (told && here_q && rsp.fault);
     end
   end

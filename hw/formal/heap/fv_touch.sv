@@ -6,6 +6,7 @@
 //    request was accepted; that answer gives the frame of the group that was taken, and no other takes one;
 //  - an entry is filled only from 0 to something valid, only for such an answer, and the entry that the walk ended at last: whatever
 //    a link leads to was stored before;
+//  - what is inside the page or group given last is answered by that in the next cycle, with no look and no frame, until it is forgotten;
 //  - a leaf has the frame that was answered; every request that is parked is followed by a wake-up of its number if the stock is full.
 module fv_touch #(
   parameter int unsigned Limit = 12
@@ -19,6 +20,7 @@ module fv_touch #(
   input logic        ans_ready_i,
   input logic        wake_ready_i,
   input logic        end_i,
+  input logic        forget_i,
   input logic        look_ready_i,
   input logic        look_done_i,
   input gw_pkg::heap_page_t page_i,
@@ -41,7 +43,7 @@ module fv_touch #(
   wake_t wake;
   ppn_t [0:0][1:0] frame;
   logic [1:0] take;
-  logic ready, ans_valid, look_valid, pte_valid, busy, broken;
+  logic ready, ans_valid, look_valid, pte_valid, pte_group, busy, broken;
   ctx_id_t look_ctx;
   vpn_t look_vpn;
   logic [52:0] entry;
@@ -75,6 +77,7 @@ module fv_touch #(
     .wake_o       (wake),
     .wake_ready_i,
     .end_i,
+    .forget_i,
     .look_valid_o (look_valid),
     .look_ready_i,
     .look_ctx_o   (look_ctx),
@@ -86,6 +89,7 @@ module fv_touch #(
     .stock_take_o (take),
     .pte_valid_o  (pte_valid),
     .pte_ready_i,
+    .pte_group_o  (pte_group),
     .pte_entry_o  (entry),
     .pte_expected_o(expected),
     .pte_wanted_o (wanted),
@@ -93,7 +97,9 @@ module fv_touch #(
     .pte_result_i (pte_result_e'(result_i)),
     .pte_found_i  (64'(found_i)),
     .busy_o       (busy),
-    .idle_o(),
+    .idle_o       (),
+    .gives_o      (),
+    .lacks_o      (),
     .broken_o     (broken)
   );
 
@@ -110,6 +116,14 @@ module fv_touch #(
   assign home = Entry | 53'(req_q.vpn[3:0]);
   assign is_leaf = wanted[PteR];
 
+  // Given last; a request inside of it.
+  logic last_valid_q, last_big_q, same, same_q, told;
+  xlate_req_t last_req_q, same_req_q;
+  ppn_t last_frame_q;
+  assign same = valid_i && ready && last_valid_q && req.vpn[8:4] == last_req_q.vpn[8:4] &&
+      (last_big_q || req.vpn[3:0] == last_req_q.vpn[3:0]);
+  assign told = ans_valid && ans_ready_i;
+
   always_comb begin
     assume (rst_ni == past_valid_q);
     if (valid_i) assume (level_i < 3'(Levels));
@@ -122,14 +136,22 @@ module fv_touch #(
 
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
-    pending_q <= rst_ni && ((valid_i && ready) || (pending_q && !(ans_valid && ans_ready_i)));
+    pending_q <= rst_ni && ((valid_i && ready && !same) || (pending_q && !told));
+    same_q <= rst_ni && (same || (same_q && !told));
+    if (same) same_req_q <= req;
+    last_valid_q <= rst_ni && !forget_i && !end_i && (last_valid_q || (told && pending_q && given_q));
+    if (told && pending_q && given_q) begin
+      last_req_q <= req_q;
+      last_big_q <= ans.order != '0;
+      last_frame_q <= given_frame_q;
+    end
     looking_q <= rst_ni && ((look_valid && look_ready_i) || (looking_q && !look_done_i));
     changing_q <= rst_ni && ((pte_valid && pte_ready_i) || (changing_q && !pte_done_i));
     if (pte_valid && pte_ready_i) begin
       reads_q <= expected != '0;
       wanted_q <= wanted;
     end
-    if (valid_i && ready) begin
+    if (valid_i && ready && !same) begin
       req_q <= req;
       level_q <= level_i;
       live_q <= 1'b0;
@@ -142,8 +164,8 @@ module fv_touch #(
       read_q <= 1'b1;
       empty_q <= !found_i && result_i == 2'd1;
     end
-    // While a request is taken a frame may leave for tables.
-    if (!ready && take != '0) begin
+    // While none is under way a frame may leave for tables.
+    if (pending_q && take != '0) begin
       given_q <= 1'b1;
       given_frame_q <= take[1] ? frame[0][1] : frame[0][0];
     end
@@ -159,12 +181,17 @@ module fv_touch #(
   end
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      Pending_A : assert (!ans_valid || pending_q);
-      Unchanged_A : assert (!ans_valid || (ans.tag == req_q.tag && ans.vpn == req_q.vpn && ans.ctx == req_q.ctx));
+      Pending_A : assert (ans_valid ? pending_q != same_q : !same_q);
+      Unchanged_A : assert (!ans_valid || same_q || (ans.tag == req_q.tag && ans.vpn == req_q.vpn && ans.ctx == req_q.ctx));
+      if (same_q) begin
+        SameUnchanged_A : assert (ans.tag == same_req_q.tag && ans.vpn == same_req_q.vpn && ans.ctx == same_req_q.ctx);
+        SameFrame_A : assert (!ans.fault && !ans.parked && (ans.order != '0) == last_big_q &&
+            ans.ppn == (last_frame_q | (last_big_q ? ppn_t'(same_req_q.vpn[3:0]) : '0)));
+      end
       Answered_A : assert (32'(age_q) < Limit);
       TakenIsOffered_A : assert ((take & ~stock_valid_i) == '0 && take != 2'b11);
-      TakenForWhoMay_A : assert (take == '0 || ready || (pending_q && read_q && empty_q && live_q && req_q.write && !given_q));
-      if (ans_valid) begin
+      TakenForWhoMay_A : assert (take == '0 || (!pending_q && !take[1]) || (read_q && empty_q && live_q && req_q.write && !given_q));
+      if (ans_valid && !same_q) begin
         OnlyOne_A : assert (!(ans.fault && ans.parked));
         Gives_A : assert (given_q == (ans.cacheable && !ans.fault && !ans.parked));
         ItsFrame_A : assert (!given_q || ans.ppn == (given_frame_q | (ans.order == '0 ? '0 : ppn_t'(req_q.vpn[3:0]))));
@@ -173,14 +200,16 @@ module fv_touch #(
       if (pte_valid && expected == '0) begin
         StoresForGiven_A : assert (given_q && !pending_q && busy && wanted[PteV]);
         LinkLast_A : assert (!linked_q || (entry == home && wanted == wanted_q));
+        GroupOfLeaves_A : assert (pte_group == (is_leaf && wanted[PteN]) && (!pte_group || entry[2:0] == '0));
         LeafFrame_A : assert (!is_leaf || wanted[PteN] || ppn_t'(wanted[53:10]) == given_frame_q);
         NapotFrame_A : assert (!is_leaf || !wanted[PteN] || ppn_t'(wanted[53:10]) == (given_frame_q | ppn_t'(8)));
       end
       Woken_A : assert (32'(wait_q) < Limit);
       Given_C : cover (ans_valid && given_q && level_q == 3'd2);
       Big_C : cover (ans_valid && given_q && ans.order != '0);
-      Linked_C : cover (linked_q && ready && level_q == 3'd2);
+      Linked_C : cover (linked_q && !busy && level_q == 3'd2);
       Parked_C : cover (ans_valid && ans.parked && !empty_q);
+      Same_C : cover (same_q && busy && ans.order != '0);
     end
   end
 

@@ -35,6 +35,7 @@ module fv_error_write #(
   count_t data_q;
   logic in_ready, block, err_valid, err_ready, mem_ready, out_valid, take, mem_done, err_done;
   b_t err_b, out_b;
+  logic query_id;
   logic mem_waits_q, mem_id_q;
 
   always_comb begin
@@ -56,7 +57,8 @@ module fv_error_write #(
     .in_valid_i  (fault_i),
     .in_ready_o  (in_ready),
     .in_id_i     (fault_id_i),
-    .in_earlier_i(sent_q[fault_id_i]),
+    .query_id_o  (query_id),
+    .in_earlier_i(sent_q[query_id]),
     .swallowed_i,
     .mem_done_i  (mem_done),
     .mem_id_i,

@@ -91,6 +91,7 @@ module fv_slot_list #(
     .answer_i,
     .answer_fault_i,
     .answer_slot_i,
+    .direct_slot_i  (answer_slot_i),
     .answer_head_o  (answer_head),
     .answer_fresh_o (answer_fresh),
     .answer_old_o   (answer_old),

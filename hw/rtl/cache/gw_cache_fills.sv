@@ -5,7 +5,8 @@
 // Contract
 // - A fill is of one row of 64 lines (4 KiB): the wanted lines from the first one on, and with `req_rest_i` the rest of the row
 //   behind them, then what lies before. Its bursts have its number as ID, so its lines land in this order; fills among each
-//   other land in any order. Up to `Fills` at a time; req_ready_o depends on registers only.
+//   other land in any order. The rest goes in bursts of up to `RestLines`, each when no more than as many lines of the fill are on the way:
+//   on a slow link the wanted lines of the next fill wait behind two such bursts, not behind a page. Up to `Fills` at a time; req_ready_o depends on registers only.
 // - `covered_o`: the line asked for is still to land. It is combinational, and counts a fill from the cycle after its request.
 // - A line is offered to land two cycles after it came, one a cycle, until it is taken; link data waits meanwhile.
 // - `busy_o`: pages of which lines are still to land (from the cycle after the request to the one of the last landing).
@@ -15,6 +16,8 @@
 module gw_cache_fills #(
   /// Fills at a time, a power of two, 2 to 16.
   parameter int unsigned Fills = 8,
+  /// Lines of a rest in one burst, 1 to 64; 64: no limit.
+  parameter int unsigned RestLines = 64,
   /// Pages.
   parameter int unsigned Pages = 16,
   /// Bits of the number of a row in the cache, and of 4 KiB in memory.
@@ -57,6 +60,9 @@ module gw_cache_fills #(
   if (Fills < 2 || Fills > 16 || (Fills & (Fills - 1)) != 0) begin : gen_bad_fills
     $fatal(1, "gw_cache_fills: Fills must be a power of two, 2 to 16");
   end
+  if (RestLines < 1 || RestLines > 64) begin : gen_bad_rest
+    $fatal(1, "gw_cache_fills: RestLines must be 1 to 64");
+  end
 
   localparam int unsigned FillWidth = $clog2(Fills);
   typedef logic [FillWidth-1:0] fill_t;
@@ -67,7 +73,7 @@ module gw_cache_fills #(
   logic [BlockWidth-1:0] block_q[Fills];
   logic [5:0] first_q[Fills], wanted_q[Fills], span_q[Fills], landed_q[Fills], sent_q[Fills];
   // all: everything of it has arrived, the last line may still be landing. fresh: its wanted lines are not sent.
-  logic [Fills-1:0] used_q, send_q, fresh_q, all_q, covers;
+  logic [Fills-1:0] used_q, send_q, fresh_q, all_q, covers, far;
 
   // The entry that is put next.
   logic free_valid_q, any_free;
@@ -91,19 +97,31 @@ module gw_cache_fills #(
   // Bursts: of the entry chosen, what was not sent, as far as its segment goes.
   logic any_send, sending_q, burst_done, ar_free;
   fill_t send_first, send_idx_q;
-  logic [5:0] begin_line, to_end, left, more;
+  logic is_rest;
+  logic [5:0] begin_line, to_end, left, limit, more;
   gw_first_one #(
     .Width(Fills)
   ) u_send (
-    .bits_i((fresh_q != '0) ? fresh_q : send_q),
+    .bits_i((fresh_q != '0) ? fresh_q : send_q & ~far),
     .any_o (any_send),
     .idx_o (send_first)
   );
   assign begin_line = first_q[send_idx_q] + sent_q[send_idx_q];
-  // Lines less one: up to the row's end, up to the end of the wanted ones or of all.
+  // Lines less one: up to the row's end, up to the end of the wanted ones or of all, of a rest as many as go at a time.
   assign to_end = ~begin_line;
-  assign left = ((sent_q[send_idx_q] == '0) ? wanted_q[send_idx_q] : span_q[send_idx_q]) - sent_q[send_idx_q];
-  assign more = (left < to_end) ? left : to_end;
+  assign is_rest = sent_q[send_idx_q] != '0;
+  assign left = (!is_rest ? wanted_q[send_idx_q] : span_q[send_idx_q]) - sent_q[send_idx_q];
+  if (RestLines < 64) begin : gen_pieces
+    assign limit = (is_rest && to_end > 6'(RestLines - 1)) ? 6'(RestLines - 1) : to_end;
+    // As many lines are on the way as may be before a rest.
+    for (genvar i = 0; i < Fills; i++) begin : gen_far
+      assign far[i] = 6'(sent_q[i] - landed_q[i]) > 6'(RestLines);
+    end
+  end else begin : gen_whole
+    assign limit = to_end;
+    assign far = '0;
+  end
+  assign more = (left < limit) ? left : limit;
   assign ar_free = !ar_valid_o || ar_ready_i;
   assign burst_done = sending_q && ar_free;
 

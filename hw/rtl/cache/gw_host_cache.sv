@@ -14,6 +14,7 @@
 //   the acknowledge before.
 // - Only what comes through these ports is cached: who reaches the same host memory another way (page DMA, command queue, the host itself)
 //   sees it as it was at the last clean, and is seen after the next drop.
+// - With access counters (gw_access_counters) every burst over the link is counted for its group; that holds up nothing.
 // - Link: reads have IDs 0 to Fills - 1, writes ID 0.
 // - Reset: empty. No access may be under way on any port.
 `include "gw_axi_typedef.svh"
@@ -36,6 +37,9 @@ module gw_host_cache #(
   parameter int unsigned Writes = 8,
   parameter int unsigned Fills = 8,
   parameter int unsigned Merges = 4,
+  parameter int unsigned RestLines = 64,
+  /// Groups of the access counters, a power of two, 16 or more; 0: there are none.
+  parameter int unsigned Counters = 0,
   /// Bundles (gw_axi_typedef.svh) of a port; of the link: IDs as in gw_axi_pkg::axi_req_t.
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t,
@@ -57,7 +61,10 @@ module gw_host_cache #(
   output logic                 cmd_ready_o,
   input  gw_pkg::cache_cmd_t   cmd_i,
   output gw_pkg::cache_ack_t   ack_o,
-  output gw_pkg::cache_event_t event_o
+  output gw_pkg::cache_event_t event_o,
+  /// Registers of the access counters.
+  input  gw_pkg::access_req_t  access_req_i,
+  output gw_pkg::access_rsp_t  access_rsp_o
 );
 
   req_t host_req[NumPorts];
@@ -141,7 +148,8 @@ module gw_host_cache #(
     .Reads      (Reads),
     .Writes     (Writes),
     .Fills      (Fills),
-    .Merges     (Merges)
+    .Merges     (Merges),
+    .RestLines  (RestLines)
   ) u_cache (
     .clk_i,
     .rst_ni,
@@ -175,6 +183,27 @@ module gw_host_cache #(
     .m_req_o(link_req_o),
     .m_rsp_i(link_rsp_i)
   );
+
+  if (Counters > 0) begin : gen_counters
+    gw_access_counters #(
+      .Groups(Counters)
+    ) u_counters (
+      .clk_i,
+      .rst_ni,
+      .ar_i     (down_req.ar_valid && down_rsp.ar_ready),
+      .ar_addr_i(down_req.ar.addr[gw_pkg::PaWidth-1:0]),
+      .ar_len_i (down_req.ar.len),
+      .aw_i     (down_req.aw_valid && down_rsp.aw_ready),
+      .aw_addr_i(down_req.aw.addr[gw_pkg::PaWidth-1:0]),
+      .aw_len_i (down_req.aw.len),
+      .req_i    (access_req_i),
+      .rsp_o    (access_rsp_o)
+    );
+  end else begin : gen_no_counters
+    assign access_rsp_o = '0;
+    logic unused;
+    assign unused = ^access_req_i;
+  end
 
   // A victim's line that could not be written is told with the next acknowledge.
   assign ack_o = '{valid: ack, error: ack_error || lost_q};

@@ -36,7 +36,7 @@ module gw_page_cache #(
   parameter int unsigned Replacement = 0,
   /// What a miss reads: 0 what its burst needs, 1 then the rest of the 4 KiB, 2 the rest from a page's second miss on.
   parameter int unsigned FillMode = 1,
-  /// Pages kept free ahead, 1 to Pages / 2.
+  /// Pages kept free ahead, 0 to Pages / 2. 0: a page goes when another one is wanted, and no sooner.
   parameter int unsigned Spare = 1,
   /// Read bursts, write bursts and fills at a time, powers of two, 2 to 16.
   parameter int unsigned Reads = 8,
@@ -44,6 +44,8 @@ module gw_page_cache #(
   parameter int unsigned Fills = 8,
   /// Lines with stores that wait, a power of two, 1 to 16.
   parameter int unsigned Merges = 4,
+  /// Lines of a rest that are asked for at a time, 1 to 64; 64: all.
+  parameter int unsigned RestLines = 64,
   /// Derived.
   localparam int unsigned LineWidth = gw_pkg::PaWidth - 6
 ) (
@@ -67,8 +69,8 @@ module gw_page_cache #(
 
   import gw_axi_pkg::*;
 
-  if (PageShift < 12 || PageShift > 16 || FillMode > 2 || Spare < 1 || Spare > Pages / 2) begin : gen_bad_parameter
-    $fatal(1, "gw_page_cache: PageShift must be 12 to 16, FillMode 0 to 2, Spare 1 to Pages / 2");
+  if (PageShift < 12 || PageShift > 16 || FillMode > 2 || Spare > Pages / 2) begin : gen_bad_parameter
+    $fatal(1, "gw_page_cache: PageShift must be 12 to 16, FillMode 0 to 2, Spare 0 to Pages / 2");
   end
 
   localparam int unsigned IdxWidth = $clog2(Pages);
@@ -192,7 +194,17 @@ module gw_page_cache #(
     .thaw_i        (thaw),
     .release_i     (release_page)
   );
-  assign want = lines_ready && 32'(free_count) < Spare;
+  if (Spare > 0) begin : gen_spare
+    assign want = lines_ready && 32'(free_count) < Spare;
+  end else begin : gen_no_spare
+    // Somebody was looked up for whom there is no page. Until one goes.
+    logic need_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) need_q <= 1'b0;
+      else need_q <= !release_page && (need_q || (lines_ready && (read_q || write_q) && !hit_q && free_count == '0));
+    end
+    assign want = need_q;
+  end
 
   // Reads and writes.
   logic blocked, failed;
@@ -402,6 +414,7 @@ module gw_page_cache #(
 
   gw_cache_fills #(
     .Fills     (Fills),
+    .RestLines (RestLines),
     .Pages     (Pages),
     .RowWidth  (RowWidth),
     .BlockWidth(BlockWidth)

@@ -8,6 +8,8 @@
 //   so signals cross between the two as inside one domain.
 // - Synthesis passes the clock through: in an FPGA clock buffers are scarcer than what they would save here. So a domain
 //   must work the same whether its clock stops or not; stopping it is what makes a simulated card with idle parts fast.
+// - A domain that stands during a reset which is low from the start sees no edge of either: its registers are zero, as simulation begins,
+//   and not what they reset to. So what counts there resets to zero.
 module gw_clock_gate (
   input  logic clk_i,
   input  logic en_i,

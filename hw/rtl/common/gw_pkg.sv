@@ -252,6 +252,21 @@ package gw_pkg;
     logic error;  // a line could not be written
   } cache_ack_t;
 
+  // A request to the registers of the access counters, a pulse, and its answer.
+  typedef struct packed {
+    logic        valid;
+    logic        write;
+    logic [5:0]  addr;
+    logic [31:0] data;
+    logic [31:0] mask;  // bits that are written
+  } access_req_t;
+
+  typedef struct packed {
+    logic        ack;
+    logic [31:0] data;
+    logic        irq;
+  } access_rsp_t;
+
   // A command of the queue, as it was decoded: `inval`, `fence`, `response` and `cache` belong to their kinds.
   typedef struct packed {
     cmd_kind_e      kind;

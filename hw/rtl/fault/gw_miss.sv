@@ -14,8 +14,8 @@
 //   Who finds no place, here or there, is parked on gw_pkg::ParkRoom, which is woken as ok when there is room again. So
 //   nothing waits here for a host: taken to answered, at most Depth times what gw_touch and gw_fault take for one, and 32 cycles.
 // - gw_fault is not asked again for the page that it was asked for last, while that waits: such a request takes 2 cycles.
-// - Room: after a quarter of gw_fault's places was told of (SoonCycles after the first of them, RetryCycles after it had none), and with an
-//   empty queue.
+// - Room: after a quarter of gw_fault's places was told of (SoonCycles after the first of them, RetryCycles after it had none), and with a
+//   queue that is a quarter full at most. Until that nobody who comes later gets what is free of a queue that was full.
 // - Wake-ups leave in the cycle after they were taken, one a cycle, and behind the answers that park on them.
 // - hold_o: an answer of here gave way 15 times in a row; the walker takes no request until it was given. A walk of a mapped page never
 //   waits for anything else.
@@ -116,12 +116,12 @@ module gw_miss #(
   // Taken, or passed on.
   item_t came, head;
   localparam int unsigned UsageWidth = $clog2(Depth + 1);
-  logic missing, heap, wanted, full_q, room, take, head_valid, head_done;
+  logic missing, heap, wanted, full_q, room, take, head_valid, head_done, some_room, crowded_q;
   logic [UsageWidth-1:0] usage;
   assign missing = walk_valid_i && walk_rsp_i.fault && walk_miss_i.why != MissRefused;
   assign heap = Touch && walk_miss_i.why == MissUntouched && walk_rsp_i.vpn >= HeapFirst && walk_rsp_i.vpn <= HeapLast;
   assign wanted = missing && (heap || walk_miss_i.asks);
-  assign take = wanted && room && (heap || !full_q);
+  assign take = wanted && room && !crowded_q && (heap || !full_q);
   assign came = '{
     req: '{src: walk_rsp_i.src, tag: walk_rsp_i.tag, ctx: walk_rsp_i.ctx, vpn: walk_rsp_i.vpn, write: walk_miss_i.write},
     miss: walk_miss_i,
@@ -141,6 +141,12 @@ module gw_miss #(
     .out_data_o (head),
     .usage_o    (usage)
   );
+
+  assign some_room = usage <= UsageWidth'(Depth / 4);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) crowded_q <= 1'b0;
+    else crowded_q <= (crowded_q && !some_room) || (wanted && !room);
+  end
 
   // A settling: those that are here when it begins.
   logic settling_q;
@@ -302,7 +308,7 @@ module gw_miss #(
   logic pass_room, owed_q, wake_room;
   wake_t wake_q, wake_d;
   assign pass_room = wanted && !take;
-  assign wake_room = owed_q && !full_q && !head_valid && !fault_wake_i.valid && !touch_wake_i.valid;
+  assign wake_room = owed_q && !full_q && !crowded_q && some_room && !fault_wake_i.valid && !touch_wake_i.valid;
   always_comb begin
     wake_d = '{valid: wake_room, ok: 1'b1, park: ParkRoom};
     if (touch_wake_i.valid && touch_wake_ready_o) wake_d = touch_wake_i;

@@ -14,7 +14,7 @@
 // - Clients take turns. A command waits for one other of each client and one filling at most; gw_groups says how long each takes.
 // - `start_i`: a region begins with `blocks_i` blocks of 2 MiB from `base_i` on, all dirty (or clean: `start_clean_i`). Once for each
 //   region; until then it has nothing. What describes it is held from then on.
-// - `free_o`: frames of a region that are clean, dirty, or in stock; one change behind while a command is under way.
+// - `free_o`: frames of a region that are clean, dirty, or in stock; one change behind while a command is under way. `clean_o`: those of them that are not dirty.
 `include "gw_assert.svh"
 
 module gw_frames #(
@@ -48,6 +48,7 @@ module gw_frames #(
   output gw_pkg::ppn_t [Regions-1:0][1:0] stock_frame_o,
   input  logic [Regions-1:0][1:0]         stock_take_i,
   output logic [Regions-1:0][CountWidth-1:0] free_o,
+  output logic [Regions-1:0][CountWidth-1:0] clean_o,
   output logic                            broken_o,
   output gw_axi_pkg::bitmap_req_t         m_req_o,
   input  gw_axi_pkg::bitmap_rsp_t         m_rsp_i
@@ -240,18 +241,22 @@ module gw_frames #(
   end
   assign rsp_o = '{ok: ok_q && legal_q, frame: frame_q};
 
-  logic [Regions-1:0][CountWidth-1:0] free_q;
+  logic [Regions-1:0][CountWidth-1:0] free_q, clean_q;
   assign free_o = free_q;
+  assign clean_o = clean_q;
   logic [CountWidth-1:0] size_q;
   logic [Regions-1:0][1:0] taken_q;
-  logic [Regions-1:0][CountWidth-1:0] given, took;
+  logic [Regions-1:0][CountWidth-1:0] given, took, given_clean, took_clean;
   always_comb begin
     for (int unsigned r = 0; r < Regions; r++) begin
       given[r] = '0;
       took[r] = CountWidth'(taken_q[r][0]) + (CountWidth'(taken_q[r][1]) << BigOrder);
+      given_clean[r] = '0;
+      took_clean[r] = took[r];
       if (step_q == Answer && what_q == Client && ok_q && legal_q && region == idx_t'(r)) begin
         if (cmd_q.give) given[r] = size_q;
         else took[r] = took[r] + size_q;
+        if (!cmd_q.dirty) {given_clean[r], took_clean[r]} = {given[r], took[r]};
       end
     end
   end
@@ -263,6 +268,7 @@ module gw_frames #(
       started_q <= '0;
       none_q <= '0;
       free_q <= '0;
+      clean_q <= '0;
       taken_q <= '0;
     end else begin
       step_q <= step_d;
@@ -278,8 +284,10 @@ module gw_frames #(
       taken_q <= stock_take_i & stock_valid_o;
       for (int unsigned r = 0; r < Regions; r++) begin
         free_q[r] <= free_q[r] + given[r] - took[r];
+        clean_q[r] <= clean_q[r] + given_clean[r] - took_clean[r];
         if (step_q == Answer && what_q == Start && !cmd_q.dirty && region == idx_t'(r)) begin
           free_q[r] <= CountWidth'(blocks_i[r]) << BlockBits;
+          clean_q[r] <= start_clean_i[r] ? CountWidth'(blocks_i[r]) << BlockBits : '0;
         end
       end
     end

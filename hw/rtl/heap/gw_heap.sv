@@ -28,6 +28,8 @@ module gw_heap #(
   /// Tables of a walk, 3 to 5; the region they are in.
   parameter int unsigned Levels = 4,
   parameter int unsigned TableRegion = 0,
+  /// Entries that memory writes at once: 8, or as many words of 64 bits as its beats have if those are less.
+  parameter int unsigned Together = 8,
   /// As in gw_slots.
   parameter int unsigned Slots = 4096,
   parameter int unsigned SlotOrder = 21,
@@ -93,11 +95,14 @@ module gw_heap #(
   input  logic                             room_i,
   output gw_axi_pkg::heap_mem_req_t            m_req_o,
   input  gw_axi_pkg::heap_mem_rsp_t            m_rsp_i,
-  /// Frames of a region that are not out.
+  /// Frames of a region that are not out, and those of them that are not dirty.
   output logic [Regions-1:0][CountWidth-1:0] free_o,
+  output logic [Regions-1:0][CountWidth-1:0] clean_o,
   /// What gw_touch answered is not all stored; something is freed and not taken back.
   output logic                             touch_busy_o,
   output logic                             reclaim_busy_o,
+  /// Somebody waits for a frame.
+  output logic                             lacks_o,
   output logic                             broken_o,
   output gw_pkg::heap_event_t              event_o
 );
@@ -214,6 +219,7 @@ module gw_heap #(
   logic [1:0][63:0] pte_expected, pte_wanted;
   pte_result_e pte_result;
   logic [63:0] pte_found;
+  logic pte_group;
   logic [1:0] frames_valid, frames_ready, frames_rsp_valid;
   frames_cmd_t [1:0] frames_cmd;
   frames_rsp_t frames_rsp;
@@ -292,6 +298,7 @@ module gw_heap #(
     .stock_frame_o(stock_frame),
     .stock_take_i (stock_take),
     .free_o,
+    .clean_o,
     .broken_o     (frames_broken),
     .m_req_o      (mem_req[0]),
     .m_rsp_i      (mem_rsp[0])
@@ -332,11 +339,12 @@ module gw_heap #(
   );
 
   // First touch.
-  logic touch_broken;
+  logic touch_broken, gives;
   gw_touch #(
     .Regions    (Regions),
     .Levels     (Levels),
-    .TableRegion(TableRegion)
+    .TableRegion(TableRegion),
+    .Together   (Together)
   ) u_touch (
     .clk_i,
     .rst_ni,
@@ -352,6 +360,7 @@ module gw_heap #(
     .wake_o,
     .wake_ready_i,
     .end_i         (ctx_write_i),
+    .forget_i      (settle),
     .look_valid_o  (look_valid),
     .look_ready_i  (look_ready),
     .look_ctx_o    (look_ctx),
@@ -363,6 +372,7 @@ module gw_heap #(
     .stock_take_o  (stock_take),
     .pte_valid_o   (pte_valid[0]),
     .pte_ready_i   (pte_ready[0]),
+    .pte_group_o   (pte_group),
     .pte_entry_o   (pte_entry[0]),
     .pte_expected_o(pte_expected[0]),
     .pte_wanted_o  (pte_wanted[0]),
@@ -370,18 +380,22 @@ module gw_heap #(
     .pte_result_i  (pte_result),
     .pte_found_i   (pte_found),
     .busy_o        (touch_busy_o),
+    .gives_o       (gives),
     .idle_o        (touch_idle),
+    .lacks_o,
     .broken_o      (touch_broken)
   );
   gw_pte_unit #(
-    .Clients(2),
-    .req_t  (bitmap_req_t),
-    .rsp_t  (bitmap_rsp_t)
+    .Clients (2),
+    .Together(Together),
+    .req_t   (bitmap_req_t),
+    .rsp_t   (bitmap_rsp_t)
   ) u_pte_unit (
     .clk_i,
     .rst_ni,
     .cmd_valid_i   (pte_valid),
     .cmd_ready_o   (pte_ready),
+    .cmd_group_i   ({1'b0, pte_group}),
     .cmd_entry_i   (pte_entry),
     .cmd_expected_i(pte_expected),
     .cmd_wanted_i  (pte_wanted),
@@ -439,7 +453,7 @@ module gw_heap #(
         refused: told && status_q != gw_spec_pkg::HeapOk,
         status: status_q,
         command_ctx: command_ctx_q,
-        touch: touched && ans_o.cacheable,
+        touch: gives,
         zero: touched && !ans_o.cacheable && !ans_o.parked && !ans_o.fault,
         parked: touched && ans_o.parked,
         fault: touched && ans_o.fault,

@@ -5,7 +5,8 @@
 // Contract
 // - Ports take turns. A command is taken only when the port's last answer was: so who does not take an answer stops nobody else.
 // - Each command is answered once, in order, at its port; an answer stays until it is taken. Of a port that is not bound
-//   (bound_i) it is HeapArgument, and nothing is done.
+//   (bound_i, when it is first offered to gw_slots) it is HeapArgument, and nothing is done. A port that is taken away later is too late:
+//   the command is done, and before all that gw_heap_end frees of the context, which takes its turn behind it.
 // - Latency: 2 cycles beside those of gw_slots; a command waits for one of every other port at most.
 `include "gw_assert.svh"
 
@@ -39,27 +40,22 @@ module gw_heap_commands #(
 
   localparam int unsigned IdxWidth = (NumPorts > 1) ? $clog2(NumPorts) : 1;
   typedef logic [IdxWidth-1:0] idx_t;
-  // Taken from a port; whether it was bound is part of it.
-  typedef struct packed {
-    logic      bound;
-    heap_cmd_t cmd;
-  } item_t;
-  item_t [NumPorts-1:0] item;
-  item_t head;
+  heap_cmd_t [NumPorts-1:0] item;
+  heap_cmd_t head;
   logic [NumPorts-1:0] valid, wants, granted, full_q;
   idx_t chosen, owner_q;
-  logic some, taken, refused, under_way_q;
+  logic some, taken, refused, bound, under_way_q;
   heap_rsp_t [NumPorts-1:0] rsp_q;
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     gw_slice #(
-      .T(item_t)
+      .T(heap_cmd_t)
     ) u_command (
       .clk_i,
       .rst_ni,
       .in_valid_i  (cmd_valid_i[p]),
       .in_ready_o  (cmd_ready_o[p]),
-      .in_data_i   ('{bound: bound_i[p], cmd: cmd_i[p]}),
+      .in_data_i   (cmd_i[p]),
       .cancel_i    (1'b0),
       .out_valid_o (valid[p]),
       .out_cancel_o(),
@@ -83,11 +79,14 @@ module gw_heap_commands #(
   );
   always_comb begin
     head = '0;
-    for (int unsigned p = 0; p < NumPorts; p++) head |= {$bits(item_t){granted[p]}} & item[p];
+    for (int unsigned p = 0; p < NumPorts; p++) head |= {$bits(heap_cmd_t){granted[p]}} & item[p];
   end
-  assign refused = some && !head.bound;
-  assign slots_valid_o = some && head.bound;
-  assign slots_cmd_o = head.cmd;
+  // An offer stays one: whoever loses its port while gw_slots is busy is too late to be refused.
+  logic offered_q;
+  assign bound = |(granted & bound_i) || offered_q;
+  assign refused = some && !bound;
+  assign slots_valid_o = some && bound;
+  assign slots_cmd_o = head;
   assign taken = refused || slots_ready_i;
   assign slots_rsp_ready_o = 1'b1;
 
@@ -95,7 +94,9 @@ module gw_heap_commands #(
     if (!rst_ni) begin
       full_q <= '0;
       under_way_q <= 1'b0;
+      offered_q <= 1'b0;
     end else begin
+      offered_q <= slots_valid_o && !slots_ready_i;
       under_way_q <= (slots_valid_o && slots_ready_i) || (under_way_q && !slots_rsp_valid_i);
       for (int unsigned p = 0; p < NumPorts; p++) begin
         if (refused && chosen == idx_t'(p)) full_q[p] <= 1'b1;

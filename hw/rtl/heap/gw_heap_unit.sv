@@ -8,13 +8,17 @@
 // - A write of `command` begins it, if none is under way; `answer.busy` is 1 from the next cycle on, until the answer is in the registers.
 // - A write of `touch` begins a first touch of the host in the same way: gw_touch_turn. It is not waited for when an allocation is
 //   taken back: the host touches no page of one that is freed or shrunk meanwhile.
+// - Kernels' streams: gw_heap_stream. Ports take turns, the host's command among them.
 // - The rest is gw_heap's.
 module gw_heap_unit #(
   parameter int unsigned NumContexts = 16,
+  /// Kernels that may have streams, >= 1.
+  parameter int unsigned Agents = 1,
   /// Those of gw_heap.
   parameter int unsigned Blocks = 2048,
   parameter int unsigned Lines = 4,
   parameter int unsigned Levels = 4,
+  parameter int unsigned Together = 8,
   parameter int unsigned Slots = 4096,
   parameter int unsigned SlotOrder = 21,
   parameter int unsigned SmallOrder = 4,
@@ -30,6 +34,14 @@ module gw_heap_unit #(
   /// The MMU.
   input  gw_pkg::heap_from_mmu_t    mmu_i,
   output gw_pkg::heap_to_mmu_t      mmu_o,
+  /// Kernels' streams, and how their ports are bound.
+  input  gw_pkg::port_cfg_t [Agents-1:0] agent_port_i,
+  input  logic [Agents-1:0]              agent_cmd_valid_i,
+  output logic [Agents-1:0]              agent_cmd_ready_o,
+  input  logic [Agents-1:0][191:0]       agent_cmd_i,
+  output logic [Agents-1:0]              agent_rsp_valid_o,
+  input  logic [Agents-1:0]              agent_rsp_ready_i,
+  output logic [Agents-1:0][127:0]       agent_rsp_o,
   /// Memory has cycles left for clearing.
   input  logic                      room_i,
   output gw_axi_pkg::heap_mem_req_t m_req_o,
@@ -126,10 +138,10 @@ module gw_heap_unit #(
   assign hwif_in.touched_frame.hi.next = frame_q[43:32];
 
   // A command: the registers have it in the cycle after it was written.
-  logic begins_q, ends_q, busy_q, offered_q, cmd_ready, rsp_valid, end_busy, reclaiming, broken;
+  logic begins_q, ends_q, busy_q, offered_q, cmd_ready, rsp_valid, end_busy, reclaiming, lacks, broken;
   heap_cmd_t cmd;
   heap_rsp_t rsp, rsp_q;
-  logic [0:0][CountWidth-1:0] free;
+  logic [0:0][CountWidth-1:0] free, clean;
   assign cmd = '{
     op: heap_op_e'(hwif_out.command.op.value),
     ctx: hwif_out.command.context_id.value,
@@ -155,6 +167,31 @@ module gw_heap_unit #(
   end
   always_ff @(posedge clk_i) if (rsp_valid) rsp_q <= rsp;
 
+  // Who allocates: the host, then the kernels.
+  logic [Agents-1:0] agent_bound, agent_valid, agent_ready, agent_done, agent_taken;
+  heap_cmd_t [Agents-1:0] agent_cmd;
+  heap_rsp_t [Agents-1:0] agent_rsp;
+  for (genvar a = 0; a < Agents; a++) begin : gen_agent
+    gw_heap_stream u_stream (
+      .clk_i,
+      .rst_ni,
+      .port_i          (agent_port_i[a]),
+      .cmd_valid_i     (agent_cmd_valid_i[a]),
+      .cmd_ready_o     (agent_cmd_ready_o[a]),
+      .cmd_i           (agent_cmd_i[a]),
+      .rsp_valid_o     (agent_rsp_valid_o[a]),
+      .rsp_ready_i     (agent_rsp_ready_i[a]),
+      .rsp_o           (agent_rsp_o[a]),
+      .bound_o         (agent_bound[a]),
+      .heap_valid_o    (agent_valid[a]),
+      .heap_ready_i    (agent_ready[a]),
+      .heap_cmd_o      (agent_cmd[a]),
+      .heap_rsp_valid_i(agent_done[a]),
+      .heap_rsp_ready_o(agent_taken[a]),
+      .heap_rsp_i      (agent_rsp[a])
+    );
+  end
+
   assign hwif_in.capabilities.slots.next = 5'(SlotWidth);
   assign hwif_in.capabilities.slot_order.next = 5'(SlotOrder);
   assign hwif_in.capabilities.small_order.next = 5'(SmallOrder);
@@ -166,13 +203,17 @@ module gw_heap_unit #(
   assign hwif_in.status.ending.next = end_busy || ends_q;
   assign hwif_in.status.reclaiming.next = reclaiming;
   assign hwif_in.status.broken.next = broken;
+  assign hwif_in.status.lacks.next = lacks;
   assign hwif_in.free_frames.frames.next = 32'(free[0]);
+  assign hwif_in.clean_frames.frames.next = 32'(clean[0]);
 
   gw_heap #(
     .NumContexts(NumContexts),
+    .NumPorts   (Agents + 1),
     .Blocks     (Blocks),
     .Lines      (Lines),
     .Levels     (Levels),
+    .Together   (Together),
     .Slots      (Slots),
     .SlotOrder  (SlotOrder),
     .SmallOrder (SmallOrder),
@@ -192,13 +233,13 @@ module gw_heap_unit #(
     .strict_i      (hwif_out.memory.strict.value),
     .zero_i        ({hwif_out.zero.hi.value, hwif_out.zero.lo.value}),
     .quota_i       ({NumContexts{(SlotWidth + 1)'(hwif_out.quota.allocations.value)}}),
-    .bound_i       (1'b1),
-    .cmd_valid_i   (offered_q),
-    .cmd_ready_o   (cmd_ready),
-    .cmd_i         (cmd),
-    .rsp_valid_o   (rsp_valid),
-    .rsp_ready_i   (1'b1),
-    .rsp_o         (rsp),
+    .bound_i       ({agent_bound, 1'b1}),
+    .cmd_valid_i   ({agent_valid, offered_q}),
+    .cmd_ready_o   ({agent_ready, cmd_ready}),
+    .cmd_i         ({agent_cmd, cmd}),
+    .rsp_valid_o   ({agent_done, rsp_valid}),
+    .rsp_ready_i   ({agent_taken, 1'b1}),
+    .rsp_o         ({agent_rsp, rsp}),
     .end_start_i   (ends_q),
     .end_ctx_i     (hwif_out.end_context.context_id.value),
     .end_busy_o    (end_busy),
@@ -226,8 +267,10 @@ module gw_heap_unit #(
     .m_req_o,
     .m_rsp_i,
     .free_o        (free),
+    .clean_o       (clean),
     .touch_busy_o  (mmu_o.busy),
     .reclaim_busy_o(reclaiming),
+    .lacks_o       (lacks),
     .broken_o      (broken),
     .event_o       (events)
   );

@@ -7,15 +7,19 @@
 // - A command is answered once, by a pulse to its client: Stored, it was `expected` and is `wanted` now; Changed, it was something else
 //   (`found_o`), or was written between read and write; Denied, memory refused an access, or knows no exclusive ones. Nothing was
 //   written then.
+// - A command for a group fills `Together` naturally aligned entries with one value, by one access: all of them, if all are 0, or none.
+//   `found_o` is their OR then, 0 if and only if all were empty.
 // - So of several that want to fill an empty entry exactly one is told Stored.
 // - Commands are served one after the other, clients in turn; a client's in order. Entries of one address therefore change in that order.
 // - Latency: acceptance to answer, with memory that takes at once and answers n and m cycles later: 4 + n + m; 3 + n without a write.
-// - One access at a time, one ID, 8 bytes.
+// - One access at a time, one ID, 8 bytes or those of a group.
 `include "gw_assert.svh"
 
 module gw_pte_unit #(
   /// Who writes entries, >= 1.
   parameter int unsigned Clients = 3,
+  /// Entries of a group: 1, 2, 4 or 8, as many as a beat of memory has.
+  parameter int unsigned Together = 8,
   parameter logic [gw_axi_pkg::PtIdWidth-1:0] Id = '0,
   /// Bundles of the port.
   parameter type req_t = gw_axi_pkg::pt_req_t,
@@ -27,6 +31,8 @@ module gw_pte_unit #(
   input  logic                               rst_ni,
   input  logic [Clients-1:0]                 cmd_valid_i,
   output logic [Clients-1:0]                 cmd_ready_o,
+  /// A group of empty entries; else one.
+  input  logic [Clients-1:0]                 cmd_group_i,
   input  logic [Clients-1:0][EntryWidth-1:0] cmd_entry_i,
   input  logic [Clients-1:0][63:0]           cmd_expected_i,
   input  logic [Clients-1:0][63:0]           cmd_wanted_i,
@@ -45,9 +51,13 @@ module gw_pte_unit #(
   if (Clients < 1) begin : gen_bad_clients
     $fatal(1, "gw_pte_unit: Clients must be at least 1");
   end
+  if (!(Together inside {1, 2, 4, 8})) begin : gen_bad_together
+    $fatal(1, "gw_pte_unit: Together must be 1, 2, 4 or 8");
+  end
 
   localparam int unsigned ClientWidth = (Clients > 1) ? $clog2(Clients) : 1;
   localparam int unsigned LaneWidth = $clog2(PtBeatEntries);
+  localparam int unsigned GroupWidth = $clog2(Together);
 
   typedef enum logic [2:0] {
     Idle,
@@ -65,9 +75,10 @@ module gw_pte_unit #(
   logic [63:0] expected, wanted, read_word;
   logic [EntryWidth-1:0] entry_q;
   logic [63:0] expected_q, wanted_q, found_q;
-  logic exclusive_q, aw_done_q, w_done_q, same;
+  logic exclusive_q, aw_done_q, w_done_q, same, group, group_q;
   pte_result_e result_q;
   logic [LaneWidth-1:0] lane;
+  logic [PtBeatEntries-1:0] lanes;  // of the beat, those of the command
 
   gw_rr_arbiter #(
     .NumReq(Clients)
@@ -92,14 +103,16 @@ module gw_pte_unit #(
     entry = '0;
     expected = '0;
     wanted = '0;
+    group = 1'b0;
     for (int unsigned c = 0; c < Clients; c++) begin
       entry |= {EntryWidth{granted[c]}} & cmd_entry_i[c];
       expected |= {64{granted[c]}} & cmd_expected_i[c];
       wanted |= {64{granted[c]}} & cmd_wanted_i[c];
+      group |= granted[c] & cmd_group_i[c];
     end
     read_word = '0;
     for (int unsigned i = 0; i < PtBeatEntries; i++) begin
-      if (lane == LaneWidth'(i)) read_word |= m_rsp_i.r.data[64*i +: 64];
+      if (lanes[i]) read_word |= m_rsp_i.r.data[64*i +: 64];
     end
   end
 
@@ -132,6 +145,7 @@ module gw_pte_unit #(
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) begin
       client_q <= chosen;
+      group_q <= group && Together > 1;
       entry_q <= entry;
       expected_q <= expected;
       wanted_q <= wanted;
@@ -153,12 +167,15 @@ module gw_pte_unit #(
   assign found_o = found_q;
 
   assign lane = entry_q[LaneWidth-1:0];
+  for (genvar i = 0; i < PtBeatEntries; i++) begin : gen_lanes
+    assign lanes[i] = (group_q ? lane >> GroupWidth : lane) == LaneWidth'(group_q ? i >> GroupWidth : i);
+  end
   always_comb begin
     m_req_o = '0;
     m_req_o.ar_valid = state_q == Read;
     m_req_o.ar.id = ($bits(m_req_o.ar.id))'(Id);
-    m_req_o.ar.addr = 64'({entry_q, {$clog2(PtEntryBytes){1'b0}}});
-    m_req_o.ar.size = 3'($clog2(PtEntryBytes));
+    m_req_o.ar.addr = 64'({group_q ? entry_q & ~EntryWidth'(Together - 1) : entry_q, {$clog2(PtEntryBytes){1'b0}}});
+    m_req_o.ar.size = 3'($clog2(PtEntryBytes) + (group_q ? GroupWidth : 0));
     m_req_o.ar.burst = BurstIncr;
     m_req_o.ar.lock = 1'b1;
     m_req_o.ar.cache = 4'b0011;  // normal memory, bufferable: the host's writes are visible there
@@ -167,7 +184,7 @@ module gw_pte_unit #(
     m_req_o.aw_valid = state_q == Write && !aw_done_q;
     m_req_o.w_valid = state_q == Write && !w_done_q;
     m_req_o.w.data = {PtBeatEntries{wanted_q}};
-    for (int unsigned i = 0; i < PtBeatEntries; i++) m_req_o.w.strb[PtEntryBytes*i +: PtEntryBytes] = {PtEntryBytes{lane == LaneWidth'(i)}};
+    for (int unsigned i = 0; i < PtBeatEntries; i++) m_req_o.w.strb[PtEntryBytes*i +: PtEntryBytes] = {PtEntryBytes{lanes[i]}};
     m_req_o.w.last = 1'b1;
     m_req_o.r_ready = state_q == Data;
     m_req_o.b_ready = state_q == Reply;
@@ -176,6 +193,7 @@ module gw_pte_unit #(
   logic unused;
   assign unused = ^{m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b.id};
 
+  `GW_INVARIANT(GroupsAreFilled_A, !group_q || state_q == Idle || expected_q == '0)
   `GW_COVER(ChangedMeanwhile_C, state_q == Compare && exclusive_q && !same)
   `GW_COVER(LostReservation_C, state_q == Reply && m_rsp_i.b_valid && m_rsp_i.b.resp == RespOkay)
 

@@ -11,15 +11,18 @@
 // - Nothing but this block fills entries of these pages, and it reads the entry again before it decides. So a page gets one frame
 //   however many walks saw it missing: whoever comes behind finds the entry and is told to ask again, parked and woken at once.
 // - Not in a live allocation of the context, a write where none is allowed: a page fault. The entry cannot be read: an access fault.
+// - Inside what was given last: answered by that, 1 cycle behind the request, also while entries are stored; until forget_i, which
+//   stands before such a page can become another frame's.
 // - A read: ok, not cacheable, with the zero frame; nothing is written. A write: ok with a clean frame, or, if the allocation's granule
 //   is 2**BigOrder or more, with a group of as many, naturally aligned (Svnapot). Its entries have A and D.
 // - No clean frame, of the region or for tables: parked on ParkFirst + region. That is woken when there is one, and when a
 //   context is written: whoever asks again then is told what holds.
 // - Missing tables are clean frames of region TableRegion, of which as many as a walk can need are kept here. A table is linked when
 //   what is in it was stored.
-// - The answer does not wait for the entries; the next request does. busy_o: what was answered is not all stored yet.
-// - Latency: the answer comes 4 cycles behind the later one of the two looks. Stored: a command of gw_pte_unit each, 1 or
-//   2**BigOrder and one a table, 1 cycle between them.
+// - The answer does not wait for the entries; the next request outside of it does. busy_o: what was answered is not all stored yet.
+// - Latency: the answer comes 4 cycles behind the later one of the two looks. Stored: commands of gw_pte_unit, 1 or, of a group,
+//   2**BigOrder / Together, and one a table, 1 cycle between them.
+// - lacks_o: somebody parked for want of a frame, and there has been none since.
 // - Memory refused an entry (broken_o): the page may be given a second frame; its context must end.
 `include "gw_assert.svh"
 
@@ -32,6 +35,8 @@ module gw_touch #(
   localparam int unsigned BigOrder = 4,
   /// Where tables are.
   parameter int unsigned TableRegion = 0,
+  /// Entries of a group that gw_pte_unit fills by one command: 1, 2, 4 or 8.
+  parameter int unsigned Together = 8,
   /// Park number of region 0.
   parameter gw_pkg::park_t ParkFirst = gw_pkg::ParkTouch,
   /// Derived: bits of an entry's address.
@@ -53,6 +58,8 @@ module gw_touch #(
   input  logic                  wake_ready_i,
   /// A context is written.
   input  logic                  end_i,
+  /// What was given last is forgotten, and nothing is remembered meanwhile.
+  input  logic                  forget_i,
   /// gw_slots.
   output logic                  look_valid_o,
   input  logic                  look_ready_i,
@@ -67,6 +74,8 @@ module gw_touch #(
   /// gw_pte_unit.
   output logic                  pte_valid_o,
   input  logic                  pte_ready_i,
+  /// A group of `Together` entries.
+  output logic                  pte_group_o,
   output logic [EntryWidth-1:0] pte_entry_o,
   output logic [63:0]           pte_expected_o,
   output logic [63:0]           pte_wanted_o,
@@ -74,8 +83,11 @@ module gw_touch #(
   input  gw_pkg::pte_result_e   pte_result_i,
   input  logic [63:0]           pte_found_i,
   output logic                  busy_o,
+  /// A page or group is given its frames in this cycle.
+  output logic                  gives_o,
   /// Nothing is under way: what was asked before is answered and stored.
   output logic                  idle_o,
+  output logic                  lacks_o,
   output logic                  broken_o
 );
 
@@ -91,6 +103,9 @@ module gw_touch #(
   end
   if (Levels < 3 || Levels > 5) begin : gen_bad_levels
     $fatal(1, "gw_touch: Levels must be 3 to 5");
+  end
+  if (!(Together inside {1, 2, 4, 8})) begin : gen_bad_together
+    $fatal(1, "gw_touch: Together must be 1, 2, 4 or 8");
   end
 
   typedef enum logic [2:0] {
@@ -154,6 +169,16 @@ module gw_touch #(
     if (take) stock_take_o[region][big_q] = 1'b1;
   end
 
+  // What was given last: its neighbours in a group, and who asked before it was known, come right behind.
+  typedef struct packed {
+    xlate_req_t req;
+    ppn_t       ppn;
+    logic       big;
+  } given_t;
+  given_t given_q;
+  xlate_req_t same_req_q;
+  logic given_valid_q, same, same_q;
+
   // The answer.
   idx_t park_region;
   assign park_region = (end_q == NoTable) ? idx_t'(TableRegion) : region;
@@ -174,12 +199,41 @@ module gw_touch #(
     if (end_q == Refused) ans_o.cause = req_q.write ? CauseStoreAccessFault : CauseLoadAccessFault;
     ans_o.parked = end_q inside {Again, NoTable, NoFrame};
     ans_o.park = ParkFirst + park_t'(park_region);
+    if (same_q) begin
+      ans_o.src = same_req_q.src;
+      ans_o.tag = same_req_q.tag;
+      ans_o.ctx = given_q.req.ctx;
+      ans_o.vpn = same_req_q.vpn;
+      ans_o.perm = '{r: 1'b1, w: 1'b1};
+      ans_o.cacheable = 1'b1;
+      ans_o.order = given_q.big ? page_order_t'(BigOrder) : '0;
+      ans_o.cluster = cluster_t'(1) << same_req_q.vpn[ClusterShift-1:0];
+      ans_o.ppn = {given_q.ppn[PpnWidth-1:BigOrder], given_q.big ? same_req_q.vpn[BigOrder-1:0] : given_q.ppn[BigOrder-1:0]};
+      {ans_o.fault, ans_o.parked, ans_o.cause} = '0;
+    end
   end
-  assign ans_valid_o = state_q == Answer;
-  assign req_ready_o = state_q == Idle;
+  assign ans_valid_o = state_q == Answer || same_q;
+  assign req_ready_o = !same_q && (state_q == Idle || (same && busy_o));
+
+  assign gives_o = state_q == Answer && ans_ready_i && end_q == Given;
+  assign same = given_valid_q && req_i.ctx == given_q.req.ctx && req_i.vpn[VpnWidth-1:BigOrder] == given_q.req.vpn[VpnWidth-1:BigOrder] &&
+      (given_q.big || req_i.vpn[BigOrder-1:0] == given_q.req.vpn[BigOrder-1:0]);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      same_q <= 1'b0;
+      given_valid_q <= 1'b0;
+    end else begin
+      same_q <= same_q ? !ans_ready_i : req_valid_i && req_ready_o && same;
+      given_valid_q <= (given_valid_q || gives_o) && !forget_i && !end_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!same_q) same_req_q <= req_i;
+    if (gives_o) given_q <= '{req: req_q, ppn: ans_o.ppn, big: big_q};
+  end
 
   // Entries: the leaves, then a pointer in each table, the link last.
-  logic leaf_q, last_leaf, last_q;
+  logic leaf_q, last_leaf, last_q, together_q;
   logic [BigOrder-1:0] at_q;
   logic [2:0] step_q;  // level of the table that is pointed to
   logic [EntryWidth-1:0] place_q;
@@ -188,7 +242,7 @@ module gw_touch #(
   logic [63:0] leaf, pointer;
   logic [8:0] index;
   ppn_t here, below;  // the table the entry is in, and the one that it points to
-  assign last_leaf = !big_q || (&at_q);
+  assign last_leaf = !big_q || at_q == BigOrder'(2 ** BigOrder - Together);
   assign leaf_frame = big_q ? {frame_q[PpnWidth-1:BigOrder], 4'b1000} : frame_q;
   always_comb begin
     leaf = 64'(leaf_frame) << PtePpnLsb;
@@ -217,7 +271,7 @@ module gw_touch #(
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (req_valid_i) state_d = Look;
+      Idle: if (req_valid_i && req_ready_o && !same) state_d = Look;
       Look: if (looked_q && read_q) state_d = Judge;
       Judge: state_d = Take;
       Take: state_d = Answer;
@@ -231,6 +285,7 @@ module gw_touch #(
     endcase
   end
   assign pte_valid_o = state_q == Store || (state_q == Look && !sent_q);
+  assign pte_group_o = state_q == Store && together_q;
   assign pte_entry_o = (state_q == Store) ? place_q : entry_q;
   // No entry is all ones: that is a read.
   assign pte_expected_o = (state_q == Store) ? '0 : '1;
@@ -339,7 +394,8 @@ module gw_touch #(
       end
       last_q <= leaf_q ? last_leaf && level_q == '0 : step_q + 3'd1 == level_q;
       leaf_q <= leaf_q && !last_leaf;
-      at_q <= at_q + 1'b1;
+      together_q <= leaf_q && big_q;
+      at_q <= at_q + BigOrder'(Together);
       if (!leaf_q) step_q <= step_q + 1'b1;
     end
     // What is left of the tables moves to the front.
@@ -350,14 +406,17 @@ module gw_touch #(
     end
   end
   assign busy_o = state_q inside {Place, Store, Stored};
-  assign idle_o = state_q == Idle;
+  assign idle_o = state_q == Idle && !same_q;
+  assign lacks_o = lack_q != '0 || table_lack_q != '0;
 
   logic unused;
-  assign unused = ^{page_q.granule, wake_q.ok};
+  assign unused = ^{page_q.granule, wake_q.ok, same_req_q};
 
   `GW_INVARIANT(TakesAreOffered_A, (stock_take_o & ~stock_valid_i) == '0)
   `GW_INVARIANT(LevelIsBuilt_A, !req_valid_i || level_i <= 3'(Tables))
   `GW_ASSERT(AnswerStable_A, ans_valid_o && !ans_ready_i |=> ans_valid_o && $stable(ans_o))
+  `GW_INVARIANT(OneAnswer_A, !(same_q && state_q inside {Look, Judge, Take, Answer}))
+  `GW_COVER(SameWhileStored_C, same_q && busy_o)
   `GW_COVER(Again_C, state_q == Take && end_q == Again)
   `GW_COVER(NoTable_C, state_q == Take && end_q == NoTable)
   `GW_COVER(NoFrame_C, state_q == Take && end_q == NoFrame)

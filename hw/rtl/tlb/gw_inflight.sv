@@ -10,7 +10,9 @@
 // - send_i: a burst of `send_id_i` goes to the memory; complete_i: the memory's last beat of one
 //   was delivered. AXI keeps the order within an ID, so the oldest burst of the ID is the one that
 //   completes.
-// - sent_o: bursts of `query_id_i` at the memory; registered state.
+//   What is sent is counted in the cycle after, so that who leaves and the counts are two ways.
+// - sent_o: bursts of `query_id_i` at the memory, some_o: whether there is one; one that is sent in the cycle before
+//   does not count yet.
 // - flip_i: every burst at the memory becomes old. One sent with `send_old_i` is old, and those of its ID before it count
 //   as such, because they are complete before it is. `old_o` until all are complete.
 `include "gw_assert.svh"
@@ -39,6 +41,7 @@ module gw_inflight #(
   input  logic [IdWidth-1:0]    complete_id_i,
   input  logic [IdWidth-1:0]    query_id_i,
   output logic [CountWidth-1:0] sent_o,
+  output logic                  some_o,
   input  logic                  flip_i,
   output logic                  old_o
 );
@@ -52,49 +55,97 @@ module gw_inflight #(
 
   count_t total_q;
   count_t limit_q;
-  assign room_o = total_q < limit_q;
+  logic full_q, room_less, room_same, room_more;
+  assign room_o = !full_q;
+  assign room_less = total_q <= limit_q;
+  assign room_same = total_q < limit_q;
+  assign room_more = total_q + 1'b1 < limit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       total_q <= '0;
+      full_q <= 1'b0;
       limit_q <= count_t'(Max);
     end else begin
       total_q <= total_q + count_t'(start_i) - count_t'(done_i);
+      if (start_i == done_i) full_q <= !room_same;
+      else full_q <= start_i ? !room_more : !room_less;
       limit_q <= count_t'(Max) + ((32'(parked_i) > Parked) ? count_t'(Parked) : count_t'(parked_i));
     end
   end
 
-  count_t [Ids-1:0] sent_q;
-  logic [Ids-1:0] id_old;
-
-  for (genvar i = 0; i < Ids; i++) begin : gen_id
-    count_t sent_d, old_q, old_d;
-    logic send, complete;
-    assign send = send_i && send_id_i == IdWidth'(i);
-    assign complete = complete_i && complete_id_i == IdWidth'(i);
-    assign sent_d = sent_q[i] + count_t'(send) - count_t'(complete);
-    // The first so many that complete. In a flip's cycle one is sent that was translated in the new epoch, or that is old.
-    assign old_d = (send && send_old_i) ? sent_d :
-      (flip_i ? sent_q[i] : old_q) - count_t'(complete && (flip_i ? sent_q[i] : old_q) != '0);
-    assign id_old[i] = old_q != '0;
-
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        sent_q[i] <= '0;
-        old_q <= '0;
-      end else begin
-        sent_q[i] <= sent_d;
-        old_q <= old_d;
-      end
-    end
-
-    `GW_INVARIANT(NoUnderflow_A, !complete || sent_q[i] != '0)
-    `GW_INVARIANT(OldIsSent_A, old_q <= sent_q[i])
+  logic send_q, send_old_q;
+  logic [IdWidth-1:0] send_id_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) send_q <= 1'b0;
+    else send_q <= send_i;
+  end
+  always_ff @(posedge clk_i) begin
+    send_old_q <= send_old_i;
+    send_id_q <= send_id_i;
   end
 
-  assign sent_o = sent_q[query_id_i];
-  assign old_o = |id_old;
+  // Counts an ID are what was sent and what was answered of it, each with one writer, so that both are LUT RAM. `some_q`: they
+  // differ; without, nothing is known of what was sent but that it is as much. Old are the first so many: all that there are, or up
+  // to the mark.
+  count_t sends_mem[Ids], answers_mem[Ids], mark_mem[Ids];
+  logic [Ids-1:0] some_q, some_d, id_old_q, id_old_d, all_old_q, all_old_d, sent_id, completed_id;
+  count_t sends, sends_next, answers_next, target;
+  logic empties, ends_old, none;
 
+  assign none = !some_q[send_id_q];
+  assign sends = none ? answers_mem[send_id_q] : sends_mem[send_id_q];
+  assign sends_next = sends + 1'b1;
+  assign answers_next = answers_mem[complete_id_i] + 1'b1;
+  assign target = all_old_q[complete_id_i] ? sends_mem[complete_id_i] : mark_mem[complete_id_i];
+  assign empties = answers_next == sends_mem[complete_id_i];
+  assign ends_old = answers_next == target;
+
+  always_ff @(posedge clk_i) begin
+    if (send_q) sends_mem[send_id_q] <= sends_next;
+  end
+  always_ff @(posedge clk_i) begin
+    if (complete_i) answers_mem[complete_id_i] <= answers_next;
+  end
+  // Of use while not all are old: then it is what was there at the first send since.
+  always_ff @(posedge clk_i) begin
+    if (send_q && all_old_q[send_id_q]) mark_mem[send_id_q] <= sends;
+  end
+
+  always_comb begin
+    for (int unsigned i = 0; i < Ids; i++) begin
+      sent_id[i] = send_q && send_id_q == IdWidth'(i);
+      completed_id[i] = complete_i && complete_id_i == IdWidth'(i);
+      some_d[i] = (some_q[i] && !(completed_id[i] && empties)) || sent_id[i];
+      // One that is answered in the cycle in which it is counted.
+      if (sent_id[i] && completed_id[i]) some_d[i] = some_q[i];
+      id_old_d[i] = id_old_q[i] && !(completed_id[i] && ends_old);
+      all_old_d[i] = all_old_q[i] && !sent_id[i];
+      // One that is sent in a flip's cycle was translated in the new epoch, or says that it is old.
+      if (flip_i || (sent_id[i] && send_old_q)) begin
+        id_old_d[i] = some_d[i];
+        all_old_d[i] = 1'b1;
+      end
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      some_q <= '0;
+      id_old_q <= '0;
+      all_old_q <= '0;
+    end else begin
+      some_q <= some_d;
+      id_old_q <= id_old_d;
+      all_old_q <= all_old_d;
+    end
+  end
+
+  assign some_o = some_q[query_id_i];
+  assign sent_o = some_o ? sends_mem[query_id_i] - answers_mem[query_id_i] : '0;
+  assign old_o = |id_old_q || (send_q && send_old_q);
+
+  `GW_INVARIANT(NoUnderflow_A, !complete_i || some_q[complete_id_i] || (send_q && send_id_q == complete_id_i))
+  `GW_INVARIANT(OldIsSent_A, (id_old_q & ~some_q) == '0)
   `GW_INVARIANT(TotalBound_A, total_q <= count_t'(Max + Parked))
   `GW_INVARIANT(StartRoom_A, !start_i || room_o)
   `GW_INVARIANT(TotalUnderflow_A, !done_i || total_q != '0)

@@ -15,7 +15,8 @@
 // - end_i: slots taken up to this cycle, and one taken with alloc_ended_i, never ask again: they fail where they would. busy_o, from
 //   the cycle after it: one of them is here and was not told yet. It falls under any wake-ups.
 // - some_o: a slot is here. count_o: slots here, a cycle late.
-// - No path from an input but ask_ready_i, fail_ready_i and again_i to a register's enable; outputs are registered state only.
+// - A slot is looked at in one cycle, and told from the next on: outputs are registers. At most every second cycle one goes on. No
+//   path from an input but again_i to a register's enable.
 `include "gw_assert.svh"
 
 module gw_parking #(
@@ -69,13 +70,16 @@ module gw_parking #(
   slot_t park_slot_q;
   gw_pkg::park_t park_number_q;
   gw_pkg::wake_t wake_q;
+  logic end_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       park_q <= 1'b0;
       wake_q <= '0;
+      end_q <= 1'b0;
     end else begin
       park_q <= park_i;
       wake_q <= wake_i;
+      end_q <= end_i;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -85,20 +89,22 @@ module gw_parking #(
 
   // Numbers of which a wake-up came since the slots were last all looked at, and how it was. A second one does not make the slots
   // of the first fail.
-  logic [Numbers-1:0] woken_q, failed_q;
+  logic [Numbers-1:0] woken_q;
+  logic failed_mem[Numbers];
   logic [Slots-1:0] ended_q;
   logic sweep, woken_new;
   count_t left_q, end_left_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       woken_q <= '0;
-      failed_q <= '0;
     end else begin
       if (!sweep) woken_q <= '0;
-      if (wake_q.valid) begin
-        woken_q[wake_q.park] <= 1'b1;
-        failed_q[wake_q.park] <= !wake_q.ok && (failed_q[wake_q.park] || !(sweep && woken_q[wake_q.park]));
-      end
+      if (wake_q.valid) woken_q[wake_q.park] <= 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (wake_q.valid) begin
+      failed_mem[wake_q.park] <= !wake_q.ok && (failed_mem[wake_q.park] || !(sweep && woken_q[wake_q.park]));
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -138,14 +144,35 @@ module gw_parking #(
     if (park_q) entry_in = '{slot: park_slot_q, park: park_number_q, go: woken_new};
   end
 
+  // What becomes of it; then it is told, unless it goes back.
+  typedef struct packed {
+    slot_t slot;
+    logic  ask;
+    logic  ended;
+  } told_t;
+  told_t told_q;
+  logic told_valid_q, told_taken, ended;
   assign woken = look_q.go || woken_q[look_q.park];
-  assign fail_ended_o = ended_q[look_q.slot];
-  assign fails = fail_ended_o || (!look_q.go && woken && failed_q[look_q.park]);
-  assign fail_valid_o = look_valid_q && fails;
-  assign ask_valid_o = look_valid_q && woken && !fails;
-  assign slot_o = look_q.slot;
+  // One that was looked at in an end's cycle is told what it is a cycle later.
+  assign ended = ended_q[look_q.slot];
+  assign fails = ended || (!look_q.go && woken && failed_mem[look_q.park]);
+  // Every second cycle: whether it is taken is known late.
+  assign told_taken = told_q.ask ? ask_ready_i && !end_q : fail_ready_i;
   assign back = look_valid_q && !woken && !fails && !park_q && !again_i;
-  assign done = (fail_valid_o && fail_ready_i) || (ask_valid_o && ask_ready_i) || back;
+  assign done = (look_valid_q && (woken || fails) && !told_valid_q) || back;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) told_valid_q <= 1'b0;
+    else told_valid_q <= told_valid_q ? !told_taken : look_valid_q && (woken || fails);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!told_valid_q) told_q <= '{slot: look_q.slot, ask: !fails, ended: ended};
+    else if (end_q) {told_q.ask, told_q.ended} <= 2'b01;
+  end
+  assign ask_valid_o = told_valid_q && told_q.ask && !end_q;
+  assign fail_valid_o = told_valid_q && !told_q.ask;
+  assign fail_ended_o = told_q.ended;
+  assign slot_o = told_q.slot;
+
   assign take = sweep && (!look_valid_q || done);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -161,26 +188,26 @@ module gw_parking #(
   logic nobody;
   assign nobody = !waits && !look_valid_q && !park_q;
   assign sweep = left_q != '0;
-  assign some_o = !nobody;
-  assign busy_o = end_left_q != '0;
+  assign some_o = !nobody || told_valid_q;
+  assign busy_o = end_left_q != '0 || (told_valid_q && (told_q.ended || end_q));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       left_q <= '0;
       end_left_q <= '0;
       count_o <= '0;
     end else begin
-      count_o <= usage + count_t'(look_valid_q) + count_t'(park_q);
+      count_o <= usage + count_t'(look_valid_q) + count_t'(told_valid_q) + count_t'(park_q);
       if (wake_q.valid || end_i || (park_q && woken_new) || (again_i && again_ready_o)) left_q <= count_t'(Slots);
       else if (nobody) left_q <= '0;
       else if (done && sweep) left_q <= left_q - 1'b1;
       if (end_i) end_left_q <= count_t'(Slots);
       else if (nobody) end_left_q <= '0;
-      else if (done && busy_o) end_left_q <= end_left_q - 1'b1;
+      else if (done && end_left_q != '0) end_left_q <= end_left_q - 1'b1;
     end
   end
 
   `GW_INVARIANT(Room_A, room || !put)
-  `GW_INVARIANT(EndIsLookedAt_A, !busy_o || sweep)
+  `GW_INVARIANT(EndIsLookedAt_A, end_left_q == '0 || sweep)
   `GW_COVER(WakesMany_C, ask_valid_o && ask_ready_i && waits && entry_out.park == look_q.park)
   `GW_COVER(NumberAgain_C, park_q && woken_new)
   `GW_COVER(Ended_C, fail_valid_o && fail_ended_o)

@@ -10,8 +10,8 @@
 // Contract
 // - alloc_i takes `alloc_slot_o` in this cycle; only while `avail_o`. alloc_decided_i: nothing is to be
 //   waited for but the slots before it.
-// - answer_i decides a slot. `answer_head_o` tells in the same cycle that nothing is before it; with
-//   answer_direct_i the caller sends it on at once, past the queue, and the slot is freed here.
+// - answer_i decides a slot. `answer_head_o` tells in the same cycle that nothing is before `direct_slot_i`; with
+//   answer_direct_i the caller sends that one, which is the answer's, on at once, past the queue, and the slot is freed here.
 // - ready_*: a slot leaves, with what it ends with. pop_i takes it. free_i, in the same cycle, frees
 //   it; a fault that is not freed keeps its list from going on until resume_i, which frees it.
 // - A list of decided slots leaves at one a cycle. A decided slot that is first is at the queue's output
@@ -23,7 +23,7 @@
 //   for ever) an old one that waits behind others loses its translation: when it is its turn it comes out at again_*, and is looked
 //   up once more. It may be so no second time.
 // - pulse_i: answers to lookups that began up to this cycle are not fresh.
-// - Outputs depend on registers only; waiting_o on key_i, answer_* on answer_slot_i.
+// - Outputs depend on registers only; waiting_o on key_i, answer_* on direct_slot_i.
 `include "gw_assert.svh"
 
 module gw_slot_list #(
@@ -49,6 +49,8 @@ module gw_slot_list #(
   input  logic                 answer_i,
   input  logic                 answer_fault_i,
   input  logic [SlotWidth-1:0] answer_slot_i,
+  /// A slot that could be the answer's, known sooner; answer_*_o are of it.
+  input  logic [SlotWidth-1:0] direct_slot_i,
   output logic                 answer_head_o,
   output logic                 answer_fresh_o,
   output logic                 answer_old_o,
@@ -92,6 +94,7 @@ module gw_slot_list #(
   typedef struct packed {
     slot_t             slot;
     logic              gone;
+    logic              idle;  // is looked up again instead
     gw_pkg::slot_end_e how;
   } step_t;
 
@@ -99,13 +102,21 @@ module gw_slot_list #(
     return how == gw_pkg::EndRefused || how == gw_pkg::EndFaulted;
   endfunction
 
-  logic [Slots-1:0] held_q, held_d, old_q, old_d, fresh_q, head_q, decided_q, answered_q, fault_q, linked_q;
-  // Has no translation, and is looked up again before it leaves: parked, or decided once.
-  logic [Slots-1:0] idle_q, idle_d, turned;
+  // live_q: has a translation, or is looked up; a slot that is not, and did not fault, is looked up again before it leaves: parked, or
+  // decided once.
+  logic [Slots-1:0] old_q, old_d, fresh_q, head_q, decided_q, linked_q, live_q, live_d, turned;
   logic [Keys-1:0] waiting_q;
   slot_t next_mem[Slots];                  // successor of a slot, if linked_q
   slot_t tail_mem[Keys];                   // youngest slot of a key, if waiting_q
   logic [KeyWidth-1:0] key_mem[Slots];
+
+  // What a slot ends with, in LUT RAM: one is written where it is taken, the other where it is answered, so each has one writer.
+  // Whether the answer is of this time is told by whether they differ.
+  typedef struct packed {
+    logic turn;
+    logic fault;
+  } end_t;
+  end_t alloc_mem[Slots], answer_mem[Slots];
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Free slots: those never used yet, then those given back. One is taken out ahead.
@@ -157,54 +168,63 @@ module gw_slot_list #(
   logic step_valid_q, step_valid_d, step_go, leave, goes_on, resume_valid_q, others, passes, late_valid_q, queue_room;
   logic [1:0] turn_q;
   slot_t successor;
-  logic linked, successor_decided, successor_leaves, wakes, closing, first, link;
+  logic linked, successor_decided, successor_leaves, closing, first, link;
   slot_t tail;
 
-  logic idle;
-  assign idle = idle_q[step_q.slot] && !is_fault(step_q.how);
-  assign leave = step_valid_q && !step_q.gone && queue_room && !idle;
-  assign again_o = step_valid_q && !step_q.gone && idle;
+  assign leave = step_valid_q && !step_q.gone && queue_room && !step_q.idle;
+  assign again_o = step_valid_q && !step_q.gone && step_q.idle;
   assign again_slot_o = step_q.slot;
   // Two cannot be freed at once.
   assign step_go = leave || (again_o && again_ready_i) || (step_valid_q && step_q.gone && !free_i);
-  assign goes_on = step_go && (step_q.gone || (!is_fault(step_q.how) && !idle));
+  assign goes_on = step_go && (step_q.gone || (!is_fault(step_q.how) && !step_q.idle));
   assign freed = free_i || (step_go && step_q.gone);
   assign freed_slot = free_i ? ready_slot_o : step_q.slot;
 
-  logic answers_successor;
+  logic answers_successor, successor_answered, successor_fault;
+  end_t successor_alloc, successor_answer;
   assign successor = next_mem[step_q.slot];
   assign linked = linked_q[step_q.slot];
+  // Whoever is first leaves by itself.
+  assign turned = parked_i ? old_q & decided_q & ~head_q : '0;
+  assign successor_alloc = alloc_mem[successor];
+  assign successor_answer = answer_mem[successor];
+  assign successor_answered = successor_alloc.turn != successor_answer.turn;
+  assign successor_fault = successor_answered ? successor_answer.fault : successor_alloc.fault;
   assign answers_successor = answer_i && answer_slot_i == successor;
   assign successor_decided = decided_q[successor] || answers_successor;
   assign successor_leaves = goes_on && linked && successor_decided;
-  assign wakes = goes_on && linked && !successor_decided;
 
   always_comb begin
     successor_step = '{
       slot: successor,
       gone: 1'b0,
-      how: gw_pkg::slot_end_e'({answered_q[successor], fault_q[successor]})
+      idle: !successor_fault && (!live_q[successor] || (parked_i && old_q[successor])),
+      how: gw_pkg::slot_end_e'({successor_answered, successor_fault})
     };
     if (answers_successor) begin
+      successor_step.idle = 1'b0;
       successor_step.how = answer_fault_i ? gw_pkg::EndFaulted : gw_pkg::EndAnswered;
     end
     answer_step = '{
       slot: answer_slot_i,
       gone: answer_direct_i,
+      idle: 1'b0,
       how: answer_fault_i ? gw_pkg::EndFaulted : gw_pkg::EndAnswered
     };
     alloc_step = '{
       slot: next_slot_q,
       gone: 1'b0,
+      idle: 1'b0,
       how: alloc_fault_i ? gw_pkg::EndRefused : gw_pkg::EndTranslated
     };
   end
 
-  assign answer_head_o = head_q[answer_slot_i];
-  assign wait_put = {late_valid_q, alloc_i && alloc_decided_i && first,
-                     answer_i && answer_head_o && !passes};
+  logic answers_head;
+  assign answer_head_o = head_q[direct_slot_i];
+  assign answers_head = answer_i && head_q[answer_slot_i];
+  assign wait_put = {late_valid_q, alloc_i && alloc_decided_i && first, answers_head && !passes};
   // Nobody else wants a step.
-  assign passes = answer_i && answer_head_o && !step_valid_q && !others;
+  assign passes = answers_head && !step_valid_q && !others;
   assign wait_in = {late_q, alloc_step, answer_step};
   for (genvar i = 0; i < 3; i++) begin : gen_wait
     gw_fifo #(
@@ -258,7 +278,7 @@ module gw_slot_list #(
   always_ff @(posedge clk_i) begin
     if (!step_valid_q || step_go) step_q <= step_d;
     late_q <= successor_step;
-    if (resume_i) resume_q <= '{slot: resume_slot_i, gone: 1'b1, how: gw_pkg::EndFaulted};
+    if (resume_i) resume_q <= '{slot: resume_slot_i, gone: 1'b1, idle: 1'b0, how: gw_pkg::EndFaulted};
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
@@ -268,7 +288,8 @@ module gw_slot_list #(
   assign waiting_o = waiting_q[key_i];
   assign closing = goes_on && tail == step_q.slot;
   assign first = !waiting_o || closing;
-  assign link = alloc_i && !first;
+  // A list that closes in this cycle is not asked any more whether its last slot is linked.
+  assign link = alloc_i && waiting_o;
 
   always_ff @(posedge clk_i) begin
     if (link) next_mem[tail] <= next_slot_q;
@@ -280,41 +301,33 @@ module gw_slot_list #(
     if (alloc_i) key_mem[next_slot_q] <= key_i;
   end
 
+  always_ff @(posedge clk_i) begin
+    if (alloc_i) alloc_mem[next_slot_q] <= '{turn: answer_mem[next_slot_q].turn, fault: alloc_fault_i};
+  end
+  always_ff @(posedge clk_i) begin
+    if (answer_i) answer_mem[answer_slot_i] <= '{turn: !alloc_mem[answer_slot_i].turn, fault: answer_fault_i};
+  end
+
   always_comb begin
-    held_d = held_q;
-    if (pop_i) held_d[ready_slot_o] = 1'b0;
-    if (answer_direct_i) held_d[answer_slot_i] = 1'b0;
-    if (alloc_i) held_d[next_slot_q] = 1'b1;
-    // Whoever is first leaves by itself.
-    turned = parked_i ? old_q & decided_q & ~fault_q & ~head_q : '0;
-    if (step_valid_q) turned[step_q.slot] = 1'b0;
-    idle_d = idle_q | turned;
-    old_d = (flip_i ? ~(idle_q | (decided_q & fault_q)) : old_q) & ~turned;
-    if (answer_i) begin
-      idle_d[answer_slot_i] = 1'b0;
-      if (answer_fault_i) old_d[answer_slot_i] = 1'b0;
-    end
-    if (park_i) begin
-      idle_d[answer_slot_i] = 1'b1;
-      old_d[answer_slot_i] = 1'b0;
-    end
-    if (ask_i) idle_d[ask_slot_i] = 1'b0;
+    live_d = live_q & ~turned;
+    old_d = (flip_i ? live_q : old_q) & ~turned;
+    if (pop_i) {live_d[ready_slot_o], old_d[ready_slot_o]} = '0;
+    if (answer_direct_i || park_i || (answer_i && answer_fault_i)) {live_d[answer_slot_i], old_d[answer_slot_i]} = '0;
+    if (ask_i) live_d[ask_slot_i] = 1'b1;
     if (alloc_i) begin
-      idle_d[next_slot_q] = 1'b0;
+      live_d[next_slot_q] = !alloc_fault_i;
       old_d[next_slot_q] = (flip_i || alloc_old_i) && !alloc_fault_i;
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      held_q <= '0;
       old_q <= '0;
-      idle_q <= '0;
+      live_q <= '0;
       waiting_q <= '0;
     end else begin
-      held_q <= held_d;
-      old_q <= held_d & old_d;
-      idle_q <= idle_d;
+      old_q <= old_d;
+      live_q <= live_d;
       if (goes_on && !linked) waiting_q[key_mem[step_q.slot]] <= 1'b0;
       if (alloc_i) waiting_q[key_i] <= 1'b1;
     end
@@ -325,8 +338,6 @@ module gw_slot_list #(
       fresh_q <= '0;
       head_q <= '0;
       decided_q <= '0;
-      answered_q <= '0;
-      fault_q <= '0;
       linked_q <= '0;
     end else begin
       if (pulse_i) begin
@@ -335,27 +346,21 @@ module gw_slot_list #(
         if (alloc_i) fresh_q[next_slot_q] <= 1'b1;
         if (ask_i) fresh_q[ask_slot_i] <= 1'b1;
       end
-      if (wakes) head_q[successor] <= 1'b1;
+      if (goes_on && linked) head_q[successor] <= 1'b1;
       if (leave || (again_o && again_ready_i)) decided_q[step_q.slot] <= 1'b0;
       if (again_o && again_ready_i) head_q[step_q.slot] <= 1'b1;
-      if (answer_i) begin
-        decided_q[answer_slot_i] <= 1'b1;
-        answered_q[answer_slot_i] <= 1'b1;
-        fault_q[answer_slot_i] <= answer_fault_i;
-      end
+      if (answer_i) decided_q[answer_slot_i] <= 1'b1;
       if (link) linked_q[tail] <= 1'b1;
       if (alloc_i) begin
         head_q[next_slot_q] <= first;
         decided_q[next_slot_q] <= alloc_decided_i;
-        answered_q[next_slot_q] <= 1'b0;
-        fault_q[next_slot_q] <= alloc_fault_i;
         linked_q[next_slot_q] <= 1'b0;
       end
     end
   end
 
-  assign answer_fresh_o = fresh_q[answer_slot_i];
-  assign answer_old_o = old_q[answer_slot_i];
+  assign answer_fresh_o = fresh_q[direct_slot_i];
+  assign answer_old_o = old_q[direct_slot_i];
   assign ready_old_o = old_q[ready_slot_o];
   assign old_o = |old_q;
 
@@ -387,13 +392,14 @@ module gw_slot_list #(
 
   `GW_INVARIANT(FreeRoom_A, free_ready || !freed)
   `GW_INVARIANT(WaitRoom_A, (wait_put & ~wait_room) == '0)
-  `GW_INVARIANT(AllocFree_A, !alloc_i || (avail_o && !held_q[next_slot_q]))
-  `GW_INVARIANT(AnswerWaits_A, !answer_i || (held_q[answer_slot_i] && !decided_q[answer_slot_i]))
+  `GW_INVARIANT(AllocFree_A, !alloc_i || (avail_o && !live_q[next_slot_q]))
+  `GW_INVARIANT(AnswerWaits_A, !answer_i || !decided_q[answer_slot_i])
   `GW_INVARIANT(DirectHead_A, !answer_direct_i || (answer_i && answer_head_o && !answer_fault_i && !leaving_o))
+  `GW_INVARIANT(DirectSlot_A, !answer_direct_i || answer_slot_i == direct_slot_i)
   `GW_INVARIANT(PopValid_A, (ready_valid_o || !pop_i) && (pop_i || !free_i))
   `GW_INVARIANT(ResumeRoom_A, !(resume_i && resume_valid_q && step_valid_q && !step_go))
-  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && held_q[answer_slot_i] && !decided_q[answer_slot_i]))
-  `GW_INVARIANT(OldHasFrame_A, (old_q & idle_q) == '0)
+  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && live_q[answer_slot_i] && !decided_q[answer_slot_i]))
+  `GW_INVARIANT(OldHasFrame_A, (old_q & ~live_q) == '0)
   `GW_COVER(Turned_C, turned != '0)
   `GW_COVER(AllocClosing_C, alloc_i && waiting_o && closing)
   `GW_COVER(AnswerOfSuccessor_C, goes_on && linked && answers_successor)

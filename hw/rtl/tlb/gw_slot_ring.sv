@@ -26,6 +26,8 @@ module gw_slot_ring #(
   input  logic                 answer_i,
   input  logic                 answer_fault_i,
   input  logic [SlotWidth-1:0] answer_slot_i,
+  /// A slot that could be the answer's, known sooner; answer_*_o are of it.
+  input  logic [SlotWidth-1:0] direct_slot_i,
   output logic                 answer_head_o,
   output logic                 answer_fresh_o,
   output logic                 answer_old_o,
@@ -65,22 +67,80 @@ module gw_slot_ring #(
   slot_t alloc_q, head_q;
   logic waiting_q, leave, queue_room, left;
   count_t count_q, waits_q, waits_d;
-  logic [Slots-1:0] held_q, held_d, old_q, old_d, fresh_q, decided_q, answered_q, fault_q;
-  // Has no translation, and is looked up again before it leaves: parked, or decided once.
-  logic [Slots-1:0] idle_q, idle_d, turned;
+  // live_q: has a translation, or is looked up; a slot that is not, and did not fault, is looked up again before it leaves: parked, or
+  // decided once.
+  logic [Slots-1:0] old_q, old_d, fresh_q, decided_q, live_q, live_d, turned;
 
+  // What a slot ends with, in LUT RAM: one is written where it is taken, the other where it is answered, so each has one writer.
+  // Whether the answer is of this time is told by whether they differ.
+  typedef struct packed {
+    logic turn;
+    logic fault;
+  } end_t;
+  end_t alloc_mem[Slots], answer_mem[Slots];
+  always_ff @(posedge clk_i) begin
+    if (alloc_i) alloc_mem[alloc_q] <= '{turn: answer_mem[alloc_q].turn, fault: alloc_fault_i};
+  end
+  always_ff @(posedge clk_i) begin
+    if (answer_i) answer_mem[answer_slot_i] <= '{turn: !alloc_mem[answer_slot_i].turn, fault: answer_fault_i};
+  end
   assign avail_o = count_q != count_t'(Slots);
   assign alloc_slot_o = alloc_q;
   assign waiting_o = waiting_q;
-  assign answer_head_o = answer_slot_i == head_q;
-  assign answer_fresh_o = fresh_q[answer_slot_i];
-  assign answer_old_o = old_q[answer_slot_i];
+  assign answer_head_o = direct_slot_i == head_q;
+  assign answer_fresh_o = fresh_q[direct_slot_i];
+  assign answer_old_o = old_q[direct_slot_i];
   assign ready_old_o = old_q[ready_slot_o];
   assign old_o = |old_q;
 
+  // The head's state, maintained beside it: that of the slot behind it is read ahead, with what happens to it in the cycle.
+  typedef struct packed {
+    logic decided;
+    logic live;
+    logic answered;
+    logic fault;
+  } state_t;
+  slot_t next;
+  state_t head_state_q, next_state;
+  end_t next_alloc, next_answer;
   logic head_decided, head_idle;
-  assign head_decided = waiting_q && decided_q[head_q];
-  assign head_idle = idle_q[head_q];
+  assign next = advance(head_q);
+  assign next_alloc = alloc_mem[next];
+  assign next_answer = answer_mem[next];
+  always_comb begin
+    next_state.decided = decided_q[next];
+    next_state.live = live_q[next];
+    next_state.answered = next_alloc.turn != next_answer.turn;
+    next_state.fault = next_state.answered ? next_answer.fault : next_alloc.fault;
+  end
+
+  // A slot's state after this cycle.
+  function automatic state_t after(state_t state, logic mine_answer, logic mine_ask, logic mine_alloc);
+    state_t result;
+    result = state;
+    if (mine_answer) begin
+      result = '{decided: answer_i, live: state.live, answered: state.answered || answer_i, fault: answer_i ? answer_fault_i : state.fault};
+      if (park_i || answer_fault_i) result.live = 1'b0;
+    end
+    if (mine_ask) result.live = 1'b1;
+    if (mine_alloc) result = '{decided: alloc_decided_i, live: !alloc_fault_i, answered: 1'b0, fault: alloc_fault_i};
+    return result;
+  endfunction
+  state_t head_after, next_after;
+  always_comb begin
+    head_after = after(head_state_q, (answer_i || park_i) && answer_slot_i == head_q, ask_i && ask_slot_i == head_q,
+        alloc_i && alloc_q == head_q);
+    next_after = after(next_state, (answer_i || park_i) && answer_slot_i == next, ask_i && ask_slot_i == next,
+        alloc_i && alloc_q == next);
+    if (again_o && again_ready_i) head_after.decided = 1'b0;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) head_state_q <= '0;
+    else head_state_q <= left ? next_after : head_after;
+  end
+
+  assign head_decided = waiting_q && head_state_q.decided;
+  assign head_idle = !head_state_q.live && !head_state_q.fault;
   assign leave = head_decided && !head_idle && queue_room;
   assign again_o = head_decided && head_idle;
   assign again_slot_o = head_q;
@@ -88,24 +148,14 @@ module gw_slot_ring #(
   assign waits_d = waits_q + count_t'(alloc_i) - count_t'(left);
 
   always_comb begin
-    held_d = held_q;
-    if (pop_i) held_d[ready_slot_o] = 1'b0;
-    if (answer_direct_i) held_d[answer_slot_i] = 1'b0;
-    if (alloc_i) held_d[alloc_q] = 1'b1;
-    turned = (waiting_q && head_idle && !decided_q[head_q]) ? old_q & decided_q & ~fault_q : '0;
-    idle_d = idle_q | turned;
-    old_d = (flip_i ? ~(idle_q | (decided_q & fault_q)) : old_q) & ~turned;
-    if (answer_i) begin
-      idle_d[answer_slot_i] = 1'b0;
-      if (answer_fault_i) old_d[answer_slot_i] = 1'b0;
-    end
-    if (park_i) begin
-      idle_d[answer_slot_i] = 1'b1;
-      old_d[answer_slot_i] = 1'b0;
-    end
-    if (ask_i) idle_d[ask_slot_i] = 1'b0;
+    turned = (waiting_q && !head_state_q.live && !head_state_q.decided) ? old_q & decided_q : '0;
+    live_d = live_q & ~turned;
+    old_d = (flip_i ? live_q : old_q) & ~turned;
+    if (pop_i) {live_d[ready_slot_o], old_d[ready_slot_o]} = '0;
+    if (answer_direct_i || park_i || (answer_i && answer_fault_i)) {live_d[answer_slot_i], old_d[answer_slot_i]} = '0;
+    if (ask_i) live_d[ask_slot_i] = 1'b1;
     if (alloc_i) begin
-      idle_d[alloc_q] = 1'b0;
+      live_d[alloc_q] = !alloc_fault_i;
       old_d[alloc_q] = (flip_i || alloc_old_i) && !alloc_fault_i;
     end
   end
@@ -117,18 +167,16 @@ module gw_slot_ring #(
       count_q <= '0;
       waits_q <= '0;
       waiting_q <= 1'b0;
-      held_q <= '0;
       old_q <= '0;
-      idle_q <= '0;
+      live_q <= '0;
     end else begin
       if (alloc_i) alloc_q <= advance(alloc_q);
-      if (left) head_q <= advance(head_q);
+      if (left) head_q <= next;
       count_q <= count_q + count_t'(alloc_i) - count_t'(pop_i || answer_direct_i);
       waits_q <= waits_d;
       waiting_q <= waits_d != '0;
-      held_q <= held_d;
-      old_q <= held_d & old_d;
-      idle_q <= idle_d;
+      old_q <= old_d;
+      live_q <= live_d;
     end
   end
 
@@ -136,8 +184,6 @@ module gw_slot_ring #(
     if (!rst_ni) begin
       fresh_q <= '0;
       decided_q <= '0;
-      answered_q <= '0;
-      fault_q <= '0;
     end else begin
       if (pulse_i) begin
         fresh_q <= '0;
@@ -146,16 +192,8 @@ module gw_slot_ring #(
         if (ask_i) fresh_q[ask_slot_i] <= 1'b1;
       end
       if (leave || (again_o && again_ready_i)) decided_q[head_q] <= 1'b0;
-      if (answer_i) begin
-        decided_q[answer_slot_i] <= 1'b1;
-        answered_q[answer_slot_i] <= 1'b1;
-        fault_q[answer_slot_i] <= answer_fault_i;
-      end
-      if (alloc_i) begin
-        decided_q[alloc_q] <= alloc_decided_i;
-        answered_q[alloc_q] <= 1'b0;
-        fault_q[alloc_q] <= alloc_fault_i;
-      end
+      if (answer_i) decided_q[answer_slot_i] <= 1'b1;
+      if (alloc_i) decided_q[alloc_q] <= alloc_decided_i;
     end
   end
 
@@ -171,7 +209,7 @@ module gw_slot_ring #(
     .rst_ni,
     .in_valid_i (leave),
     .in_ready_o (queue_room),
-    .in_data_i  ('{slot: head_q, how: gw_pkg::slot_end_e'({answered_q[head_q], fault_q[head_q]})}),
+    .in_data_i  ('{slot: head_q, how: gw_pkg::slot_end_e'({head_state_q.answered, head_state_q.fault})}),
     .out_valid_o(ready_valid_o),
     .out_ready_i(pop_i),
     .cancel_i   (1'b0),
@@ -186,9 +224,11 @@ module gw_slot_ring #(
   `GW_INVARIANT(AllocFree_A, !alloc_i || avail_o)
   `GW_INVARIANT(AnswerWaits_A, !answer_i || !decided_q[answer_slot_i])
   `GW_INVARIANT(DirectHead_A, !answer_direct_i || (answer_i && answer_head_o && !answer_fault_i && !leaving_o))
+  `GW_INVARIANT(DirectSlot_A, !answer_direct_i || answer_slot_i == direct_slot_i)
   `GW_INVARIANT(PopValid_A, ready_valid_o || !pop_i)
-  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && held_q[answer_slot_i] && !decided_q[answer_slot_i]))
-  `GW_INVARIANT(OldHasFrame_A, (old_q & idle_q) == '0)
+  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && live_q[answer_slot_i] && !decided_q[answer_slot_i]))
+  `GW_INVARIANT(HeadState_A, !waiting_q || (head_state_q.decided == decided_q[head_q] && head_state_q.live == live_q[head_q]))
+  `GW_INVARIANT(OldHasFrame_A, (old_q & ~live_q) == '0)
   `GW_COVER(Turned_C, turned != '0)
   `GW_COVER(QueueFull_C, waiting_q && !queue_room)
 

@@ -119,19 +119,29 @@ module gw_translate_channel #(
     if (!hold_valid_q) hold_q <= s_ax_i;
   end
 
-  logic crosses, canonical;
+  // What is offered is checked, whether it is then held or not.
+  logic s_crosses, s_odd, hold_crosses_q, hold_odd_q, crosses, odd;
   gw_burst_check u_burst_check (
-    .offset_i (look.addr[PageShift-1:0]),
-    .len_i    (look.len),
-    .size_i   (look.size),
-    .burst_i  (look.burst),
-    .crosses_o(crosses)
+    .offset_i (s_ax_i.addr[PageShift-1:0]),
+    .len_i    (s_ax_i.len),
+    .size_i   (s_ax_i.size),
+    .burst_i  (s_ax_i.burst),
+    .crosses_o(s_crosses)
   );
 
   // All bits above the widest mode repeat its highest bit.
   logic [63-PageShift-VpnBits+1:0] upper;
-  assign upper = look.addr[63:PageShift+VpnBits-1];
-  assign canonical = (&upper) || !(|upper);
+  assign upper = s_ax_i.addr[63:PageShift+VpnBits-1];
+  assign s_odd = !(&upper) && |upper;
+
+  always_ff @(posedge clk_i) begin
+    if (!hold_valid_q) begin
+      hold_crosses_q <= s_crosses;
+      hold_odd_q <= s_odd;
+    end
+  end
+  assign crosses = hold_valid_q ? hold_crosses_q : s_crosses;
+  assign odd = hold_valid_q ? hold_odd_q : s_odd;
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Second stage: where it goes. While it stays its frame does, whatever happens to the L1.
@@ -172,7 +182,7 @@ module gw_translate_channel #(
       at_ctx_q <= cfg_i.ctx;
       at_off_q <= cfg_i.mode != gw_pkg::PortTranslate;
       at_crosses_q <= crosses;
-      at_odd_q <= !canonical;
+      at_odd_q <= odd;
       at_epoch_q <= epoch_i;
     end
     if (at_first_q) begin
@@ -223,7 +233,7 @@ module gw_translate_channel #(
   );
 
   logic slot_avail, key_waits, leaving, slots_old;
-  logic rel_valid, rel_direct, rel_fault, rel_old, rel_out, rel_err;
+  logic rel_ready, rel_direct, rel_fault, rel_old, ready_out, direct_out, rel_err;
   gw_pkg::cause_t rel_cause;
   gw_pkg::ctx_id_t rel_ctx;
   gw_pkg::ppn_t rel_ppn;
@@ -259,7 +269,7 @@ module gw_translate_channel #(
     .end_cause_i       (end_cause_q),
     .parked_o,
     .leaving_o         (leaving),
-    .rel_valid_o       (rel_valid),
+    .rel_ready_o       (rel_ready),
     .rel_direct_o      (rel_direct),
     .rel_fault_o       (rel_fault),
     .rel_old_o         (rel_old),
@@ -268,7 +278,8 @@ module gw_translate_channel #(
     .rel_ctx_o         (rel_ctx),
     .rel_ax_o          (rel_ax),
     .rel_ppn_o         (rel_ppn),
-    .rel_take_i        (rel_out || rel_err),
+    .ready_take_i      (ready_out || rel_err),
+    .direct_take_i     (direct_out),
     .err_done_i,
     .err_done_slot_i,
     .pulse_i           (inval_valid_i),
@@ -287,15 +298,16 @@ module gw_translate_channel #(
   assign slot_go = at_valid_q && room_i && slot_avail && !(hit && !key_waits && !leaving && out_free);
   assign leaves = hit_go || slot_go;
   assign use_hit = leaves && hit;
-  assign rel_out = rel_valid && !rel_fault && out_free && !(rel_direct && hit_go);
-  assign err_valid_o = rel_valid && rel_fault;
+  assign ready_out = rel_ready && !rel_fault && out_free;
+  assign direct_out = rel_direct && out_free && !hit_go;
+  assign err_valid_o = rel_fault;
   assign rel_err = err_valid_o && err_ready_i;
   assign err_id_o = rel_ax.id;
   assign err_len_o = rel_ax.len;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) out_valid_q <= 1'b0;
-    else if (out_free) out_valid_q <= hit_go || rel_out;
+    else if (out_free) out_valid_q <= hit_go || ready_out || direct_out;
   end
   always_ff @(posedge clk_i) begin
     if (out_free) out_q <= hit_go ? physical(at_q, at_ppn) : physical(rel_ax, rel_ppn);
@@ -306,7 +318,7 @@ module gw_translate_channel #(
   assign at_old = at_valid_q && hit && at_epoch_q != epoch_i;
   assign old_o = at_old || slots_old;
   assign start_o = leaves;
-  assign send_o = hit_go || rel_out;
+  assign send_o = hit_go || ready_out || direct_out;
   // In a turn's cycle what had a slot before is old.
   assign send_old_o = hit_go ? at_old : rel_old || flip_i;
   assign send_id_o = hit_go ? at_q.id : rel_ax.id;
@@ -343,11 +355,11 @@ module gw_translate_channel #(
     $fatal(1, "gw_translate_channel: MissEntries must be 2 to 256");
   end
 
-  `GW_INVARIANT(OneLeaves_A, !(hit_go && rel_out))
+  `GW_INVARIANT(OneLeaves_A, $onehot0({hit_go, ready_out, direct_out}))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)
-  `GW_COVER(HitGivesWay_C, at_valid_q && hit && !key_waits && rel_out)
+  `GW_COVER(HitGivesWay_C, at_valid_q && hit && !key_waits && (ready_out || direct_out))
   `GW_COVER(HitBeforeAnswer_C, hit_go && rel_direct)
   `GW_COVER(Stays_C, at_valid_q && !leaves && look_valid)
 

@@ -99,7 +99,7 @@ module gw_translator #(
   port_ax_t [1:0] s_ax, m_ax;
   logic [1:0] s_valid, s_ready, m_valid, m_ready;
   logic [1:0] err_valid, err_ready;
-  logic [1:0] room, start, done, send, send_old, complete, wait_old, sent_old;
+  logic [1:0] room, start, done, send, send_old, complete, wait_old, sent_old, some_sent;
   logic [1:0][SlotWidth-1:0] err_slot;
   id_t [1:0] err_id, send_id, complete_id, query_id;
   logic [1:0][7:0] err_len;
@@ -180,6 +180,7 @@ module gw_translator #(
       .complete_id_i(complete_id[c]),
       .query_id_i   (query_id[c]),
       .sent_o       (sent[c]),
+      .some_o       (some_sent[c]),
       .flip_i       (flip),
       .old_o        (sent_old[c])
     );
@@ -209,7 +210,7 @@ module gw_translator #(
     .in_id_i     (err_id[0]),
     .in_len_i    (err_len[0]),
     .query_id_o  (query_id[0]),
-    .query_sent_i(sent[0] != '0),
+    .query_sent_i(some_sent[0]),
     .r_valid_o   (err_r_valid),
     .r_ready_i   (err_r_ready),
     .r_o         (err_r),
@@ -245,9 +246,9 @@ module gw_translator #(
   port_b_t err_b, b;
   logic write_err;
   assign write_err = err_valid[1] && err_ready[1];
-  // A faulted write holds no slot and answers without its length.
+  // A faulted write holds no slot and answers without its length; a faulted read waits for all of its ID, however many.
   logic unused_err;
-  assign unused_err = ^{err_slot[1], err_len[1], read_err_id};
+  assign unused_err = ^{some_sent[1], sent[0], err_slot[1], err_len[1], read_err_id};
   gw_write_route #(
     .Max(Bursts),
     .w_t(port_w_t)
@@ -265,7 +266,6 @@ module gw_translator #(
     .swallowed_o  (swallowed)
   );
 
-  assign query_id[1] = err_id[1];
   gw_error_write #(
     .IdWidth   (IdWidth),
     .Entries   (WriteErrors),
@@ -277,6 +277,7 @@ module gw_translator #(
     .in_valid_i  (err_valid[1]),
     .in_ready_o  (err_ready[1]),
     .in_id_i     (err_id[1]),
+    .query_id_o  (query_id[1]),
     .in_earlier_i(sent[1]),
     .swallowed_i (swallowed),
     .mem_done_i  (complete[1]),

@@ -7,10 +7,10 @@
 // - A slot taken in cycle t has its lookup request (if it needs one) at the output in t too, if no
 //   others wait; they leave in the order of allocation. There is room for a request of every slot, so a
 //   busy walker never holds up allocations.
-// - rel_*: the address that may leave. If none is ready it is the one whose answer arrives in this
+// - rel_*: the address that may leave: one that is ready (rel_ready_o), else the one whose answer arrives in this
 //   cycle (rel_direct_o), if that is a translation and nothing of its ID is before it; taken or not, it
 //   is not offered so again. The virtual address and the frame are apart; with rel_fault_o there is no frame.
-// - rel_take_i takes it and frees its slot; with a fault on a read (IsWrite = 0) the slot stays, and
+// - ready_take_i, direct_take_i take it and free its slot; with a fault on a read (IsWrite = 0) the slot stays, and
 //   later addresses of its ID wait, until err_done_i.
 // - fill_valid_o: the answer that arrives may be kept in the L1.
 // - An answer that parks a slot is followed by a wake-up of its number; then the slot is looked up again, or is a page fault. One
@@ -63,7 +63,7 @@ module gw_waiting_slots #(
   output logic [CountWidth-1:0] parked_o,
   /// Who may leave; leaving_o: somebody, for certain.
   output logic                 leaving_o,
-  output logic                 rel_valid_o,
+  output logic                 rel_ready_o,
   output logic                 rel_direct_o,
   output logic                 rel_fault_o,
   output logic                 rel_old_o,
@@ -72,7 +72,8 @@ module gw_waiting_slots #(
   output gw_pkg::ctx_id_t      rel_ctx_o,
   output ax_t                  rel_ax_o,
   output gw_pkg::ppn_t         rel_ppn_o,
-  input  logic                 rel_take_i,
+  input  logic                 ready_take_i,
+  input  logic                 direct_take_i,
   /// The error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
@@ -112,9 +113,10 @@ module gw_waiting_slots #(
   assign decided = alloc_translated_i || alloc_fault_i;
   assign lookup = alloc_i && !decided;
 
-  slot_t alloc_slot, answer_slot, ready_slot;
+  slot_t alloc_slot, tag_slot, answer_slot, ready_slot;
   logic answer_head, answer_fresh, answer_old, direct, translated, ready_valid, ready_old, pop;
   gw_pkg::slot_end_e how;
+  assign tag_slot = slot_t'(xlate_rsp_i.tag);
   assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault && !xlate_rsp_i.parked;
 
   // Parking. A slot that fails there is answered when nobody else is.
@@ -123,7 +125,7 @@ module gw_waiting_slots #(
   gw_pkg::cause_t answer_cause;
   assign park = xlate_rsp_valid_i && xlate_rsp_i.parked;
   assign answer = xlate_rsp_valid_i ? !xlate_rsp_i.parked : fails;
-  assign answer_slot = xlate_rsp_valid_i ? slot_t'(xlate_rsp_i.tag) : parking_slot;
+  assign answer_slot = xlate_rsp_valid_i ? tag_slot : parking_slot;
   assign answer_fault = xlate_rsp_valid_i ? xlate_rsp_i.fault : 1'b1;
   always_comb begin
     answer_cause = IsWrite ? gw_spec_pkg::CauseStorePageFault : gw_spec_pkg::CauseLoadPageFault;
@@ -139,7 +141,7 @@ module gw_waiting_slots #(
     .alloc_ended_i,
     .alloc_slot_i (alloc_slot),
     .park_i       (park),
-    .park_slot_i  (slot_t'(xlate_rsp_i.tag)),
+    .park_slot_i  (tag_slot),
     .park_number_i(xlate_rsp_i.park),
     .again_i      (again),
     .again_ready_o(again_ready),
@@ -176,6 +178,7 @@ module gw_waiting_slots #(
       .answer_i       (answer),
       .answer_fault_i (answer_fault),
       .answer_slot_i  (answer_slot),
+      .direct_slot_i  (tag_slot),
       .answer_head_o  (answer_head),
       .answer_fresh_o (answer_fresh),
       .answer_old_o   (answer_old),
@@ -216,6 +219,7 @@ module gw_waiting_slots #(
       .answer_i       (answer),
       .answer_fault_i (answer_fault),
       .answer_slot_i  (answer_slot),
+      .direct_slot_i  (tag_slot),
       .answer_head_o  (answer_head),
       .answer_fresh_o (answer_fresh),
       .answer_old_o   (answer_old),
@@ -297,13 +301,13 @@ module gw_waiting_slots #(
   };
 
   // Who leaves: what is ready, else the answer that arrives.
-  assign rel_slot = ready_valid ? ready_slot : slot_t'(xlate_rsp_i.tag);
+  assign rel_slot = ready_valid ? ready_slot : tag_slot;
   assign rel_page = page_mem[rel_slot];
   assign rel_rest = rest_mem[rel_slot];
   assign ready_answer = answer_mem[ready_slot];
 
   assign rel_direct_o = translated && answer_head && !leaving_o;
-  assign rel_valid_o = ready_valid || rel_direct_o;
+  assign rel_ready_o = ready_valid;
   assign rel_fault_o = ready_valid && (how == gw_pkg::EndRefused || how == gw_pkg::EndFaulted);
   assign rel_slot_o = ready_slot;
   assign rel_old_o = ready_valid ? ready_old : answer_old;
@@ -319,15 +323,15 @@ module gw_waiting_slots #(
     rel_ax_o.addr[PageShift+:VpnWidth] = rel_page.vpn;
   end
 
-  assign direct = rel_take_i && !ready_valid;
-  assign pop = rel_take_i && ready_valid;
+  assign direct = direct_take_i;
+  assign pop = ready_take_i;
 
   logic unused;
   assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.ctx, xlate_rsp_i.vpn, xlate_rsp_i.order,
                     xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global};
 
   `GW_INVARIANT(RequestRoom_A, req_ready || !(lookup || ask))
-  `GW_INVARIANT(TakeValid_A, rel_valid_o || !rel_take_i)
+  `GW_INVARIANT(TakeValid_A, (rel_ready_o || !ready_take_i) && (rel_direct_o || !direct_take_i))
   `GW_INVARIANT(AnswerAllows_A, !translated || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))
   `GW_COVER(AnswerDirect_C, direct)
 

@@ -13,7 +13,8 @@
 //   cycle before the clear is lost and counted.
 // - Page-request queue: as the specification has it, too (gw_csr_pages); gw_page_requests is what works. Without page requests its
 //   registers and counters read zero.
-// - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie` or `pqcsr.pie`, a status bit of that queue.
+// - irq_o is a level: a pending interrupt that is enabled, or, with `cqcsr.cie` or `pqcsr.pie`, a status bit of that queue, or
+//   a report of the access counters.
 // - Reset: contexts, ports and queue off, interrupts disabled, counters zero.
 `include "gw_assert.svh"
 
@@ -32,6 +33,8 @@ module gw_csr #(
   parameter bit Heap = 1'b0,
   /// There is a page cache, and so counters of it.
   parameter bit PageCache = 1'b0,
+  /// There are access counters (gw_access_counters) at access_*; otherwise their registers read zero.
+  parameter bit AccessCounters = 1'b0,
   /// Derived.
   localparam int unsigned NumRanges = (RangeEntries > 0) ? RangeEntries : 1,
   localparam int unsigned RangeWidth = (RangeEntries > 1) ? $clog2(RangeEntries) : 1
@@ -62,6 +65,9 @@ module gw_csr #(
   output logic [RangeWidth-1:0]                   range_idx_o,
   output gw_pkg::range_t                          range_o,
   input  gw_pkg::range_t [NumRanges-1:0]          ranges_i,
+  // Access counters
+  output gw_pkg::access_req_t                     access_o,
+  input  gw_pkg::access_rsp_t                     access_i,
   output logic                                    irq_o
 );
 
@@ -110,7 +116,7 @@ module gw_csr #(
   localparam int unsigned PortAddrWidth = $clog2(gw_spec_pkg::ChannelSlots) + 3 + gw_pkg::SrcWidth;
   localparam int unsigned GroupAddrWidth = $clog2(gw_spec_pkg::WalkerSlots) + 3;
   typedef struct packed {
-    logic contexts, ranges, pages, walker, l2, page, heap, cache, port;
+    logic contexts, ranges, pages, walker, l2, page, heap, cache, access, port;
   } blocks_t;
   blocks_t                   asked, req_q, asked_q;
   logic [CtxTableWidth-1:0]  ctx_addr;
@@ -125,6 +131,7 @@ module gw_csr #(
     page:     hwif_out.page_counters.req,
     heap:     hwif_out.heap_counters.req,
     cache:    hwif_out.cache_counters.req,
+    access:   hwif_out.access_counters.req,
     port:     hwif_out.port_counters.req
   };
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -275,6 +282,26 @@ module gw_csr #(
   assign hwif_in.page_queue.wr_ack = pages_ack && reg_write;
   assign hwif_in.page_queue.rd_data = pages_rdata;
 
+  // Access counters.
+  gw_pkg::access_rsp_t access;
+  assign access_o = '{
+    valid: AccessCounters && req_q.access,
+    write: reg_write,
+    addr: hwif_out.access_counters.addr,
+    data: reg_wdata,
+    mask: reg_wmask
+  };
+  if (AccessCounters) begin : gen_access
+    assign access = access_i;
+  end else begin : gen_no_access
+    assign access = '{ack: req_q.access, default: '0};
+    logic unused_access;
+    assign unused_access = ^access_i;
+  end
+  assign hwif_in.access_counters.rd_ack = access.ack && !reg_write;
+  assign hwif_in.access_counters.wr_ack = access.ack && reg_write;
+  assign hwif_in.access_counters.rd_data = access.data;
+
   // Fault record.
   logic                        capture;
   gw_pkg::fault_t              fault;
@@ -333,7 +360,7 @@ module gw_csr #(
   assign hwif_in.irq_pending.invalidated.hwset = inval_done_i;
   assign irq_o = (hwif_out.irq_pending.fault.value && hwif_out.irq_enable.fault.value) ||
                  (hwif_out.irq_pending.invalidated.value && hwif_out.irq_enable.invalidated.value) ||
-                 cq_irq || pq_irq;
+                 cq_irq || pq_irq || access.irq;
 
   // All external blocks get the same request.
   logic unused;
@@ -348,6 +375,9 @@ module gw_csr #(
     hwif_out.page_queue.req_is_wr,
     hwif_out.page_queue.wr_data,
     hwif_out.page_queue.wr_biten,
+    hwif_out.access_counters.req_is_wr,
+    hwif_out.access_counters.wr_data,
+    hwif_out.access_counters.wr_biten,
     hwif_out.page_counters.req_is_wr,
     hwif_out.page_counters.wr_data,
     hwif_out.page_counters.wr_biten,

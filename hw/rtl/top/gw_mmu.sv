@@ -63,6 +63,8 @@ module gw_mmu #(
   parameter gw_pkg::vpn_t HeapLast = '0,
   /// There is a page cache (gw_host_cache) at cache_*.
   parameter bit PageCache = 1'b0,
+  /// There are access counters (gw_access_counters) at access_*.
+  parameter bit AccessCounters = 1'b0,
   /// AXI4 bundles of the accelerator and memory ports (gw_axi_typedef.svh).
   parameter type req_t = gw_axi_pkg::axi_req_t,
   parameter type rsp_t = gw_axi_pkg::axi_rsp_t
@@ -93,6 +95,11 @@ module gw_mmu #(
   output gw_pkg::cache_cmd_t    cache_o,
   input  gw_pkg::cache_ack_t    cache_ack_i,
   input  gw_pkg::cache_event_t  cache_event_i,
+  // Registers of the access counters, if there are any
+  output gw_pkg::access_req_t   access_o,
+  input  gw_pkg::access_rsp_t   access_i,
+  // How the ports are bound
+  output gw_pkg::port_cfg_t [NumPorts-1:0] port_cfg_o,
   // What happens in each cycle, for whoever watches
   output gw_pkg::port_event_t   port_event_o [NumPorts],
   output gw_pkg::mmu_event_t    mmu_event_o,
@@ -108,6 +115,7 @@ module gw_mmu #(
 
   gw_pkg::ctx_t [NumContexts-1:0]          ctx;
   gw_pkg::port_cfg_t [NumPorts-1:0]        port_cfg;
+  assign port_cfg_o = port_cfg;
   logic                                    inval_valid, walker_busy, inval_start, ctx_write, inval_waits, inval_done;
   gw_pkg::inval_t                          inval;
   gw_pkg::ctx_id_t                         ctx_write_ctx;
@@ -301,7 +309,10 @@ module gw_mmu #(
     .CacheEntries(WalkCacheEntries),
     .Prefetch    (WalkPrefetch),
     .NumContexts (NumContexts),
-    .TellMiss    (PageRequests > 0 || Heap)
+    .TellMiss    (PageRequests > 0 || Heap),
+    .Heap        (Heap),
+    .HeapFirst   (HeapFirst),
+    .HeapLast    (HeapLast)
   ) u_walker (
     .clk_i       (walk_clk),
     .rst_ni,
@@ -467,7 +478,8 @@ module gw_mmu #(
     .RangeEntries(RangeEntries),
     .PageRequests(PageRequests),
     .Heap       (Heap),
-    .PageCache   (PageCache)
+    .PageCache   (PageCache),
+    .AccessCounters(AccessCounters)
   ) u_csr (
     .clk_i,
     .rst_ni,
@@ -492,6 +504,8 @@ module gw_mmu #(
     .range_idx_o  (range_idx),
     .range_o      (range_wdata),
     .ranges_i     (ranges),
+    .access_o,
+    .access_i,
     .irq_o
   );
 

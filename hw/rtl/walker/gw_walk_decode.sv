@@ -11,6 +11,8 @@
 // - A fault is final only if the line was read after the request was accepted: the waiter began the read itself, or this is
 //   its second look at this entry. Else the line is dropped (`drop_o`) and the waiter looks again. An entry that only lacks A
 //   or D is sent to gw_walk_update (`update_o`) on the same condition, if the step says so, instead of a fault.
+// - Of the heap's pages an entry that is 0 is told at once, whenever its line was read: gw_touch, who alone fills it, reads it again.
+//   Of a beat that is done in ascending order only, else the waiter looks again: who asks once more sees what was filled since.
 // - An answer is not cacheable if an invalidation that its waiter saw, up to the answer's own cycle, names any of the pages it
 //   covers. A waiter that saw any invalidation fills no cache: a beat of pointers covers more than the waiter's page.
 // - A 4 KiB page's answer covers the neighbours that its beat of eight entries shows to be mapped alike (gw_pte_cluster).
@@ -31,6 +33,10 @@ module gw_walk_decode #(
   parameter int unsigned InvalDepth = 4,
   /// rsp_miss_o says why and where a fault was one.
   parameter bit TellMiss = 1'b0,
+  /// There is a gw_touch, for these pages.
+  parameter bit Heap = 1'b0,
+  parameter gw_pkg::vpn_t HeapFirst = '0,
+  parameter gw_pkg::vpn_t HeapLast = '0,
   /// Derived.
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned Places = Lines * LineBeats,
@@ -157,12 +163,12 @@ module gw_walk_decode #(
   logic is_global;
   assign is_global = step_q.is_global || entry_q[PteG];
 
-  logic refused, good, next_level, look_again, final_fault, to_update, update;
+  logic refused, good, next_level, look_again, final_fault, to_update, update, untouched;
   cause_t cause;
   assign refused = step_q.refusal != NotRefused;
   assign good = !refused && !error_q && (pointer || leaf);
   assign next_level = good && pointer;
-  assign look_again = !refused && !good && !own_q && !look_q.retry;
+  assign look_again = !refused && !good && !own_q && !look_q.retry && !untouched;
   assign to_update = !refused && !error_q && lacks_bits && step_q.update;
   assign update = to_update && !look_again && !look_q.denied;
   assign final_fault = !good && !look_again && !update;
@@ -204,6 +210,32 @@ module gw_walk_decode #(
   assign update_look_o = look_q;
   assign update_entry_o = {step_q.line, step_q.index};
   assign update_pte_o = entry_q;
+
+  // The last entry of each beat that was told as untouched without a second look.
+  if (Heap) begin : gen_untouched
+    localparam int unsigned Told = $clog2(PtBeatEntries);
+    logic [Places-1:0] some_q;
+    logic [Places-1:0][Told-1:0] last_q;
+    logic [Told-1:0] at;
+    logic at_once;
+    assign at_once = valid_q && untouched && !own_q && !look_q.retry;
+    assign at = Told'(step_q.index);
+    assign untouched = !refused && !error_q && entry_q == '0 && req_i.vpn >= HeapFirst && req_i.vpn <= HeapLast &&
+        !(some_q[place_q] && at <= last_q[place_q]);
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        some_q <= '0;
+      end else begin
+        if (at_once) some_q[place_q] <= 1'b1;
+        if (ret_i) some_q[ret_place_i] <= 1'b0;
+      end
+    end
+    always_ff @(posedge clk_i) if (at_once) last_q[place_q] <= at;
+    `GW_COVER(ToldAtOnce_C, at_once)
+    `GW_COVER(NotAscending_C, valid_q && look_again && entry_q == '0 && some_q[place_q])
+  end else begin : gen_no_untouched
+    assign untouched = 1'b0;
+  end
 
   // What is read next is the entry after the update.
   logic drop_q;

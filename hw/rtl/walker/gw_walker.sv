@@ -51,7 +51,11 @@ module gw_walker #(
   /// 64 KiB pages (Svnapot); 0: an entry with N faults.
   parameter bit Svnapot = 1'b1,
   /// rsp_miss_o says why and where a fault was one; 0: nothing.
-  parameter bit TellMiss = 1'b0
+  parameter bit TellMiss = 1'b0,
+  /// There is a gw_touch, for these pages.
+  parameter bit Heap = 1'b0,
+  parameter gw_pkg::vpn_t HeapFirst = '0,
+  parameter gw_pkg::vpn_t HeapLast = '0
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -289,7 +293,10 @@ module gw_walker #(
     .step_t(step_t),
     .look_t(look_t),
     .InvalDepth(InvalDepth),
-    .TellMiss(TellMiss)
+    .TellMiss(TellMiss),
+    .Heap(Heap),
+    .HeapFirst(HeapFirst),
+    .HeapLast(HeapLast)
   ) u_decode (
     .clk_i,
     .rst_ni,

@@ -12,6 +12,7 @@ SHAPE = os.environ["BENCH_SHAPE"]
 PAGES = {"small": 2, "default": 16, "large_pages": 4}[SHAPE]
 PAGE_BYTES = 65536 if SHAPE == "large_pages" else PAGE
 MODE = {"small": 0, "default": 1, "large_pages": 2}[SHAPE]
+REST_LINES = 6  # of large_pages
 FULL = (1 << LINE) - 1
 FIRST, LAST = 0, (1 << 50) - 1
 
@@ -140,10 +141,30 @@ async def the_wanted_line_comes_first(dut):
     # The second miss of a page: with FillMode 2, the rest.
     b.put(Burst(False, 0, BASE + 60 * LINE))
     await b.run()
-    for _ in range(latency + 80):
+    # In pieces that wait for the ones before, and none is longer.
+    for _ in range(80 + latency * (60 // REST_LINES + 2)):
         await b.step()
-    more = {0: [(60 * LINE, 1)], 1: [], 2: [(60 * LINE, 1), (61 * LINE, 3), (0, 60)]}[MODE]
+    pieces = [(line * LINE, REST_LINES) for line in range(0, 60, REST_LINES)]
+    more = {0: [(60 * LINE, 1)], 1: [], 2: [(60 * LINE, 1), (61 * LINE, 3), *pieces]}[MODE]
     assert [(addr - BASE, length) for _, addr, length in b.host.read_log][len(lengths) :] == more
+
+
+@cocotb.test()
+async def a_rest_never_has_more_than_two_pieces_on_the_way(dut):
+    if MODE != 2:
+        return
+    latency = 100
+    b = await bench(dut, latency=lambda r: latency)
+    for line in (0, 3):
+        b.put(Burst(False, 0, BASE + line * LINE))
+        await b.run()
+    most = 0
+    for _ in range(latency * (64 // REST_LINES + 4)):
+        await b.step()
+        most = max(most, sum(len(queue) for queue in b.host.reads.values()))
+    assert most == 2 * REST_LINES
+    lines = [addr // LINE + i for _, addr, length in b.host.read_log for i in range(length)]
+    assert set(lines) == set(range(BASE // LINE, BASE // LINE + 64))
 
 
 @cocotb.test()

@@ -59,7 +59,9 @@ module tb_host_cache #(
     .cmd_ready_o,
     .cmd_i      (cmd_i),
     .ack_o      (ack),
-    .event_o
+    .event_o,
+    .access_req_i('0),
+    .access_rsp_o()
   );
 
 endmodule

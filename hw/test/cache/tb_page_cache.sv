@@ -10,7 +10,8 @@ module tb_page_cache #(
   parameter int unsigned Reads = 8,
   parameter int unsigned Writes = 8,
   parameter int unsigned Fills = 8,
-  parameter int unsigned Merges = 4
+  parameter int unsigned Merges = 4,
+  parameter int unsigned RestLines = 64
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -48,7 +49,8 @@ module tb_page_cache #(
     .Reads      (Reads),
     .Writes     (Writes),
     .Fills      (Fills),
-    .Merges     (Merges)
+    .Merges     (Merges),
+    .RestLines  (RestLines)
   ) u_dut (
     .clk_i,
     .rst_ni,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims; two ports before it."""
+"""gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims; two ports before it; the
+access counters behind it.
+"""
 
 from pathlib import Path
 
@@ -11,13 +13,14 @@ SHAPES = {
         "Pages": 2,
         "Replacement": 2,
         "FillMode": 0,
+        "Spare": 0,
         "Reads": 2,
         "Writes": 2,
         "Fills": 2,
         "Merges": 1,
     },
     "default": {},
-    "large_pages": {"Pages": 4, "PageShift": 16, "Replacement": 1, "FillMode": 2, "Spare": 2},
+    "large_pages": {"Pages": 4, "PageShift": 16, "Replacement": 1, "FillMode": 2, "Spare": 2, "RestLines": 6},
 }
 
 
@@ -52,4 +55,15 @@ def test_cache_policy(replacement):
         here=__file__,
         parameters={"Pages": 8, "Replacement": replacement},
         env={"BENCH_REPLACEMENT": str(replacement)},
+    )
+
+
+@pytest.mark.parametrize(("groups", "depth", "reports"), [(16, 2, 1), (64, 16, 4)])
+def test_access_counters(groups, depth, reports):
+    run(
+        "gw_access_counters",
+        "cocotb_access_counters",
+        here=__file__,
+        parameters={"Groups": groups, "Depth": depth, "Reports": reports},
+        env={"BENCH_GROUPS": str(groups), "BENCH_DEPTH": str(depth), "BENCH_REPORTS": str(reports)},
     )

@@ -91,3 +91,19 @@ async def touched_pages_are_not_kept_over_an_invalidation(dut):
     await b.steps(6000)
     assert b.counts["ok"] > 20
     await b.drain()
+
+
+@cocotb.test()
+async def a_settling_waits_for_those_of_before_and_no_others(dut):
+    b = bench(dut, 5)
+    await b.start()
+    b.settles, b.invals = 0.1, 0.02
+    for stall, answer in ((0, 0.9), (0.5, 0.5), (0.8, 0.1)):
+        b.stall, b.answer = stall, answer
+        await b.steps(3000)
+    assert b.settled > 100
+    await b.drain()
+    # Nobody is here: two cycles, the first and the last counted.
+    b.settles, b.answer, b.longest_settling = 1.0, 0.0, 0
+    await b.steps(20)
+    assert b.longest_settling == 1

@@ -10,7 +10,7 @@ OK, REFUSED, UNTOUCHED, AWAY = range(-1, 3)
 ROOM, TOUCH = 64, 65
 HEAP = range(0x1000, 0x2000)
 INPUTS = (
-    *("asks", "end_valid", "end_ctx", "inval"),
+    *("asks", "end_valid", "end_ctx", "inval", "settle"),
     *(f"walk_{n}" for n in ("valid", "id", "ctx", "vpn", "fault", "ppn", "why", "write", "level", "entry")),
     *(
         f"fault_{n}"
@@ -55,6 +55,9 @@ class Bench:
         )
         self.longest = self.events = self.room_wakes = self.slots = 0
         self.limit, self.wakes_due, self.last_asked, self.touch_ppn = 48, [], None, None
+        self.settles = 0.0  # share of cycles in which a settling begins
+        self.before = self.settling_since = None  # accesses that were here when it began
+        self.settled = self.longest_settling = 0
 
     async def start(self):
         d = self.dut
@@ -108,6 +111,10 @@ class Bench:
         d.end_valid_i.value, d.end_ctx_i.value = ending is not None, ending or 0
         pulse = rng.random() < self.invals
         d.inval_i.value = pulse
+        began = self.settling_since is None and rng.random() < self.settles
+        if began:
+            self.settling_since, self.before = self.now, set(self.waiting)
+        d.settle_i.value = self.settling_since is not None
         self.drive_fault()
         self.drive_touch()
         d.asks_i.value = self.asks
@@ -183,12 +190,25 @@ class Bench:
             self.waiting[walk.id] = walk
         if get("wake_valid"):
             self.woken(get("wake_park"), get("wake_ok"))
+        self.settling()
         self.fault_side(ending)
         self.touch_side()
         self.hold_for = self.hold_for + 1 if get("hold") else 0
         self.counts["held"] += get("hold")
         for a in self.waiting.values():
             self.longest = max(self.longest, self.now - a.since)
+
+    def settling(self):
+        """Settled: whoever was here when it began has an answer."""
+        if self.settling_since is None:
+            assert not self.get("settled"), "settled, and nobody asked"
+            return
+        self.before &= set(self.waiting)
+        if self.get("settled"):
+            assert not self.before, f"settled, and {len(self.before)} of before are not answered"
+            self.settled += 1
+            self.longest_settling = max(self.longest_settling, self.now - self.settling_since)
+            self.settling_since = self.before = None
 
     def answered(self, walk, ppn):
         get = self.get
@@ -297,10 +317,13 @@ class Bench:
 
     async def drain(self):
         """Nothing more comes; the host answers everything: nobody is left."""
-        answer, host, self.answer, self.host = self.answer, self.host, 0.0, 1.0
+        answer, host, settles = self.answer, self.host, self.settles
+        self.answer, self.host, self.settles = 0.0, 1.0, 0.0
         for _ in range(4000):
             await self.step()
-            if not self.waiting and not any(self.parked.values()) and not self.places:
+            left = self.waiting or any(self.parked.values()) or self.places
+            if not left and self.settling_since is None:
                 break
         assert not self.waiting and not any(self.parked.values()), (self.waiting, self.parked)
-        self.answer, self.host = answer, host
+        assert self.settling_since is None, "it never settles"
+        self.answer, self.host, self.settles = answer, host, settles

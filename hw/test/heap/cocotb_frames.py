@@ -143,7 +143,9 @@ class Frames(Bench):
 
     def check_counts(self):
         for region in range(2):
-            assert self.get("free_o") >> 14 * region & 0x3FFF == int((self.state[region] != OUT).sum())
+            state = self.state[region]
+            for name, number in (("free_o", state != OUT), ("clean_o", state == CLEAN)):
+                assert self.get(name) >> 14 * region & 0x3FFF == int(number.sum()), name
 
 
 async def begin(dut):

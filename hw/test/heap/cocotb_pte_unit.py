@@ -11,7 +11,6 @@ from cocotb.triggers import ReadOnly, RisingEdge
 STORED, CHANGED, DENIED = 0, 1, 2
 OKAY, EXOKAY, SLVERR = 0, 1, 2
 CLIENTS = 3
-EIGHT_BYTES_LOCKED = 1 << 13 | 3 << 2 | 1
 BASE = 0xABC_DEF0_1000 // 8
 
 
@@ -22,15 +21,17 @@ class Bench:
         self.latency = 0
         self.memory = {BASE + i: 0 for i in range(16)}
         self.reserved = None
-        self.commands = [None] * CLIENTS  # [entry, expected, wanted, accepted]
+        self.together = int(dut.Together.value)
+        self.commands = [None] * CLIENTS  # [entry, expected, wanted, accepted, whether it is a group]
         self.read = self.aw = self.w = self.answer = None
-        self.log = []  # (client, entry, expected, wanted, result, found, cycles)
+        self.log = []  # (client, entries, expected, wanted, result, found, cycles)
         self.now = 0
 
     async def start(self):
         cocotb.start_soon(Clock(self.dut.clk_i, 2).start())
         for name in (
             "cmd_valid",
+            "cmd_group",
             "cmd_entry",
             "cmd_expected",
             "cmd_wanted",
@@ -58,8 +59,21 @@ class Bench:
     def store(self, entry, value):
         """Another writer."""
         self.memory[entry] = value
-        if self.reserved == entry:
+        if self.reserved and entry in self.reserved:
             self.reserved = None
+
+    def entries(self, command):
+        """What a command is about."""
+        count = self.together if command[4] else 1
+        first = command[0] // count * count
+        return range(first, first + count)
+
+    def shape(self, name):
+        """The entries of an access, which is exclusive and one beat."""
+        shape, first = self.get(f"{name}_shape_o"), self.get(f"{name}_addr_o") // 8
+        count = 1 << (shape >> 2 & 7) - 3
+        assert shape & ~(7 << 2) == 1 << 13 | 1 and count in (1, self.together) and first % count == 0
+        return range(first, first + count)
 
     async def cycle(self):
         d = self.dut
@@ -68,6 +82,7 @@ class Bench:
         for name, at, width in (("entry", 0, 53), ("expected", 1, 64), ("wanted", 2, 64)):
             value = sum(c[at] << width * i for i, c in enumerate(self.commands) if c is not None)
             getattr(d, f"cmd_{name}_i").value = value
+        d.cmd_group_i.value = sum(c[4] << i for i, c in enumerate(self.commands) if c is not None)
         d.ar_ready_i.value = int(self.flowing())
         d.aw_ready_i.value = int(self.aw is None and self.flowing())
         d.w_ready_i.value = int(self.w is None and self.flowing())
@@ -75,9 +90,10 @@ class Bench:
         d.r_valid_i.value = int(show_read)
         if show_read:
             self.read[3] = True
-            noise = self.rng.getrandbits(512)
-            lane = 64 * (self.read[4] % 8)
-            d.r_data_i.value = noise & ~((1 << 64) - 1 << lane) | self.read[1] << lane
+            lanes = [self.rng.getrandbits(64) for _ in range(8)]
+            for entry, value in self.read[1].items():
+                lanes[entry % 8] = value
+            d.r_data_i.value = sum(value << 64 * lane for lane, value in enumerate(lanes))
             d.r_resp_i.value = self.read[2]
         d.b_valid_i.value = int(self.answer is not None and self.answer[0] <= self.now)
         d.b_resp_i.value = self.answer[1] if self.answer else 0
@@ -89,12 +105,13 @@ class Bench:
             if waiting[i] and self.get("cmd_ready_o") >> i & 1:
                 self.commands[i][3] = self.now
             if self.get("rsp_valid_o") >> i & 1:
-                entry, expected, wanted, accepted = self.commands[i]
+                entries = self.entries(self.commands[i])
+                _, expected, wanted, accepted, _ = self.commands[i]
                 assert accepted is not None, "an answer to nothing"
                 self.log.append(
                     (
                         i,
-                        entry,
+                        entries,
                         expected,
                         wanted,
                         self.get("rsp_result_o"),
@@ -113,32 +130,31 @@ class Bench:
             self.answer = None
         if self.get("ar_valid_o") and self.get("ar_ready_i"):
             assert self.read is None and self.answer is None
-            assert self.get("ar_shape_o") == EIGHT_BYTES_LOCKED
-            entry = self.get("ar_addr_o") // 8
+            entries = self.shape("ar")
             plain = self.rng.random() < self.plain
-            self.reserved = None if plain else entry
+            self.reserved = None if plain else entries
             self.read = [
                 self.now + 1 + self.latency,
-                self.memory[entry],
+                {entry: self.memory[entry] for entry in entries},
                 OKAY if plain else EXOKAY,
                 False,
-                entry,
             ]
         if self.get("aw_valid_o") and self.get("aw_ready_i"):
-            assert self.get("aw_shape_o") == EIGHT_BYTES_LOCKED
-            self.aw = self.get("aw_addr_o") // 8
+            self.aw = self.shape("aw")
         if self.get("w_valid_o") and self.get("w_ready_i"):
             strb = self.get("w_strb_o")
-            lane = next(i for i in range(8) if strb == 0xFF << 8 * i)
-            self.w = lane, self.get("w_data_o") >> 64 * lane & (1 << 64) - 1
+            lanes = [i for i in range(8) if strb >> 8 * i & 0xFF]
+            assert strb == sum(0xFF << 8 * i for i in lanes)
+            (value,) = {self.get("w_data_o") >> 64 * lane & (1 << 64) - 1 for lane in lanes}
+            self.w = lanes, value
             assert self.get("w_last_o")
         if self.aw is not None and self.w is not None:
-            assert self.w[0] == self.aw % 8
+            assert self.w[0] == [entry % 8 for entry in self.aw]
             resp = OKAY
             if self.rng.random() < self.refuse:
                 resp = SLVERR
             elif self.reserved == self.aw:
-                self.memory[self.aw] = self.w[1]
+                self.memory.update(dict.fromkeys(self.aw, self.w[1]))
                 resp = EXOKAY
             self.reserved = None
             self.aw = self.w = None
@@ -161,11 +177,37 @@ async def of_several_that_fill_an_empty_entry_one_is_told_stored(dut):
         bench.store(entry, 0)
         bench.log.clear()
         for c in range(CLIENTS):
-            bench.commands[c] = [entry, 0, 1000 * number + c + 1, None]
+            bench.commands[c] = [entry, 0, 1000 * number + c + 1, None, False]
         await bench.all()
         stored = [line for line in bench.log if line[4] == STORED]
         assert len(stored) == 1 and bench.memory[entry] == stored[0][3]
         assert all(line[4] == CHANGED and line[5] == stored[0][3] for line in bench.log if line not in stored)
+
+
+@cocotb.test()
+async def a_group_is_filled_whole_or_not_at_all(dut):
+    rng = random.Random(int(os.environ["GODWIT_SEED"]) + 2)
+    bench = await Bench(dut, rng).start()
+    outcomes = set()
+    for number in range(300):
+        bench.stall, bench.latency = rng.choice((0.0, 0.4)), rng.choice((0, 7))
+        group = range(BASE + 8, BASE + 8 + bench.together)
+        for entry in group:
+            bench.store(entry, 0)
+        if rng.random() < 0.3:
+            bench.store(rng.choice(group), 5)
+        bench.log.clear()
+        # Two groups, and a third command for one entry of it.
+        for c in range(CLIENTS):
+            bench.commands[c] = [rng.choice(group), 0, 1000 * number + c + 7, None, c < 2]
+        await bench.all()
+        for entry in group:
+            stored = [line[3] for line in bench.log if line[4] == STORED and entry in line[1]]
+            assert len(stored) <= 1 and bench.memory[entry] in (*stored, *([] if stored else [0, 5]))
+        for line in bench.log:
+            assert line[4] == (STORED if line[5] == 0 else CHANGED), line
+            outcomes.add((line[0] < 2, line[4]))
+    assert len(outcomes) == 4, outcomes
 
 
 @cocotb.test()
@@ -180,11 +222,13 @@ async def nothing_but_expected_becomes_wanted(dut):
             bench.others = rng.choice((0.0, 0.05, 0.9))
         for c in range(CLIENTS):
             if bench.commands[c] is None and rng.random() < 0.7:
+                group = rng.random() < 0.3
                 bench.commands[c] = [
                     BASE + rng.randrange(16),
-                    rng.choice((0, 1, 2)),
+                    0 if group else rng.choice((0, 1, 2)),
                     rng.getrandbits(64),
                     None,
+                    group,
                 ]
         before = dict(bench.memory)
         known = len(bench.log)
@@ -197,7 +241,7 @@ async def nothing_but_expected_becomes_wanted(dut):
         for entry, value in bench.memory.items():
             if value != before[entry] and value > 2:
                 assert any(
-                    c is not None and c[0] == entry and c[1] == before[entry] and c[2] == value
+                    c is not None and entry in bench.entries(c) and c[1] == before[entry] and c[2] == value
                     for c in bench.commands
                 ), "an entry changed that was not what was expected"
     bench.refuse = bench.plain = 0.0
@@ -211,9 +255,11 @@ async def cycles_are_those_of_the_contract(dut):
     bench = await Bench(dut, random.Random(1)).start()
     for latency in (0, 10):
         bench.latency = latency
-        bench.commands[0] = [BASE, bench.memory[BASE], 77 + latency, None]
-        await bench.all()
-        assert bench.log[-1][4] == STORED and bench.log[-1][6] == 4 + 2 * (latency + 1)
-        bench.commands[1] = [BASE, 1, 2, None]
+        for group in (False, True):
+            bench.commands[0] = [BASE, 0, 77 + latency, None, group]
+            bench.memory.update(dict.fromkeys(bench.entries(bench.commands[0]), 0))
+            await bench.all()
+            assert bench.log[-1][4] == STORED and bench.log[-1][6] == 4 + 2 * (latency + 1)
+        bench.commands[1] = [BASE, 1, 2, None, False]
         await bench.all()
         assert bench.log[-1][4] == CHANGED and bench.log[-1][6] == 3 + latency + 1

@@ -43,11 +43,12 @@ async def tables_are_made_once_and_linked_last(dut):
     await bench.touch(1, SMALL.first + 1)
     assert bench.stores == 5
     # Another gigabyte of the same table of such: two tables and a group of 16.
+    group = 16 // bench.together
     await bench.touch(1, LARGE.first + 37)
-    assert bench.stores == 5 + 16 + 2
+    assert bench.stores == 5 + group + 2
     # The next block of 2 MiB: one table.
     await bench.touch(1, LARGE.first + 512)
-    assert bench.stores == 23 + 16 + 1
+    assert bench.stores == 5 + group + 2 + group + 1
     bench.check_all()
     assert bench.taken == {0: 3 + 2 + 3 + 3, 3: 2}, bench.taken
 
@@ -67,10 +68,23 @@ async def a_read_costs_nothing_and_what_is_not_allowed_is_a_fault(dut):
 
 
 @cocotb.test()
-async def who_comes_behind_asks_again_and_finds_the_entry(dut):
+async def who_comes_behind_has_what_was_given(dut):
     bench, _ = await begin(dut)
     bench.latency = 5
-    # Five walks that all saw the page, or its granule, missing.
+    # Five walks that all saw the page, or its granule, missing, the last one by a read.
+    for page, write in ((3, 1), (3, 1), (7, 1), (3, 1), (15, 0)):
+        bench.ask(1, LARGE.first + page, write)
+    await bench.settle()
+    assert [r.same for r, _, _ in bench.answers] == [0, 1, 1, 1, 1]
+    assert all(cycles == 1 for r, _, cycles in bench.answers if r.same)
+    assert bench.taken[3] == 1 and not any(bench.parked.values())
+    bench.check_all()
+
+
+@cocotb.test()
+async def who_comes_behind_what_is_forgotten_asks_again_and_finds_the_entry(dut):
+    bench, _ = await begin(dut)
+    bench.latency, bench.forget = 5, True
     for page in (3, 3, 7, 3, 15):
         bench.ask(1, LARGE.first + page, 1)
     await bench.settle()
@@ -90,6 +104,7 @@ async def without_a_frame_it_parks_until_there_is_one(dut):
             if answer["parked"]:
                 break
         assert answer["park"] == park and bench.parked[park] == 1
+        assert bench.get("lacks_o")
         # Others go on.
         other = SMALL.first + 200 if lacking == 3 else LARGE.first + 1000
         assert not (await bench.touch(1, other))[0]["parked"]
@@ -99,10 +114,13 @@ async def without_a_frame_it_parks_until_there_is_one(dut):
         await bench.settle()
         assert bench.parked[park] == 0
         assert (await bench.touch(1, vpn))[0]["parked"]
+        await bench.settle()
+        assert bench.get("lacks_o")
         bench.stock[lacking] = True
         for _ in range(20):
             await bench.cycle()
         assert bench.parked[park] == 0
+        assert not bench.get("lacks_o")
         assert not (await bench.touch(1, vpn))[0]["parked"]
     bench.check_all()
 
@@ -124,7 +142,7 @@ async def memory_that_refuses_an_entry_is_told(dut):
 @cocotb.test()
 async def every_page_has_one_frame_under_random_stalls(dut):
     bench, rng = await begin(dut, stall=0.3)
-    kinds = {"given": 0, "parked": 0, "fault": 0, "zero": 0}
+    kinds = {"given": 0, "same": 0, "parked": 0, "fault": 0, "zero": 0}
     for number in range(int(os.environ.get("BENCH_OPERATIONS", "600"))):
         bench.stall = rng.choice((0.0, 0.3))
         bench.latency = rng.choice((0, 2, 10))
@@ -132,22 +150,23 @@ async def every_page_has_one_frame_under_random_stalls(dut):
         if number % 20 == 0:
             bench.stock = [rng.random() < 0.8 for _ in range(4)]
         bench.end = rng.random() < 0.05
+        bench.forget = rng.random() < 0.2
         a = rng.choice(AREAS)
+        page = rng.randrange(a.pages)
         for _ in range(rng.choice((1, 1, 4))):
-            # Walks wait before they come here, so some saw what is no longer so.
-            page = rng.choice((0, rng.randrange(20), rng.randrange(a.pages + 2)))
+            # Walks wait before they come here, so some saw what is no longer so; many are of neighbours.
+            page = rng.choice((0, page, page ^ 1, rng.randrange(20), rng.randrange(a.pages + 2)))
             bench.ask(a.ctx if rng.random() < 0.95 else 3 - a.ctx, a.first + page, rng.random() < 0.8)
         for _ in range(rng.randrange(60)):
             await bench.cycle()
-    bench.stall, bench.stock = 0.0, [True] * 4
+    bench.stall, bench.stock, bench.forget = 0.0, [True] * 4, False
     await bench.settle(200000)
     for _ in range(100):
         await bench.cycle()
     assert not any(bench.parked.values()), "somebody waits for ever"
     bench.check_all()
     for r, answer, _ in bench.answers:
-        kinds[
-            "fault" if answer["fault"] else "parked" if answer["parked"] else "given" if r.write else "zero"
-        ] += 1
+        given = "same" if r.same else "given" if r.write else "zero"
+        kinds["fault" if answer["fault"] else "parked" if answer["parked"] else given] += 1
     cocotb.log.info("%s; stores %d", kinds, bench.stores)
     assert all(kinds.values()), kinds

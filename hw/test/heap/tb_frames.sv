@@ -20,6 +20,7 @@ module tb_frames (
   output logic [3:0][43:0]       stock_frame_o,
   input  logic [3:0]             stock_take_i,
   output logic [1:0][13:0]       free_o,
+  output logic [1:0][13:0]       clean_o,
   output logic                   broken_o,
   output logic                   ar_valid_o,
   input  logic                   ar_ready_i,
@@ -115,6 +116,7 @@ module tb_frames (
     .stock_frame_o,
     .stock_take_i,
     .free_o,
+    .clean_o,
     .broken_o,
     .m_req_o      (req),
     .m_rsp_i      (rsp)

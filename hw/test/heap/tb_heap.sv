@@ -230,7 +230,7 @@ module tb_heap #(
   heap_cmd_t [Agents-1:0] cmd;
   heap_rsp_t [Agents-1:0] cmd_rsp;
   logic touch_valid, touch_ready, ans_valid, inval_valid, inval_ready_q, fence, fence_done, settle, settled;
-  xlate_rsp_t ans;
+  xlate_rsp_t ans, answered_q;
   wake_t wake;
   inval_t inval;
   ctx_id_t ctx_id;
@@ -293,6 +293,13 @@ module tb_heap #(
       end else begin
         old_q <= old_q & going;
         if (fence_wait_q != '0) fence_wait_q <= fence_wait_q - 1'b1;
+      end
+      // What was given in the cycle before is clean, all of it, before anybody writes there.
+      answered_q <= ans;
+      if (events.touch) begin
+        for (int unsigned l = 0; l < 64; l++) begin
+          if (line_at({8'd0, answered_q.ppn, 6'(l), 6'd0}) != '0) $fatal(1, "frame %h is not clean", answered_q.ppn);
+        end
       end
       for (int unsigned a = 0; a < Agents; a++) begin
         cycles_q[a] <= cycles_q[a] + 1'b1;
@@ -373,12 +380,6 @@ module tb_heap #(
               state_q[a] <= Use;
               delay_q[a] <= 8'(stalls() ? $urandom % 32 : 0);
               if (ans.cacheable && !stale_q[a]) kept_q[a][3'($urandom)] <= '{1'b1, ctx_i[a], vpn[a], ans.ppn, 1'b1};
-              if (ans.cacheable) begin
-                // Clean: all of it.
-                for (int unsigned l = 0; l < 64; l++) begin
-                  if (line_at({8'd0, ans.ppn, 6'(l), 6'd0}) != '0) $fatal(1, "frame %h of page %h is not clean", ans.ppn, vpn[a]);
-                end
-              end
             end
           end
           Parked: if (wake.valid && wake.park == park_q[a]) begin
@@ -481,8 +482,10 @@ module tb_heap #(
     .m_req_o       (req),
     .m_rsp_i       (rsp),
     .free_o,
+    .clean_o       (),
     .touch_busy_o  (),
     .reclaim_busy_o,
+    .lacks_o       (),
     .broken_o,
     .event_o       (events)
   );

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_pte_unit with plain pins for cocotb: three clients; of the bus the words by lane.
-module tb_pte_unit (
+module tb_pte_unit #(
+  parameter int unsigned Together = 8
+) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic [2:0]        cmd_valid_i,
   output logic [2:0]        cmd_ready_o,
+  input  logic [2:0]        cmd_group_i,
   input  logic [2:0][52:0]  cmd_entry_i,
   input  logic [2:0][63:0]  cmd_expected_i,
   input  logic [2:0][63:0]  cmd_wanted_i,
@@ -65,12 +68,14 @@ module tb_pte_unit (
   end
 
   gw_pte_unit #(
-    .Clients(3)
+    .Clients (3),
+    .Together(Together)
   ) u_dut (
     .clk_i,
     .rst_ni,
     .cmd_valid_i,
     .cmd_ready_o,
+    .cmd_group_i,
     .cmd_entry_i,
     .cmd_expected_i,
     .cmd_wanted_i,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_touch with plain pins for cocotb: two regions, Sv48.
-module tb_touch (
+module tb_touch #(
+  parameter int unsigned Together = 8
+) (
   input  logic             clk_i,
   input  logic             rst_ni,
   input  logic [43:0]      zero_i,
@@ -29,6 +31,7 @@ module tb_touch (
   output logic [7:0]       wake_park_o,
   input  logic             wake_ready_i,
   input  logic             end_i,
+  input  logic             forget_i,
   output logic             look_valid_o,
   input  logic             look_ready_i,
   output logic [7:0]       look_ctx_o,
@@ -40,6 +43,7 @@ module tb_touch (
   output logic [3:0]       stock_take_o,
   output logic             pte_valid_o,
   input  logic             pte_ready_i,
+  output logic             pte_group_o,
   output logic [52:0]      pte_entry_o,
   output logic [63:0]      pte_expected_o,
   output logic [63:0]      pte_wanted_o,
@@ -47,6 +51,7 @@ module tb_touch (
   input  logic [1:0]       pte_result_i,
   input  logic [63:0]      pte_found_i,
   output logic             busy_o,
+  output logic             lacks_o,
   output logic             broken_o
 );
 
@@ -66,6 +71,7 @@ module tb_touch (
 
   gw_touch #(
     .Regions  (2),
+    .Together (Together),
     .ParkFirst(gw_pkg::park_t'(9))
   ) u_dut (
     .clk_i,
@@ -82,6 +88,7 @@ module tb_touch (
     .wake_o       (wake),
     .wake_ready_i,
     .end_i,
+    .forget_i,
     .look_valid_o,
     .look_ready_i,
     .look_ctx_o,
@@ -93,6 +100,7 @@ module tb_touch (
     .stock_take_o,
     .pte_valid_o,
     .pte_ready_i,
+    .pte_group_o,
     .pte_entry_o,
     .pte_expected_o,
     .pte_wanted_o,
@@ -100,7 +108,9 @@ module tb_touch (
     .pte_result_i (gw_pkg::pte_result_e'(pte_result_i)),
     .pte_found_i,
     .busy_o,
-    .idle_o(),
+    .idle_o       (),
+    .gives_o      (),
+    .lacks_o,
     .broken_o
   );
 

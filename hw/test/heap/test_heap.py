@@ -6,3 +6,13 @@ from runner import run
 
 def test_heap():
     run("tb_heap", "cocotb_heap", here=__file__)
+
+
+def test_touch_turn():
+    """Who asks gw_touch: gw_miss, and the host."""
+    run("gw_touch_turn", "cocotb_touch_turn", here=__file__)
+
+
+def test_heap_stream():
+    """A kernel's own commands."""
+    run("gw_heap_stream", "cocotb_heap_stream", here=__file__)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import cocotb
 from cocotb.clock import Clock
@@ -41,11 +43,14 @@ class Request:
     level: int
     entry: int
     accepted: int | None = None
+    same: bool = False
+    """Inside what was given last."""
 
 
 class Bench:
     def __init__(self, dut, rng: random.Random, areas: list[Area]):
         self.dut, self.rng, self.areas = dut, rng, areas
+        self.together = int(dut.Together.value)
         self.stall, self.latency, self.refuse, self.spurious = 0.0, 0, 0.0, 0.0
         self.stock = [True] * 4
         self.next = [[FRAMES[0], FRAMES[0] + (1 << 20)], [FRAMES[1], FRAMES[1] + (1 << 20)]]
@@ -60,7 +65,8 @@ class Bench:
         self.stores = 0
         self.now = 0
         self.tag = 0
-        self.end = self.busy = False
+        self.end = self.busy = self.forget = False
+        self.last: tuple[int, range] | None = None  # context and pages that were given last
 
     async def start(self):
         d = self.dut
@@ -77,7 +83,16 @@ class Bench:
                 "entry",
                 "ans_ready",
             ),
-            *("wake_ready", "end", "look_ready", "look_done", "look_page", "stock_valid", "stock_frame"),
+            *(
+                "wake_ready",
+                "end",
+                "forget",
+                "look_ready",
+                "look_done",
+                "look_page",
+                "stock_valid",
+                "stock_frame",
+            ),
             *("pte_ready", "pte_done", "pte_result", "pte_found"),
         ):
             getattr(d, f"{name}_i").value = 0
@@ -144,6 +159,8 @@ class Bench:
             )
             d.level_i.value, d.entry_i.value = request.level, request.entry
         d.ans_ready_i.value, d.wake_ready_i.value = int(self.flowing()), int(self.flowing())
+        forgets = self.end or self.forget
+        d.forget_i.value = int(self.forget)
         d.end_i.value, self.end = int(self.end), False
         d.look_ready_i.value = int(self.look is None and self.flowing())
         looked = self.look is not None and self.look[0] <= self.now
@@ -170,7 +187,7 @@ class Bench:
         if done:
             self.command = None
         elif self.get("pte_valid_o") and self.get("pte_ready_i"):
-            values = (self.get(f"pte_{n}_o") for n in ("entry", "expected", "wanted"))
+            values = (self.get(f"pte_{n}_o") for n in ("group", "entry", "expected", "wanted"))
             self.command = [self.now + 3 + self.latency, *values]
         for i in range(4):
             if self.get("stock_take_o") >> i & 1:
@@ -184,18 +201,27 @@ class Bench:
         self.answered()
         if offers and self.get("req_ready_o"):
             request.accepted = self.now
+            request.same = (
+                self.last is not None and request.ctx == self.last[0] and request.vpn in self.last[1]
+            )
+        if forgets:
+            self.last = None
         self.now += 1
         await RisingEdge(d.clk_i)
 
-    def change(self, entry, expected, wanted):
+    def change(self, group, entry, expected, wanted):
         """What gw_pte_unit does."""
-        found = self.memory.get(entry, 0)
+        count = self.together if group else 1
+        entries = range(entry, entry + count)
+        assert entry % count == 0
+        found = reduce(or_, (self.memory.get(at, 0) for at in entries))
         if self.refuse and self.rng.random() < self.refuse:
             return DENIED, found
         if found != expected or (self.spurious and self.rng.random() < self.spurious):
             return CHANGED, found
         assert expected == 0, "what is there is changed"
-        self.memory[entry] = wanted
+        assert not group or wanted & N
+        self.memory.update(dict.fromkeys(entries, wanted))
         self.stores += 1
         # Nobody ever sees another frame than the page's own, and no page behind a link is left out.
         for (ctx, vpn), frame in self.owner.items():
@@ -213,7 +239,10 @@ class Bench:
         }
         self.answers.append((r, answer, self.now - r.accepted))
         a = self.page(r.ctx, r.vpn)
-        if a is None or (r.write and not a.write):
+        if r.same:
+            assert (answer["ppn"], answer["perm"]) == (self.owner[r.ctx, r.vpn], 0b111)
+            assert answer["order"] == (4 if a.granule >= 4 else 0)
+        elif a is None or (r.write and not a.write):
             assert answer["fault"] and answer["cause"] == (STORE_PAGE if r.write else LOAD_PAGE)
         elif answer["fault"]:
             assert self.refuse and answer["cause"] == (STORE_ACCESS if r.write else LOAD_ACCESS)
@@ -233,6 +262,7 @@ class Bench:
             base = r.vpn - r.vpn % BIG if big else r.vpn
             for i in range(BIG if big else 1):
                 self.owner[r.ctx, base + i] = last + i
+            self.last = r.ctx, range(base, base + (BIG if big else 1))
 
     async def settle(self, limit=5000):
         begin = idle = self.now

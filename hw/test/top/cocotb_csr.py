@@ -23,7 +23,7 @@ def as_context(value: int) -> tuple[int, int, int, int]:
 @cocotb.test()
 async def identifies_itself(dut):
     regs = await start(dut, new_rng())
-    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 3}
+    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 4}
     assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
     assert await regs.fields("capabilities") == {
         "levels": LEVELS,
@@ -59,6 +59,7 @@ async def only_registers_answer(dut):
     # Inside the external blocks the gaps between registers belong to the block: they read zero.
     blocks = [
         (0x80, 0x24),
+        (0x100, 0x28),
         (0x1000, 0x40),
         (0x1100, 0x40),
         (0x1200, 0x200),
@@ -209,7 +210,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     assert contexts(dut) == [(8, 0, 0, index) for index in range(CONTEXTS)]
     assert not any(task.done() for task in waiting)
     reads.pause = False
-    assert [await task for task in waiting] == [0x4757_0203] * 2
+    assert [await task for task in waiting] == [0x4757_0204] * 2
     writes.pause = True
     written = cocotb.start_soon(
         regs.write("port_binding", regs.pack("port_binding", mode=1, context_id=7), 0)

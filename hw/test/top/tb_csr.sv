@@ -168,6 +168,8 @@ module tb_csr #(
     .range_idx_o  (range_idx),
     .range_o      (range_wdata),
     .ranges_i     (ranges_q),
+    .access_o     (),
+    .access_i     ('0),
     .irq_o
   );
 

@@ -152,6 +152,9 @@ module tb_mmu #(
     .cache_o  (),
     .cache_ack_i  ('0),
     .cache_event_i('0),
+    .access_o     (),
+    .access_i     ('0),
+    .port_cfg_o  (),
     .port_event_o(),
     .mmu_event_o(),
     .irq_o

@@ -34,6 +34,8 @@ BAD = [
     ("gw_groups", {"Lines": 3}, "Lines must be 0, or a power of two up to 64"),
     ("gw_groups", {"BlockBits": 10}, "BlockBits must be WordBits to WordBits + 3"),
     ("gw_pte_unit", {"Clients": 0}, "Clients must be at least 1"),
+    ("gw_pte_unit", {"Together": 16}, "Together must be 1, 2, 4 or 8"),
+    ("gw_touch", {"Together": 3}, "Together must be 1, 2, 4 or 8"),
     ("gw_frames", {"Regions": 3}, "Regions must be 1, 2, 4 or 8"),
     ("gw_frames", {"BigOrder": 10}, "BigOrder must be 1 to 9"),
     ("gw_slots", {"Slots": 512}, "Slots must be a power of two, 1024 or more"),

@@ -51,6 +51,11 @@ def test_lines_of_several_beats(parameters):
     walker("cocotb_walker_lines", **parameters)
 
 
+@pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)
+def test_pages_of_the_heap(parameters):
+    walker("cocotb_walker_heap", **parameters, Heap=1, Prefetch=0)
+
+
 def test_without_64_kib_pages():
     walker("cocotb_walker_no_napot", **SMALL[1], Svnapot=0)
 

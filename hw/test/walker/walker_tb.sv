@@ -9,7 +9,8 @@ module walker_tb #(
   parameter int unsigned CacheEntries = 16,
   parameter int unsigned NumContexts = 16,
   parameter bit Prefetch = 1'b1,
-  parameter bit Svnapot = 1'b1
+  parameter bit Svnapot = 1'b1,
+  parameter bit Heap = 1'b0
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -156,7 +157,10 @@ module walker_tb #(
     .NumContexts(NumContexts),
     .Prefetch(Prefetch),
     .Svnapot(Svnapot),
-    .TellMiss(1'b1)
+    .TellMiss(1'b1),
+    .Heap(Heap),
+    .HeapFirst(45'h4_0000_0000),
+    .HeapLast(45'h4_0fff_ffff)
   ) u_dut (
     .clk_i(dut_clk),
     .rst_ni,
