@@ -2,15 +2,15 @@
 //
 // split: row indices of an Arrow column that match a comparison go to one buffer, the others to a second.
 //
-//   values ───> gw_read_stream ─┬─> gw_split_rows ─┬─> gw_index_compactor ──> gw_write_stream ──> matches
-//   validity ─> gw_read_stream ─┘                  └─> gw_index_compactor ──> gw_write_stream ──> rest
+//   values ───> gw_read_stream ─┬─> gw_row_match ─┬─> gw_lane_compactor ──> gw_write_stream ──> matches
+//   validity ─> gw_read_stream ─┘                  └─> gw_lane_compactor ──> gw_write_stream ──> rest
 //
 // Contract
 // - Throughput: one beat of values a cycle, 16 rows of 32 bits or 8 of 64 bits; as much is written as 64 or 32 bytes a
 //   cycle. The bitmap shares the read channel: one beat of it for 32 (64-bit types: 64) beats of values.
 // - The two reads and the two writes use AXI IDs of their own (the upper and lower half), so none waits for a miss of
 //   another; an ID width of 1 leaves one ID each.
-// - NULL rows go to rest. NaN and zeros as gw_split_compare says. Indices count from the first row at `offset`.
+// - NULL rows go to rest. NaN and zeros as gw_row_compare says. Indices count from the first row at `offset`.
 // - status: 3 for rows >= 2^32 or an unknown dtype or op; then nothing is read or written. After an error the contents of the
 //   outputs and match_count are unspecified.
 module split
@@ -174,8 +174,11 @@ module split
   logic [1:0][15:0] masks;
   logic [31:0] base;
   logic [63:0] match_count_q;
+  // What is written is row numbers: values and validity end here.
+  logic [15:0] unused_valid;
+  data_t unused_values;
 
-  gw_split_rows u_rows (
+  gw_row_match u_rows (
     .clk_i       (ap_clk),
     .rst_ni      (ap_rst_n),
     .clear_i     (start || abort),
@@ -192,6 +195,8 @@ module split
     .rows_ready_i(rows_ready),
     .match_o     (masks[0]),
     .rest_o      (masks[1]),
+    .valid_o     (unused_valid),
+    .data_o      (unused_values),
     .base_o      (base),
     .last_o      (rows_last)
   );
@@ -215,7 +220,7 @@ module split
     logic out_valid, out_ready;
     stream_beat_t out_beat;
 
-    gw_index_compactor u_compactor (
+    gw_lane_compactor u_compactor (
       .clk_i      (ap_clk),
       .rst_ni     (ap_rst_n),
       .clear_i    (abort),
@@ -223,6 +228,7 @@ module split
       .in_ready_o (compact_ready[i]),
       .mask_i     (masks[i]),
       .base_i     (base),
+      .data_i     ('0),
       .last_i     (rows_last),
       .out_valid_o(out_valid),
       .out_ready_i(out_ready),

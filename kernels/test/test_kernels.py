@@ -19,6 +19,22 @@ def test_split_with_one_id_a_stream():
     run_kernel("split", id_width=1, testcase=["random_launches", "errors_end_the_run"])
 
 
+def test_split_rows():
+    run_kernel("split_rows")
+
+
+def test_split_rows_with_one_id_a_stream():
+    run_kernel("split_rows", id_width=2, testcase=["random_launches", "errors_end_the_run"])
+
+
+def test_split_text():
+    run_kernel("split_text")
+
+
+def test_split_text_with_one_id_a_stream():
+    run_kernel("split_text", id_width=2, testcase=["random_launches", "errors_end_the_run"])
+
+
 def test_array_sum():
     run_kernel("array_sum")
 
@@ -42,12 +58,27 @@ def test_stencil_with_one_id():
     run_kernel("stencil", id_width=1, testcase="random_pictures")
 
 
+def test_sobel():
+    run_kernel("sobel")
+
+
+def test_sobel_with_one_id():
+    run_kernel("sobel", id_width=1, testcase="random_pictures")
+
+
 def test_bfs():
     run_kernel("bfs")
 
 
 def test_bfs_with_one_id_a_stream():
     run_kernel("bfs", id_width=2, testcase="random_graphs")
+
+
+@pytest.mark.parametrize("id_width", [1, 4, 6])
+def test_tree_walk(id_width):
+    """One lane, eight and 32."""
+    cases = ["trees", "random_look_ups", "bad_pointers", "errors_end_the_run"]
+    run_kernel("tree_walk", id_width=id_width, testcase=None if id_width == 4 else cases)
 
 
 def test_control_block():

@@ -13,7 +13,19 @@ from godwit import toolchain
 from godwit.card import manifest
 
 HARDWARE = ROOT / "hw" / "rtl"
-OWN = ["split", "array_sum", "memcopy", "traffic", "hashjoin", "stencil", "bfs"]
+OWN = [
+    "split",
+    "split_rows",
+    "split_text",
+    "array_sum",
+    "memcopy",
+    "traffic",
+    "hashjoin",
+    "stencil",
+    "sobel",
+    "bfs",
+    "tree_walk",
+]
 EXAMPLE = "scale_add"
 RUN_PASSES = """
 import sys
@@ -42,7 +54,9 @@ def run(command: list, **more) -> str:
 @pytest.mark.parametrize("id_width", [1, 6])
 @pytest.mark.parametrize("name", [*OWN, EXAMPLE])
 def test_verilator_lint(name, id_width):
-    id_width = max(id_width, 2) if name == "bfs" else id_width  # it has three streams
+    id_width = (
+        max(id_width, 2) if name in ("bfs", "split_rows", "split_text") else id_width
+    )  # they have three or four streams
     waivers = ["-Wno-SYMRSVDWORD"] if name == EXAMPLE else []
     dirs = [part for path in (COMMON, HARDWARE / "common") for part in ("-y", path)]
     options = ["--lint-only", "-Wall", "--assert", f"-GC_M_AXI_GMEM_ID_WIDTH={id_width}", "--top", name]
@@ -79,12 +93,16 @@ def test_yosys_elaborates(name, tmp_path):
     big = [m for m in memories if int(m["SIZE"], 2) * int(m["WIDTH"], 2) >= 1 << 15]
     expected = {
         "split": 4,
+        "split_rows": 4,
+        "split_text": 8,
         "array_sum": 2,
         "memcopy": 2,
         "traffic": 1,
         "hashjoin": 2,
         "stencil": 3,
+        "sobel": 3,
         "bfs": 3,
+        "tree_walk": 1,
         EXAMPLE: 0,
     }
     assert len(big) == expected[name]

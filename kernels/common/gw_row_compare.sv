@@ -8,7 +8,7 @@
 // Contract
 // - Combinational. Lane l of match_o is element l: 16 of 32 bits or 8 of 64 bits; the other lanes are zero.
 // - Floats compare as IEEE 754 says: with a NaN only != is true, and -0.0 == 0.0.
-module gw_split_compare
+module gw_row_compare
   import gw_kernel_pkg::*;
 (
   input  data_t       data_i,

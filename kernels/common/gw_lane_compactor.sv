@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Packs the numbers of selected rows: of up to 16 consecutive rows a cycle, those with a mask bit, without gaps, 16
-// 32-bit indices a beat.
+// Packs lanes of 32 bits: of up to 16 consecutive rows a cycle, those with a mask bit, without gaps, 16 lanes a beat. A lane is
+// the row's number or, with Values, what it holds; rows of 64 bits are two lanes.
 //
 // Contract
-// - Row of lane l: base_i | l. base_i is a multiple of 16, or of 8 when lanes 8 to 15 are never selected.
-// - Indices come out in the order of the rows; every beat but the last is full, and the last may be empty.
+// - Row of lane l: base_i | l. base_i is a multiple of 16, or of 8 when lanes 8 to 15 are never selected. With Values base_i is not
+//   used, without it data_i.
+// - Lanes come out in the order of the rows; every beat but the last is full, and the last may be empty.
 // - Latency: two cycles. Throughput: 16 rows in and one beat out a cycle; the last input may take one cycle more.
 // - clear_i drops everything in one cycle. Reset: empty.
 `include "gw_assert.svh"
 
-module gw_index_compactor
+module gw_lane_compactor
   import gw_kernel_pkg::*;
-(
+#(
+  /// Lanes of data_i are packed, not row numbers.
+  parameter bit Values = 1'b0
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic         clear_i,
@@ -20,6 +24,7 @@ module gw_index_compactor
   output logic         in_ready_o,
   input  logic [15:0]  mask_i,
   input  logic [31:0]  base_i,
+  input  data_t        data_i,
   input  logic         last_i,
   output logic         out_valid_o,
   input  logic         out_ready_i,
@@ -31,7 +36,7 @@ module gw_index_compactor
   // ---- Stage 1: how many selected rows are before each lane
   logic valid_q, last_q;
   logic [Lanes-1:0] mask_q;
-  logic [31:0] base_q;
+  logic [Lanes-1:0][31:0] lanes;  // what stage 2 packs
   logic [Lanes-1:0][3:0] before_q;
   logic [4:0] total_q;
   logic step;
@@ -47,14 +52,33 @@ module gw_index_compactor
   always_ff @(posedge clk_i) begin
     if (in_ready_o) begin
       mask_q <= mask_i;
-      base_q <= base_i;
       last_q <= last_i;
       total_q <= 5'($countones(mask_i));
       for (int unsigned l = 0; l < Lanes; l++) before_q[l] <= 4'($countones(mask_i & ((16'd1 << l) - 16'd1)));
     end
   end
 
-  // ---- Stage 2: pending_q indices wait in hold_q for a full beat; new ones go behind them, and round
+  if (Values) begin : gen_values
+    data_t data_q;
+    logic unused;
+    always_ff @(posedge clk_i) begin
+      if (in_ready_o) data_q <= data_i;
+    end
+    assign lanes = data_q;
+    assign unused = ^base_i;
+  end else begin : gen_indices
+    logic [31:0] base_q;
+    logic unused;
+    always_ff @(posedge clk_i) begin
+      if (in_ready_o) base_q <= base_i;
+    end
+    for (genvar l = 0; l < int'(Lanes); l++) begin : gen_lane
+      assign lanes[l] = base_q | 32'(l);
+    end
+    assign unused = ^data_i;
+  end
+
+  // ---- Stage 2: pending_q lanes wait in hold_q for a full beat; new ones go behind them, and round
   logic [Lanes-1:0][31:0] hold_q, placed, merged;
   logic [3:0] pending_q;
   logic [5:0] total;
@@ -65,7 +89,7 @@ module gw_index_compactor
     placed = '0;
     for (int unsigned l = 0; l < Lanes; l++) begin
       for (int unsigned j = 0; j < Lanes; j++) begin
-        if (mask_q[l] && before_q[l] + pending_q == 4'(j)) placed[j] |= base_q | 32'(l);
+        if (mask_q[l] && before_q[l] + pending_q == 4'(j)) placed[j] |= lanes[l];
       end
     end
     for (int unsigned j = 0; j < Lanes; j++) merged[j] = (4'(j) < pending_q) ? hold_q[j] : placed[j];
@@ -114,7 +138,7 @@ module gw_index_compactor
   end
 
   `GW_INVARIANT(PartialIsLast_A, !out_valid_q || out_q.last || out_q.bytes == byte_count_t'(BeatBytes))
-  `GW_INVARIANT(BaseAligned_A, !in_valid_i || base_i[2:0] == '0 && (!base_i[3] || mask_i[15:8] == '0))
+  `GW_INVARIANT(BaseAligned_A, Values || !in_valid_i || base_i[2:0] == '0 && (!base_i[3] || mask_i[15:8] == '0))
   `GW_ASSERT(OutputStable_A, out_valid_o && !out_ready_i && !clear_i |=> out_valid_o && $stable(out_o))
   `GW_COVER(Flush_C, flush_q)
   `GW_COVER(EmptyEnd_C, out_valid_q && out_q.bytes == '0)

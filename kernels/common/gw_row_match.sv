@@ -3,11 +3,11 @@
 // Joins beats of values with their validity bits and says of every row whether it matches.
 //
 // Contract
-// - Rows of a beat: 16 of 32 bits or 8 of 64 bits from row base_o on. Lane l of match_o: row base_o + l exists, is valid and
-//   compares true; of rest_o: it exists and is not in match_o.
+// - Rows of a beat: 16 of 32 bits or 8 of 64 bits from row base_o on, whose values are data_o. Lane l of match_o: row base_o + l
+//   exists, is valid and compares true; of rest_o: it exists and is not in match_o; of valid_o: it is valid, if it exists.
 // - Latency: one cycle. Throughput: one beat a cycle. rows_valid_o and what goes with it are registers.
 // - clear_i drops everything and begins with row 0 again. Reset: empty.
-module gw_split_rows
+module gw_row_match
   import gw_kernel_pkg::*;
 (
   input  logic               clk_i,
@@ -29,6 +29,8 @@ module gw_split_rows
   input  logic               rows_ready_i,
   output logic [15:0]        match_o,
   output logic [15:0]        rest_o,
+  output logic [15:0]        valid_o,
+  output data_t              data_o,
   output logic [31:0]        base_o,
   output logic               last_o
 );
@@ -39,7 +41,7 @@ module gw_split_rows
   logic rows_valid_q;
   logic [31:0] next_base_q;
 
-  gw_split_compare u_compare (
+  gw_row_compare u_compare (
     .data_i    (in_i[0].data),
     .wide_i,
     .float_i,
@@ -91,6 +93,8 @@ module gw_split_rows
     if (take) begin
       match_o <= compare & valid & exists;
       rest_o <= ~(compare & valid) & exists;
+      valid_o <= valid;
+      data_o <= in_i[0].data;
       base_o <= next_base_q;
       last_o <= in_i[0].last;
     end
