@@ -119,8 +119,30 @@ static void gw_join_areas(struct gw_range *r)
 	r->total = r->free;
 }
 
-int gw_range_init(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
-		  void *storage, size_t storage_bytes)
+/*
+ * Everything is taken but the spans. Of bitmaps that are zero only what is not zero is written: those of free memory are
+ * pages that the system need not bring yet.
+ */
+static void gw_take_gaps(struct gw_range *r)
+{
+	uint64_t next = 0;
+
+	for (uint32_t level = 0; level < r->levels; level++) {
+		uint64_t bits = r->words[level], rest = gw_bit(bits);
+
+		if (rest)
+			r->full[level][bits >> GW_WORD_SHIFT] = ~gw_word_mask(0, rest);
+	}
+	for (uint32_t i = 0; i < r->span_count; i++) {
+		if (r->spans[i].first > next)
+			gw_map_claim(r, next, r->spans[i].first - next);
+		next = r->spans[i].first + r->spans[i].count;
+	}
+	gw_map_claim(r, next, r->granules - next);
+}
+
+int gw_range_init_zeroed(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
+			 void *storage, size_t storage_bytes)
 {
 	struct gw_layout layout;
 	struct gw_range fresh = { .shift = granule_shift };
@@ -152,19 +174,24 @@ int gw_range_init(struct gw_range *r, const struct gw_range_area *areas, uint32_
 	gw_join_areas(&fresh);
 	if (!fresh.span_count)
 		return GW_RANGE_EAREA;
-
-	/* Everything is taken but the spans. */
-	for (uint64_t i = 0; i < layout.words[0]; i++) {
-		fresh.used[i] = ~(uint64_t)0;
-		fresh.start[i] = fresh.end[i] = 0;
-	}
-	for (uint32_t level = 0; level < layout.levels; level++)
-		for (uint64_t i = 0; i < layout.words[level + 1]; i++)
-			fresh.full[level][i] = ~(uint64_t)0;
-	for (uint32_t i = 0; i < fresh.span_count; i++)
-		gw_map_release(&fresh, fresh.spans[i].first, fresh.spans[i].count);
+	gw_take_gaps(&fresh);
 	*r = fresh;
 	return GW_RANGE_OK;
+}
+
+int gw_range_init(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
+		  void *storage, size_t storage_bytes)
+{
+	struct gw_layout layout;
+	int status = gw_layout_of(areas, count, granule_shift, &layout);
+
+	if (status != GW_RANGE_OK)
+		return status;
+	if (storage_bytes < layout.bytes || (uintptr_t)storage % sizeof(uint64_t))
+		return GW_RANGE_ESTORAGE;
+	for (uint64_t i = 0; i < layout.bytes / sizeof(uint64_t); i++)
+		((uint64_t *)storage)[i] = 0;
+	return gw_range_init_zeroed(r, areas, count, granule_shift, storage, storage_bytes);
 }
 
 int gw_range_index(const struct gw_range *r, uint64_t pa, uint64_t *index)

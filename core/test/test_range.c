@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -143,8 +144,33 @@ static void every_status_has_its_words(void)
 		CHECK(gw_range_reason(status) != gw_range_reason(GW_RANGE_ECORRUPT));
 }
 
+static void storage_that_is_zero_becomes_what_any_storage_becomes(void)
+{
+	static const uint64_t sizes[] = { 1, 63, 64, 65, 127, 4095, 4096, 4097, 300000 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const uint64_t granule = (uint64_t)1 << SHIFT;
+		const struct gw_range_area areas[] = { { 0, sizes[i] * granule, 0 }, { (sizes[i] + 7) * granule, 100 * granule, 0 } };
+		struct gw_range r, zeroed;
+		size_t bytes;
+		void *dirty, *zero;
+
+		CHECK(gw_range_storage(areas, 2, SHIFT, &bytes) == GW_RANGE_OK);
+		dirty = malloc(bytes);
+		zero = calloc(1, bytes);
+		CHECK(dirty && zero);
+		memset(dirty, 0xa5, bytes);
+		CHECK(gw_range_init(&r, areas, 2, SHIFT, dirty, bytes) == GW_RANGE_OK);
+		CHECK(gw_range_init_zeroed(&zeroed, areas, 2, SHIFT, zero, bytes) == GW_RANGE_OK);
+		CHECK(!memcmp(dirty, zero, bytes) && gw_range_check(&zeroed, NULL) == GW_RANGE_OK);
+		free(dirty);
+		free(zero);
+	}
+}
+
 int main(void)
 {
+	storage_that_is_zero_becomes_what_any_storage_becomes();
 	areas_that_touch_are_one();
 	a_border_inside_a_granule_is_no_border();
 	holes_are_never_part_of_a_range();

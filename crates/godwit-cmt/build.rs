@@ -4,8 +4,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-const SOURCES: [&str; 8] = [
-    "block.c", "large.c", "pages.c", "pool.c", "reason.c", "small.c", "state.c", "thread.c",
+const SOURCES: [&str; 9] = [
+    "age.c", "block.c", "large.c", "pages.c", "pool.c", "reason.c", "small.c", "state.c",
+    "thread.c",
 ];
 
 fn main() {

@@ -180,6 +180,9 @@ int gw_range_storage(const struct gw_range_area *areas, uint32_t count, uint32_t
 /* All memory is free. Areas come in any order; @storage stays in use as long as @r. */
 int gw_range_init(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
 		  void *storage, size_t storage_bytes);
+/* The same with storage that holds zeros, most of which is left alone; after a failure it may hold others. */
+int gw_range_init_zeroed(struct gw_range *r, const struct gw_range_area *areas, uint32_t count, uint32_t granule_shift,
+			 void *storage, size_t storage_bytes);
 /* Takes a range; its physical address is in @pa. @why (may be NULL) is written when memory does not suffice. */
 int gw_range_alloc(struct gw_range *r, const struct gw_range_request *request, uint64_t *pa, struct gw_range_why *why);
 /* Gives back the range that starts at @pa; its length is in @bytes (may be NULL). */

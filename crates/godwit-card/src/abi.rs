@@ -9,29 +9,22 @@ use libloading::Library;
 use crate::CardError;
 
 /// `GW_CARD_ABI`.
-pub(crate) const ABI: u32 = 3;
+pub(crate) const ABI: u32 = 4;
 
 // begin: generated statuses by `python -m godwit.spec pages`
 /// `GW_CARD_OK`: done.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const OK: c_int = 0;
 /// `GW_CARD_EINVAL`: bad argument or option.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EINVAL: c_int = -1;
 /// `GW_CARD_EHANG`: the watchdog found no progress: the error names the stuck handshake.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EHANG: c_int = -2;
 /// `GW_CARD_EBUS`: a register access was answered with an AXI error.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EBUS: c_int = -3;
 /// `GW_CARD_ENOMEM`: host memory for the card could not be had.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const ENOMEM: c_int = -4;
 /// `GW_CARD_EIO`: a wave or trace file could not be written.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EIO: c_int = -5;
 /// `GW_CARD_EDESIGN`: an RTL assertion failed or the card broke the AXI protocol; only closing is left.
-#[allow(dead_code, reason = "all codes of the header are here")]
 pub(crate) const EDESIGN: c_int = -6;
 // end: generated
 
@@ -166,7 +159,7 @@ functions! {
     get_stats: fn(*const RawCard, *mut RawStats) -> c_int;
     launch_times: fn(*const RawCard, u32, *mut RawLaunchTimes) -> c_int;
     port_submit: fn(*mut RawCard, *const RawPortReq, usize) -> c_int;
-    port_drain: fn(*mut RawCard, u64) -> c_int;
+    port_drain: fn(*mut RawCard, u64, u32, *mut u32, *mut u64) -> c_int;
     port_poll: fn(*mut RawCard, *mut RawPortDone, usize, *mut c_void, usize) -> usize;
     record_events: fn(*mut RawCard, c_int) -> c_int;
     take_events: fn(*mut RawCard, *mut RawMemEvent, usize) -> usize;

@@ -135,6 +135,9 @@ pub struct HeapConfig {
     /// Allocations that a context may have; 0: as many as there are slots.
     #[serde(default)]
     pub quota: u32,
+    /// Cycles without a frame after which who waits for one is given up.
+    #[serde(default)]
+    pub wait_cycles: u64,
 }
 
 /// `[page_cache]`
@@ -183,6 +186,9 @@ pub struct Kernel {
     /// It has an interrupt; without one it is asked whether it is done.
     #[serde(default = "yes")]
     pub interrupt: bool,
+    /// It has streams to the heap, and allocates by itself.
+    #[serde(default)]
+    pub allocates: bool,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<Arg>,

@@ -17,14 +17,14 @@ mod ports;
 mod sim;
 
 pub use description::{
-    Arg, ArgAccess, ArgKind, Config, Description, HostConfig, HostLinkConfig, Kernel,
+    Arg, ArgAccess, ArgKind, Config, Description, HeapConfig, HostConfig, HostLinkConfig, Kernel,
     PageRequestsConfig,
 };
 pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;
 pub use find::{CardFile, cache_dir, closest};
 pub use memory::Memory;
-pub use ports::{MemEvent, PortAnswer, PortAnswers, PortBatch, Ports};
+pub use ports::{Drained, MemEvent, PortAnswer, PortAnswers, PortBatch, Ports};
 pub use sim::{OpenOptions, SimCard};
 
 /// Version of the C ABI this crate speaks (`GW_CARD_ABI`).

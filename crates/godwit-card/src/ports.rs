@@ -9,8 +9,8 @@ pub trait Ports {
     /// Queues every request of `batch`. Requests of a port are offered in order, one a cycle.
     fn submit(&mut self, batch: &PortBatch) -> Result<(), CardError>;
 
-    /// Lets time pass until everything submitted is answered, or `max_cycles` have passed.
-    fn drain(&mut self, max_cycles: u64) -> Result<(), CardError>;
+    /// Lets time pass until everything submitted is answered, an interrupt in `irq_mask` is high or `max_cycles` have passed.
+    fn drain(&mut self, max_cycles: u64, irq_mask: u32) -> Result<Drained, CardError>;
 
     /// Takes every answer there is, oldest first, in place of what `answers` held.
     fn poll(&mut self, answers: &mut PortAnswers) -> Result<(), CardError>;
@@ -20,6 +20,15 @@ pub trait Ports {
 
     /// Takes what was recorded.
     fn take_events(&mut self) -> Result<Vec<MemEvent>, CardError>;
+}
+
+/// How things stand after [`Ports::drain`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// The interrupt lines.
+    pub irq: u32,
+    /// Requests that are not answered.
+    pub pending: u64,
 }
 
 /// Requests for [`Ports::submit`]. Cleared and filled again it allocates nothing.

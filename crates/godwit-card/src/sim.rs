@@ -14,7 +14,7 @@ use crate::abi::{
     self, Functions, RawCard, RawLaunchTimes, RawMemEvent, RawPortDone, RawPortReq, RawStats,
 };
 use crate::{
-    CardError, CardFile, Description, Device, LaunchEnd, LaunchTimes, MemEvent, Memory,
+    CardError, CardFile, Description, Device, Drained, LaunchEnd, LaunchTimes, MemEvent, Memory,
     PortAnswers, PortBatch, Ports, Stats,
 };
 
@@ -370,10 +370,14 @@ impl Ports for SimCard {
         Ok(())
     }
 
-    fn drain(&mut self, max_cycles: u64) -> Result<(), CardError> {
-        // SAFETY: the card is open.
-        let status = unsafe { (self.functions.port_drain)(self.card.as_ptr(), max_cycles) };
-        self.check(status)
+    fn drain(&mut self, max_cycles: u64, irq_mask: u32) -> Result<Drained, CardError> {
+        let (mut irq, mut pending) = (0, 0);
+        let card = self.card.as_ptr();
+        // SAFETY: the card is open, and what is given back goes to locals.
+        let status = unsafe {
+            (self.functions.port_drain)(card, max_cycles, irq_mask, &mut irq, &mut pending)
+        };
+        self.check(status).map(|()| Drained { irq, pending })
     }
 
     fn poll(&mut self, answers: &mut PortAnswers) -> Result<(), CardError> {

@@ -16,9 +16,12 @@
 
 /* Until it is known what the configuration says. */
 #define NOT_ASKED SIZE_MAX
+#define BLOCK_MAX ((size_t)80 << 10)
 
 extern uint64_t cmt_open_waits(const char *config);
 extern void *gw_cmt_malloc(size_t size);
+extern bool gw_cmt_is_open(void);
+extern size_t gw_cmt_trim(void);
 extern void cmt_misuse(const void *pointer, const char *why);
 
 extern void *__libc_malloc(size_t size);
@@ -59,7 +62,8 @@ bool cmt_boot_serves(size_t bytes)
 		now = cmt_open_waits(config ? config : "");
 		__atomic_store_n(&first, now, __ATOMIC_RELEASE);
 	}
-	return bytes <= now && store_used() <= now - bytes;
+	/* Larger ones would soon fill it, and are what the pool is for. A C++ program's library begins with one of 71 KiB. */
+	return bytes <= BLOCK_MAX && bytes <= now && store_used() <= now - bytes;
 }
 
 void *cmt_boot_malloc(size_t align, size_t size)
@@ -123,6 +127,21 @@ void cmt_boot_only(const char *why)
 {
 	say("no contiguous memory, the program runs on memory of the system", why);
 	without_pool = true;
+}
+
+/* glibc's: 1 if memory went back to the system. */
+int cmt_boot_trim(size_t keep)
+{
+	static int (*theirs)(size_t keep);
+
+	if (gw_cmt_is_open())
+		return gw_cmt_trim() > 0;
+	if (!theirs) {
+		void *symbol = dlsym(RTLD_NEXT, "malloc_trim");
+
+		memcpy(&theirs, &symbol, sizeof(theirs));
+	}
+	return theirs ? theirs(keep) : 0;
 }
 
 /*

@@ -15,6 +15,7 @@ const PAGE: usize = 4096;
 unsafe extern "C" {
     // Keeps the C part in the library: the pool refers to it only weakly.
     fn cmt_boot_malloc(align: usize, size: usize) -> *mut c_void;
+    fn cmt_boot_trim(keep: usize) -> c_int;
     fn __errno_location() -> *mut c_int;
     fn gw_cmt_malloc(size: usize) -> *mut c_void;
     fn gw_cmt_free(block: *mut c_void);
@@ -52,6 +53,7 @@ export! {
     memalign = gw_cmt_aligned_alloc(align: usize, size: usize) -> *mut c_void;
     _ZdlPv = gw_cmt_free(block: *mut c_void);
     _ZdaPv = gw_cmt_free(block: *mut c_void);
+    malloc_trim = cmt_boot_trim(keep: usize) -> c_int;
     malloc_usable_size = gw_cmt_usable_size(block: *const c_void) -> usize;
 }
 

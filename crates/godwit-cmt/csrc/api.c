@@ -54,6 +54,8 @@ static inline void *cmt_malloc_fast(size_t size)
 	if (CMT_UNLIKELY(!block))
 		return NULL;
 	page->free = mi_block_next(page, block);
+	/* The next one's link has often left the caches, and whoever gets it writes there anyway. */
+	__builtin_prefetch(page->free, 1);
 	page->used++;
 	cmt_live_begin(block);
 	return block;
@@ -86,6 +88,7 @@ static __attribute__((noinline)) void *cmt_malloc_slow(size_t size)
 		return cmt_malloc_fast(size);
 	if (CMT_UNLIKELY(!self || size > CMT_SMALL_MAX || !self->theap || self->collected != cmt_pool.collect))
 		return cmt_malloc_rare(size);
+	cmt_age(self);
 	block = mi_theap_malloc(self->theap, size < CMT_MIN_BLOCK ? CMT_MIN_BLOCK : size);
 	if (CMT_UNLIKELY(!block))
 		return cmt_malloc_rare(size);
@@ -208,6 +211,9 @@ void *gw_cmt_calloc(size_t count, size_t size)
 	block = gw_cmt_malloc(bytes);
 	if (!block)
 		return NULL;
+	/* One of those a program begins with: they are zero. */
+	if (CMT_UNLIKELY(cmt_offset(block) >= cmt_pool.bytes))
+		return block;
 	/* Memory that has never been used is zero but for the link to the next free block. */
 	page = cmt_pool.pages[cmt_offset(block) >> CMT_SLICE_SHIFT];
 	if (!page || !page->free_is_zero)
@@ -305,15 +311,24 @@ bool gw_cmt_owns(const void *address)
 	return cmt_offset(address) < cmt_pool.bytes;
 }
 
+size_t cmt_reclaim(void)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&cmt_pool.lock);
+	bytes = cmt_caches_flush();
+	bytes += cmt_small_trim();
+	pthread_mutex_unlock(&cmt_pool.lock);
+	return bytes;
+}
+
 size_t gw_cmt_trim(void)
 {
 	size_t bytes;
 
 	if (!cmt_ready())
 		return 0;
-	pthread_mutex_lock(&cmt_pool.lock);
-	bytes = cmt_caches_flush();
-	bytes += cmt_small_trim();
-	pthread_mutex_unlock(&cmt_pool.lock);
+	bytes = cmt_reclaim();
+	cmt_purge_free(true);
 	return bytes;
 }

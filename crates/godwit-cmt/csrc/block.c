@@ -44,7 +44,7 @@ static bool cmt_resize(void *block, size_t size)
 
 	if (status == GW_RANGE_EBUSY) {
 		/* What follows may only wait in a cache. */
-		gw_cmt_trim();
+		cmt_reclaim();
 		status = gw_range_resize(cmt_pool.range, pa, size);
 	}
 	if (status != GW_RANGE_OK) {
@@ -105,10 +105,10 @@ void *cmt_realloc_rare(void *block, size_t size)
 
 size_t gw_cmt_extents(const void *block, struct cmt_extent *extents, size_t capacity)
 {
-	size_t bytes = gw_cmt_usable_size(block);
+	size_t bytes = gw_cmt_owns(block) ? gw_cmt_usable_size(block) : 0;
 
 	if (!bytes) {
-		cmt_misuse(block, "not a block in use");
+		cmt_misuse(block, "not a block in use of this pool");
 		return 0;
 	}
 	if (capacity)

@@ -56,12 +56,14 @@
 #define CMT_REGION_SHIFT 33u
 #define CMT_REGION ((uint64_t)1 << CMT_REGION_SHIFT)
 #define CMT_REGIONS 128u
+#define CMT_DECAY_NEVER (~(uint32_t)0)
 
 struct cmt_cache {
 	uint32_t lock;
 	uint32_t filled[2]; /* classes that hold something, a bit each */
 	uint64_t bytes;
 	uint8_t count[CMT_CLASSES];
+	uint8_t least[CMT_CLASSES]; /* of that, since the pool was last looked at for old memory */
 	void *slot[CMT_CLASSES][CMT_SLOTS];
 };
 
@@ -74,15 +76,16 @@ struct cmt_far {
 	uint64_t room; /* for so many more; 0: or none waits */
 };
 
-/* What belongs to a thread; outlives it, to be taken over by the next. */
+/* What belongs to a thread; outlives it, to be taken over by the next. A thread without small blocks touches a page of it. */
 struct cmt_thread {
 	mi_theap_t *theap; /* of the region it allocates from; NULL: none */
 	uint32_t collected; /* cmt_pool.collect when it last gave back its empty pages */
+	uint32_t looks; /* it looks at the clock after so many calls that are not short ones */
 	bool taken;
+	struct cmt_thread *next;
+	struct cmt_cache cache;
 	uint64_t locals[1 + 2 * CMT_REGIONS]; /* mimalloc's table of the thread's heaps */
 	struct cmt_far far[CMT_FAR_PAGES];
-	struct cmt_cache cache;
-	struct cmt_thread *next;
 } __attribute__((aligned(64)));
 
 /* A part of the window that small blocks may lie in. */
@@ -91,16 +94,18 @@ struct cmt_region {
 	struct mi_arena_s *arena;
 };
 
-/* The piece that was last left to small pages, and what had been handed out then. */
+/* The piece that was last left to small pages, and what had been handed out then; and what was found there when. */
 struct cmt_probe {
 	uint64_t offset;
 	uint64_t at;
+	uint64_t looked;
+	bool dense;
 };
 
 struct cmt_pool {
 	char *base;
 	uint64_t free_bytes; /* of the window, while this process may free blocks in it */
-	struct mi_page_s **pages; /* of small blocks, one a slice; NULL: none. It is mimalloc's own map */
+	struct mi_page_s **pages; /* of small blocks, 8 bytes a slice; NULL: none. It is mimalloc's own map, in whole GiB */
 	uintptr_t live; /* small blocks in use, a bit each: where the word for address 0 would be */
 	uint8_t *kinds;
 	uint64_t bytes;      /* of the window */
@@ -115,6 +120,9 @@ struct cmt_pool {
 	size_t cache_bytes;   /* a thread */
 	uint64_t *seen;       /* slices that have ever been handed out, a bit each: all else is zero */
 	uint64_t seen_bytes;
+	uint8_t *recent;      /* a byte a slice: freed since the pool was last looked at for old memory */
+	uint32_t decay_ms;    /* 0: freed memory goes back to the system at once; CMT_DECAY_NEVER */
+	uint32_t aged_ms;     /* when the pool was last looked at */
 	bool huge_later;      /* huge pages are asked for as memory is handed out */
 	uint32_t collect;     /* counts requests that wanted what threads hold in empty pages */
 	uint64_t small_bytes; /* memory of small blocks */
@@ -142,6 +150,8 @@ struct cmt_open {
 	uint64_t super_bytes;
 	uint64_t cache_bytes;
 	void *seen;
+	void *recent;
+	uint32_t decay_ms;
 	uint32_t shift;
 	bool shared;
 	bool populated;
@@ -169,6 +179,8 @@ void gw_cmt_stats(struct cmt_stats *stats);
 int gw_cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *ctx);
 int gw_cmt_check(void);
 size_t gw_cmt_trim(void);
+/* Gives back what caches and small blocks hold unused, but nothing to the system; the bytes. */
+size_t cmt_reclaim(void);
 const char *gw_cmt_reason(void);
 /* Whether the pool is open; whether an address is in its window. */
 bool gw_cmt_is_open(void);
@@ -193,7 +205,7 @@ bool cmt_boot_free(void *block) __attribute__((weak));
 size_t cmt_boot_size(const void *block) __attribute__((weak));
 /*
  * ... whether it serves a request of so many bytes itself, so that a program of a few blocks needs no pool. Asked as long as
- * the pool is not open.
+ * the pool is not open, and of small blocks until it has its first one.
  */
 bool cmt_boot_serves(size_t bytes) __attribute__((weak));
 /* Given by whoever links this: how many bytes such a library may serve first; 0: the pool is to be there from the start. */
@@ -234,9 +246,7 @@ size_t cmt_small_trim(void);
 void cmt_small_answer(struct cmt_thread *self);
 
 /* heap.c */
-/* The map of pages in `table`: 8 bytes a slice of the window, which is whole GiB. 0 or an errno. */
-int cmt_pages_open(void *table, uint64_t window_bytes);
-/* Makes a region's arena, which owns no memory yet, and its heap. Holds cmt_pool.lock. */
+/* Makes a region's arena, which owns no memory yet, and its heap; the first one starts mimalloc. Holds cmt_pool.lock. */
 bool cmt_region_open(uint32_t index);
 /* Gives slices [slice, slice + count) of a region to its heap; `dirty`: they may hold other than zeros. */
 void cmt_region_give(uint32_t index, size_t slice, size_t count, bool dirty);
@@ -257,6 +267,8 @@ void cmt_theaps_end(struct cmt_thread *self);
 /* Gives back all blocks of other threads' pages that the calling thread keeps; and from now on it keeps none. */
 void cmt_far_flush(struct cmt_thread *self);
 void cmt_far_end(struct cmt_thread *self);
+/* The same for a thread that ended with the parent. */
+void cmt_far_inherit(struct cmt_thread *gone);
 
 /* large.c */
 void *cmt_large_alloc(struct cmt_thread *self, size_t size);
@@ -268,7 +280,26 @@ void *cmt_large_zeroed(struct cmt_thread *self, size_t size);
 size_t cmt_cache_flush(struct cmt_thread *thread);
 /* Empties all caches. Holds cmt_pool.lock. */
 size_t cmt_caches_flush(void);
+/* Gives back what a thread's cache has not needed since the last call. */
+void cmt_cache_age(struct cmt_thread *thread);
 size_t cmt_class_bytes(uint32_t class);
+
+/* age.c */
+/* Milliseconds of the system's clock that costs least. */
+uint32_t cmt_now(void);
+/* Gives back the range that starts there; `aged`: nobody has used its memory for long. */
+void cmt_range_return(uint64_t offset, bool aged);
+/* Gives free memory to the system that has been free for long, or all of it. */
+void cmt_purge_free(bool all);
+/* What cmt_age() does now and then. */
+void cmt_age_look(struct cmt_thread *self);
+
+/* With every call that is not a short one: looks for old memory when it is time. No lock is held. */
+static inline void cmt_age(struct cmt_thread *self)
+{
+	if (CMT_UNLIKELY(!self->looks--))
+		cmt_age_look(self);
+}
 
 /* pages.c */
 /* Marks memory as handed out; zeroes what was before if asked to. Bytes of slices that were not. */

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 /* What waits of a page at most. */
-#define CMT_FAR_BLOCKS 64u
+#define CMT_FAR_BLOCKS 24u
 
 /* The thread has ended for the pool: what it still frees does not wait. */
 static __thread bool cmt_ended __attribute__((tls_model("initial-exec")));
@@ -30,7 +30,7 @@ static void cmt_far_return(mi_page_t *page, mi_block_t *head, mi_block_t *tail)
 /* A pointer that is no block in use. */
 static CMT_COLD void cmt_free_refuse(void *block)
 {
-	const mi_page_t *page = _mi_checked_ptr_page(block);
+	const mi_page_t *page = cmt_pool.pages[cmt_offset(block) >> CMT_SLICE_SHIFT];
 	bool start = page && ((uintptr_t)block - (uintptr_t)mi_page_start(page)) % mi_page_block_size(page) == 0;
 
 	cmt_misuse(block, start ? "freed already" : "not the start of a block in use");
@@ -47,6 +47,12 @@ static void cmt_far_empty(struct cmt_far *far)
 		cmt_far_return(far->page, head, far->tail);
 }
 
+/* After all that the list is made of: a child of fork may find it as it is in between. */
+static inline void cmt_far_head(struct cmt_far *far, mi_block_t *block)
+{
+	__atomic_store_n(&far->head, block, __ATOMIC_RELEASE);
+}
+
 static inline struct cmt_far *cmt_far_of(struct cmt_thread *self, const void *block)
 {
 	return &self->far[(uintptr_t)block / CMT_SLICE % CMT_FAR_PAGES];
@@ -57,6 +63,22 @@ void cmt_far_flush(struct cmt_thread *self)
 	for (uint32_t i = 0; i < CMT_FAR_PAGES; i++) {
 		cmt_far_empty(&self->far[i]);
 		self->far[i].page = NULL;
+	}
+}
+
+/*
+ * What waits in the record of a thread that the process does not have any more, since it is a child of fork. The thread stood
+ * anywhere in the functions below, whose stores end a list before its head is there: what they had not finished is not in a list.
+ */
+void cmt_far_inherit(struct cmt_thread *gone)
+{
+	for (uint32_t i = 0; i < CMT_FAR_PAGES; i++) {
+		struct cmt_far *far = &gone->far[i];
+		mi_block_t *next;
+
+		for (far->tail = far->head; far->tail && (next = mi_block_next(far->page, far->tail)); far->tail = next)
+			;
+		cmt_far_empty(far);
 	}
 }
 
@@ -108,7 +130,8 @@ static __attribute__((noinline)) void cmt_far_first(mi_page_t *page, mi_block_t 
 		return;
 	}
 	mi_block_set_next(page, block, NULL);
-	far->head = far->tail = block;
+	far->tail = block;
+	cmt_far_head(far, block);
 	far->room = CMT_FAR_BLOCKS - 1;
 }
 
@@ -123,6 +146,6 @@ static inline void cmt_far_free(mi_page_t *page, mi_block_t *block)
 		return;
 	}
 	mi_block_set_next(page, block, far->head);
-	far->head = block;
+	cmt_far_head(far, block);
 	far->room--;
 }

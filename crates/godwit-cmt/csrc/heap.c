@@ -21,10 +21,13 @@ const size_t cmt_theap_bytes = sizeof(mi_theap_t);
 /* For none a heap that never has a block: the short paths need not ask. */
 static __thread mi_theap_t *cmt_theap __attribute__((tls_model("initial-exec"))) = CMT_THEAP_NONE;
 
-/* mimalloc asks two tables, a piece of the second at a time. With all pieces in a row one look finds the page. */
-int cmt_pages_open(void *table, uint64_t window_bytes)
+/*
+ * Starts mimalloc, which asks two tables for a page, a piece of the second at a time. With all pieces in a row one look finds it.
+ * A program of large blocks alone does without.
+ */
+static bool cmt_heaps_open(void)
 {
-	mi_page_t **pages = table;
+	mi_page_t **pages = cmt_pool.pages;
 
 	_Static_assert(CMT_SLICE_SHIFT == MI_ARENA_SLICE_SHIFT, "a slice is mimalloc's");
 	/* Half of what mimalloc's bitmaps could have: the description of more is larger than it allows. */
@@ -38,19 +41,22 @@ int cmt_pages_open(void *table, uint64_t window_bytes)
 	 */
 	if (gettid() != getpid())
 		tld_main.thread_id = (mi_threadid_t)&tld_main;
+	/* What it keeps its own data in, KiB: little, since the description of much is touched as well. */
+	mi_option_set(mi_option_arena_reserve, 32 << 10);
+	/* It would look for others in the system's files, and our areas are on no node that it knows. */
+	mi_option_set(mi_option_use_numa_nodes, 1);
 	mi_process_init();
 	os_preloading = false;
-	for (uint64_t slice = 0; slice < window_bytes >> CMT_SLICE_SHIFT; slice += MI_PAGE_MAP_SUB_COUNT) {
+	for (uint64_t slice = 0; slice < cmt_pool.bytes >> CMT_SLICE_SHIFT; slice += MI_PAGE_MAP_SUB_COUNT) {
 		size_t index = _mi_page_map_index(cmt_pool.base + (slice << CMT_SLICE_SHIFT), NULL);
 		mi_submap_t before = NULL;
 
 		/* A piece that is there is of addresses that nobody has any more: the whole window is ours. */
 		if (!mi_page_map_ensure_committed(index, &before))
-			return ENOMEM;
+			return false;
 		mi_atomic_store_ptr_release(mi_page_t *, &_mi_page_map[index], pages + slice);
 	}
-	cmt_pool.pages = pages;
-	return 0;
+	return true;
 }
 
 /*
@@ -83,11 +89,14 @@ bool cmt_region_open(uint32_t index)
 				     MI_BCHUNK_BITS);
 	size_t bytes = mi_size_of_slices(mi_arena_info_slices_needed(slices, NULL)), all = bytes + sizeof(mi_heap_t) + CMT_SLICE;
 	mi_memid_t memid = _mi_memid_create(MI_MEM_EXTERNAL);
-	char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	char *aligned = _mi_align_up_ptr(start, CMT_SLICE);
+	char *start, *aligned;
 
+	if (!cmt_pool.region_count && !cmt_heaps_open())
+		return false;
+	start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (start == MAP_FAILED)
 		return false;
+	aligned = _mi_align_up_ptr(start, CMT_SLICE);
 	/* A small arena's bitmaps are all touched: at once, or not if the system cannot. */
 	madvise(aligned, bytes < CMT_HEADER_NOW ? bytes : CMT_HEADER_NOW, MADV_POPULATE_WRITE);
 	/* Nothing is committed step by step or given back to the system; what has not been used is zero. */
@@ -155,6 +164,9 @@ static mi_theap_t *cmt_theap_create(struct cmt_thread *self, mi_heap_t *heap, ui
 		       "a thread's table of heaps");
 	if (!theap)
 		return NULL;
+	/* Nearly all of it is used at once from now on; not to have it yet is no failure. */
+	if (!region)
+		madvise(self, sizeof(*self) + cmt_theap_bytes, MADV_POPULATE_WRITE);
 	locals->count = CMT_REGIONS;
 	mi_thread_locals = locals;
 	theap->memid = memid;
@@ -179,6 +191,8 @@ mi_theap_t *cmt_theap_of(struct cmt_thread *self, uint32_t region)
 
 void cmt_theaps_end(struct cmt_thread *self)
 {
+	if (!cmt_pool.region_count)
+		return;
 	memset(self->locals, 0, sizeof(self->locals));
 	mi_thread_locals = &mi_thread_locals_empty;
 	mi_thread_done();

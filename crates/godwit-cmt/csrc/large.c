@@ -53,6 +53,8 @@ static void *cmt_cache_pop(struct cmt_cache *cache, uint32_t class)
 	class = cmt_filled_from(cache, class);
 	if (class < CMT_CLASSES) {
 		block = cache->slot[class][--cache->count[class]];
+		if (cache->count[class] < cache->least[class])
+			cache->least[class] = cache->count[class];
 		if (!cache->count[class])
 			cmt_mark(cache, class, false);
 		cache->bytes -= cmt_class_bytes(class);
@@ -78,10 +80,10 @@ static bool cmt_cache_push(struct cmt_cache *cache, uint32_t class, void *block)
 	return room;
 }
 
-static void cmt_range_return(void *block)
+static void cmt_large_return(void *block, bool aged)
 {
 	cmt_kind_set(block, CMT_NONE);
-	gw_range_free(cmt_pool.range, cmt_pa(cmt_offset(block)), NULL);
+	cmt_range_return(cmt_offset(block), aged);
 }
 
 size_t cmt_cache_flush(struct cmt_thread *thread)
@@ -93,11 +95,33 @@ size_t cmt_cache_flush(struct cmt_thread *thread)
 	bytes = cache->bytes;
 	for (uint32_t class = 0; class < CMT_CLASSES; class++)
 		while (cache->count[class])
-			cmt_range_return(cache->slot[class][--cache->count[class]]);
+			cmt_large_return(cache->slot[class][--cache->count[class]], false);
+	memset(cache->least, 0, sizeof(cache->least));
 	cache->filled[0] = cache->filled[1] = 0;
 	cache->bytes = 0;
 	cmt_unlock(&cache->lock);
 	return bytes;
+}
+
+/* The lowest of a class are those that were not needed. */
+void cmt_cache_age(struct cmt_thread *thread)
+{
+	struct cmt_cache *cache = &thread->cache;
+
+	cmt_lock(&cache->lock);
+	for (uint32_t class = 0; class < CMT_CLASSES; class++) {
+		void **slot = cache->slot[class];
+		uint8_t old = cache->least[class];
+
+		for (uint8_t i = 0; i < old; i++)
+			cmt_large_return(slot[i], true);
+		cache->count[class] -= old;
+		cache->least[class] = cache->count[class];
+		memmove(slot, slot + old, cache->count[class] * sizeof(*slot));
+		cmt_mark(cache, class, cache->count[class]);
+		cache->bytes -= old * cmt_class_bytes(class);
+	}
+	cmt_unlock(&cache->lock);
 }
 
 size_t cmt_caches_flush(void)
@@ -206,5 +230,6 @@ void cmt_large_free(struct cmt_thread *self, void *block, uint32_t kind)
 		return;
 	}
 	if (kind == CMT_EXACT || !cmt_cache_push(&self->cache, kind - CMT_CLASS, block))
-		cmt_range_return(block);
+		cmt_large_return(block, false);
+	cmt_age(self);
 }

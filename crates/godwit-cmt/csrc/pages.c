@@ -41,17 +41,22 @@ void cmt_huge_pages(uint64_t offset, uint64_t bytes)
 		madvise(cmt_pool.base + first, end - first, MADV_HUGEPAGE);
 }
 
-/* Whether a program writes into most of what it has. */
-static bool cmt_dense(const struct cmt_probe *probe)
+/* Whether a program writes into most of what it has. What was found holds until a quarter more has been handed out. */
+static bool cmt_dense(struct cmt_probe *probe, uint64_t now)
 {
 	unsigned char there[CMT_HUGE_PAGE / CMT_PAGE];
 	size_t count = 0;
 
+	if (now - probe->looked < probe->looked / 4)
+		return probe->dense;
+	probe->looked = now;
+	probe->dense = false;
 	if (mincore(cmt_pool.base + probe->offset, CMT_HUGE_PAGE, there))
 		return false;
 	for (size_t page = 0; page < sizeof(there); page++)
 		count += there[page] & 1;
-	return count >= sizeof(there) / 2;
+	probe->dense = count >= sizeof(there) / 2;
+	return probe->dense;
 }
 
 void cmt_pages_choose(struct cmt_probe *probe, uint64_t offset, uint64_t bytes, uint64_t now)
@@ -59,9 +64,8 @@ void cmt_pages_choose(struct cmt_probe *probe, uint64_t offset, uint64_t bytes, 
 	if (bytes < CMT_HUGE_PAGE || !cmt_pool.huge_later)
 		return;
 	if (now > 2 * probe->at) {
-		probe->offset = offset;
-		probe->at = now;
-	} else if (cmt_dense(probe)) {
+		*probe = (struct cmt_probe){ .offset = offset, .at = now };
+	} else if (cmt_dense(probe, now)) {
 		cmt_huge_pages(offset, bytes);
 	}
 }

@@ -97,7 +97,7 @@ static uint32_t cmt_small_grow(size_t size)
 		return CMT_REGIONS;
 	}
 	if (cmt_pool.region_count <= index)
-		cmt_pool.region_count = index + 1;
+		__atomic_store_n(&cmt_pool.region_count, index + 1, __ATOMIC_RELAXED);
 	if (cmt_pool.checks)
 		cmt_live_populate(offset, bytes);
 	cmt_kinds_set(offset, bytes, CMT_SMALL);
@@ -137,7 +137,7 @@ size_t cmt_small_trim(void)
 				continue;
 			cmt_kinds_set(offset, unit, CMT_NONE);
 			cmt_pool.small_bytes -= unit;
-			gw_range_free(cmt_pool.range, cmt_pa(offset), NULL);
+			cmt_range_return(offset, false);
 		}
 	}
 	return before - cmt_pool.small_bytes;
@@ -206,6 +206,10 @@ void *cmt_small_slow(struct cmt_thread *self, size_t size, size_t align)
 
 	if (size < CMT_MIN_BLOCK)
 		size = CMT_MIN_BLOCK;
+	/* Heaps for small blocks cost what opening the pool does: a program of large ones may never need them. */
+	if (!__atomic_load_n(&cmt_pool.region_count, __ATOMIC_RELAXED) && cmt_boot_serves && cmt_boot_serves(size + align))
+		return cmt_boot_malloc(align, size);
+	cmt_age(self);
 	cmt_small_answer(self);
 	if (self->theap)
 		block = cmt_theap_alloc(self->theap, size, align);

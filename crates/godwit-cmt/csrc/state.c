@@ -3,9 +3,13 @@
 #include "cmt_internal.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { CLOSED, OPENING, OPEN, FAILED };
 static uint32_t state;
@@ -26,14 +30,17 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.seen = how->seen;
 	/* What is read first and written then, the system brings twice. */
 	__atomic_fetch_or(&cmt_pool.seen[0], 0, __ATOMIC_RELAXED);
-	cmt_pool.huge_later = !how->populated && !how->shared;
+	cmt_pool.recent = how->recent;
+	cmt_pool.decay_ms = how->decay_ms;
+	cmt_pool.aged_ms = cmt_now();
+	/* Without decay memory is to be little, and a huge page is all there or not at all. */
+	cmt_pool.huge_later = !how->populated && !how->shared && how->decay_ms;
 	cmt_pool.base = how->base;
 	cmt_pool.live = (uintptr_t)how->live - ((uintptr_t)how->base >> CMT_LIVE_SHIFT) * sizeof(uint64_t);
 	how->range->relax = cmt_relax;
-	/* What it keeps its own data in, KiB: little, since the description of much is touched as well. */
-	mi_option_set(mi_option_arena_reserve, 32 << 10);
+	cmt_pool.pages = how->pages;
 	cmt_threads_init();
-	if (cmt_fork_init() || cmt_pages_open(how->pages, how->bytes))
+	if (cmt_fork_init())
 		return ENOMEM;
 	__atomic_store_n(&cmt_pool.bytes, how->bytes, __ATOMIC_RELEASE);
 	__atomic_store_n(&cmt_pool.free_bytes, how->bytes, __ATOMIC_RELEASE);
@@ -53,6 +60,7 @@ static int cmt_open_with(const char *config)
 	opening = false;
 	/* In place of malloc there is no second try: something else serves the program by then. */
 	__atomic_store_n(&state, !error ? OPEN : cmt_boot_malloc ? FAILED : CLOSED, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	if (error) {
 		cmt_fail(error, "%s", words);
 		if (cmt_boot_only)
@@ -68,8 +76,6 @@ bool cmt_is_malloc(void)
 
 bool cmt_ready(void)
 {
-	uint32_t looks = 0;
-
 	for (;;) {
 		uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
 
@@ -79,7 +85,9 @@ bool cmt_ready(void)
 			return false;
 		if (now == CLOSED && cmt_open_with(NULL) != EBUSY)
 			return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == OPEN;
-		cmt_relax(++looks);
+		/* To look again and again would take as much of another processor as opening takes of this one. */
+		if (now == OPENING)
+			syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, OPENING, NULL, NULL, 0);
 	}
 	if (cmt_pool.closed) {
 		cmt_fail(EPERM, "the pool's memory is shared with the process that forked: only that one may allocate");
@@ -187,7 +195,10 @@ int gw_cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *
 		cmt_fail(ENOMEM, "no memory for a list of %llu pieces", (unsigned long long)runs.capacity);
 		return -1;
 	}
+	/* What goes to the system looks like a block meanwhile. */
+	pthread_mutex_lock(&cmt_pool.lock);
 	gw_range_walk(cmt_pool.range, cmt_keep_run, &runs);
+	pthread_mutex_unlock(&cmt_pool.lock);
 	cmt_join_small(&runs);
 	for (uint64_t i = 0; i < runs.count && !result; i++) {
 		int length = snprintf(line, sizeof(line), "%#llx %llu %s\n", (unsigned long long)runs.run[i].pa,

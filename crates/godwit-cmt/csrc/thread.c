@@ -54,8 +54,7 @@ static struct cmt_thread *cmt_record(void)
 	for (thread = cmt_pool.threads; thread; thread = thread->next)
 		if (!thread->taken)
 			return thread;
-	/* Nearly all of it is used at once. */
-	thread = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	thread = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (thread == MAP_FAILED)
 		return NULL;
 	cmt_pool.metadata_bytes += bytes;
@@ -116,8 +115,10 @@ static void cmt_after_fork(void)
 }
 
 /*
- * Private memory: the child has its own copy of all of it and goes on by itself; what the parent's other threads had in
- * caches is given back. Their records stay theirs: a new thread may be taken for the owner of their pages. Shared memory: blocks and bookkeeping are the parent's, and the child only looks at them.
+ * Private memory: the child has its own copy of all of it and goes on by itself; blocks of others that the parent's other
+ * threads kept go back to their pages, and what they had in caches when somebody wants memory. Their records and their own pages
+ * stay theirs: a new thread may be taken for the owner of those. Shared memory: blocks and bookkeeping are the parent's, and the
+ * child only looks at them.
  */
 static void cmt_in_child(void)
 {
@@ -134,6 +135,9 @@ static void cmt_in_child(void)
 		}
 	}
 	cmt_after_fork();
+	for (struct cmt_thread *thread = cmt_pool.threads; thread && !cmt_pool.shared; thread = thread->next)
+		if (thread != cmt_self)
+			cmt_far_inherit(thread);
 }
 
 int cmt_fork_init(void)

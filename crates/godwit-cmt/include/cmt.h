@@ -84,7 +84,10 @@ void cmt_stats(struct cmt_stats *stats) CMT_NOEXCEPT;
 int cmt_dump(int (*write)(void *ctx, const char *line, size_t length), void *ctx) CMT_NOEXCEPT;
 /* 0 if all bookkeeping agrees, -1 otherwise. */
 int cmt_check(void) CMT_NOEXCEPT;
-/* Gives back what caches hold, and slices without a small block; returns the bytes. */
+/*
+ * Gives back what caches hold, and slices without a small block; returns the bytes. Memory that is free then goes back to the
+ * system, where it came by need.
+ */
 size_t cmt_trim(void) CMT_NOEXCEPT;
 /* Why the calling thread's last call failed. */
 const char *cmt_reason(void) CMT_NOEXCEPT;

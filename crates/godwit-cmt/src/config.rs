@@ -16,6 +16,7 @@ use crate::CmtError;
 /// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private` and `fd:N`, else `all` |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
 /// | `check` | what is seen of a pointer that is not a small block in use: `all`, or `some`, as other allocators do | `all`; in place of malloc `some` |
+/// | `decay` | milliseconds that freed memory is kept before the system gets it; 0: at once, `never` | 1000 where memory is private and comes by need, else `never` |
 /// | `first` | bytes that a program on the preload library gets before its pool opens, to 512KiB; 0: every block is of the pool | 256KiB |
 ///
 /// Numbers are decimal or `0x` hexadecimal, with an optional `KiB`, `MiB` or `GiB`.
@@ -33,6 +34,8 @@ pub struct Config {
     pub cache: Option<u64>,
     /// What is seen of wrong pointers; `None`: by whether the pool stands in malloc's place.
     pub check: Option<Check>,
+    /// Milliseconds after which freed memory goes back to the system; `None`: by the backing.
+    pub decay: Option<u32>,
     /// Bytes that a library in malloc's place serves before it opens the pool.
     pub first: u64,
 }
@@ -73,6 +76,10 @@ const DEFAULT_SIZE: u64 = 256 << 20;
 const MIB: u64 = 1 << 20;
 pub(crate) const FIRST_DEFAULT: u64 = 256 << 10;
 const FIRST_MAX: u64 = 512 << 10;
+/// `decay=never`; as in C.
+pub const DECAY_NEVER: u32 = u32::MAX;
+const DECAY_DEFAULT: u32 = 1000;
+const DECAY_MAX: u32 = 1_000_000;
 
 impl Default for Config {
     fn default() -> Self {
@@ -87,6 +94,7 @@ impl Default for Config {
             populate: None,
             cache: None,
             check: None,
+            decay: None,
             first: FIRST_DEFAULT,
         }
     }
@@ -124,6 +132,20 @@ fn area(text: &str) -> Option<Area> {
 fn file(text: &str) -> Option<BackingKind> {
     let descriptor: i32 = text.strip_prefix("fd:")?.parse().ok()?;
     (descriptor >= 0).then_some(BackingKind::File(descriptor))
+}
+
+/// Milliseconds or `never`.
+fn decay(item: &str, value: &str) -> Result<u32, CmtError> {
+    if value == "never" {
+        return Ok(DECAY_NEVER);
+    }
+    match value.parse() {
+        Ok(ms) if ms <= DECAY_MAX => Ok(ms),
+        _ => Err(invalid(
+            item,
+            "expected milliseconds from 0 to 1000000, or never",
+        )),
+    }
 }
 
 impl Config {
@@ -177,12 +199,13 @@ impl Config {
                         _ => return Err(invalid(item, "expected all or some")),
                     }
                 }
+                "decay" => config.decay = Some(decay(item, value)?),
                 "cache" => config.cache = Some(bytes()?),
                 "first" => config.first = bytes()?,
                 _ => {
                     return Err(invalid(
                         item,
-                        "keys are area, size, backing, populate, granule, cache, check, first",
+                        "keys are area, size, backing, populate, granule, cache, check, decay, first",
                     ));
                 }
             }
@@ -203,6 +226,12 @@ impl Config {
         }
         if self.first > FIRST_MAX {
             return Err(invalid("first", "expected at most 512KiB"));
+        }
+        if self.decay.is_some_and(|ms| ms != DECAY_NEVER) && !self.returns() {
+            return Err(invalid(
+                "decay",
+                "only private memory that comes by need goes back to the system; leave decay out, or use backing=private populate=need",
+            ));
         }
         // Memory is mapped in whole pages; a page that two areas share would belong to neither.
         let page = match self.backing {
@@ -234,6 +263,19 @@ impl Config {
         })
     }
 
+    /// Whether memory may go back to the system, which has more when it is needed again.
+    fn returns(&self) -> bool {
+        self.backing == BackingKind::Private && self.populate() == Populate::Need
+    }
+
+    /// Milliseconds that freed memory is kept, or [`DECAY_NEVER`].
+    pub fn decay_ms(&self) -> u32 {
+        match self.returns() {
+            true => self.decay.unwrap_or(DECAY_DEFAULT),
+            false => DECAY_NEVER,
+        }
+    }
+
     /// What is seen of wrong pointers, also when the pool is not asked by name but stands in malloc's place.
     pub fn check(&self, is_malloc: bool) -> Check {
         self.check.unwrap_or(match is_malloc {
@@ -247,8 +289,11 @@ impl Config {
         (self.total() / 64).clamp(MIB, 32 * MIB)
     }
 
-    /// Bytes of freed large blocks that a thread keeps.
+    /// Bytes of freed large blocks that a thread keeps: none if nothing is to be kept.
     pub fn cache_bytes(&self) -> u64 {
+        if self.decay_ms() == 0 {
+            return 0;
+        }
         self.cache.unwrap_or((self.total() / 8).max(4 * MIB))
     }
 }
@@ -281,6 +326,10 @@ mod tests {
             ("populate=some", "need or all"),
             ("check=none", "all or some"),
             ("first=1MiB", "512KiB"),
+            ("decay=soon", "milliseconds"),
+            ("decay=-1", "milliseconds"),
+            ("decay=10 populate=all", "by need"),
+            ("backing=memfd decay=0", "by need"),
         ] {
             let error = Config::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");

@@ -64,6 +64,8 @@ pub struct cmt_open {
     pub super_bytes: u64,
     pub cache_bytes: u64,
     pub seen: *mut c_void,
+    pub recent: *mut c_void,
+    pub decay_ms: u32,
     pub shift: u32,
     pub shared: bool,
     pub populated: bool,

@@ -15,6 +15,7 @@ use crate::{BackingKind, CmtError, ffi};
 pub const VARIABLE: &str = "GODWIT_CMT";
 
 const HUGE_PAGE: u64 = 2 << 20;
+const PAGE: u64 = 4 << 10;
 
 /// Virtual and physical addresses agree below this, so that an aligned physical address is an aligned pointer.
 const WINDOW_ALIGN: u64 = 1 << 30;
@@ -51,8 +52,32 @@ fn window(config: &Config) -> Result<(u64, u64), CmtError> {
     }
 }
 
+/// `bytes` of inaccessible address space there; `None` if something is there.
+fn reserve_at(at: u64, bytes: u64) -> io::Result<Option<*mut c_void>> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    let wanted = at as *mut c_void;
+    // SAFETY: nothing that is mapped is replaced.
+    match unsafe { mmap_anonymous(wanted, bytes as usize, ProtFlags::empty(), flags) } {
+        Ok(got) if got == wanted => Ok(Some(got)),
+        // A system older than 4.17 takes the address for a hint.
+        Ok(other) => {
+            // SAFETY: just mapped, and used by nobody.
+            unsafe { munmap(other, bytes as usize) }?;
+            Ok(None)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
 /// Inaccessible address space, aligned to `WINDOW_ALIGN`.
 fn reserve(bytes: u64) -> io::Result<*mut c_void> {
+    // Below this library, where the system would put it: as a rule there is room, and one call is enough.
+    let below = (reserve as *const () as u64 / WINDOW_ALIGN * WINDOW_ALIGN).saturating_sub(bytes);
+    if below >= LOW_END
+        && let Some(base) = reserve_at(below, bytes)?
+    {
+        return Ok(base);
+    }
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     let all = (bytes + WINDOW_ALIGN) as usize;
     // SAFETY: anonymous memory at an address of the system's choice.
@@ -75,19 +100,9 @@ fn reserve(bytes: u64) -> io::Result<*mut c_void> {
 /// The same at addresses that a device with three levels of page tables reaches: the lowest that are free, so that a program
 /// gets the same ones in every run. Anywhere when there is no room.
 fn reserve_low(bytes: u64) -> io::Result<*mut c_void> {
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
     for at in (LOW_START..LOW_END.saturating_sub(bytes)).step_by(WINDOW_ALIGN as usize) {
-        let wanted = at as *mut c_void;
-        // SAFETY: nothing that is mapped is replaced.
-        match unsafe { mmap_anonymous(wanted, bytes as usize, ProtFlags::empty(), flags) } {
-            Ok(got) if got == wanted => return Ok(got),
-            // A system older than 4.17 takes the address for a hint.
-            Ok(other) => {
-                // SAFETY: just mapped, and used by nobody.
-                unsafe { munmap(other, bytes as usize) }?;
-                break;
-            }
-            Err(_) => {}
+        if let Some(base) = reserve_at(at, bytes)? {
+            return Ok(base);
         }
     }
     reserve(bytes)
@@ -166,15 +181,18 @@ fn open(config: &Config) -> Result<(), CmtError> {
     }
     let no_table = |error| memory("no memory for the table of blocks", error);
     let pointer = size_of::<*mut c_void>() as u64;
-    let kinds = table((window_bytes / config.granule) as usize).map_err(no_table)?;
-    let pages = table((reserved_bytes / SLICE * pointer) as usize).map_err(no_table)?;
+    let kinds_bytes = (window_bytes / config.granule).next_multiple_of(PAGE) as usize;
+    let pages_bytes = (reserved_bytes / SLICE * pointer) as usize;
+    let seen_bytes = (reserved_bytes / SLICE / 8) as usize;
+    let slices = (reserved_bytes / SLICE) as usize;
+    let kinds = table(kinds_bytes + pages_bytes + seen_bytes + slices).map_err(no_table)?;
+    let pages = kinds.wrapping_byte_add(kinds_bytes);
+    let seen = pages.wrapping_byte_add(pages_bytes);
     let checks = config.check(is_malloc) == Check::All;
     let live = match checks {
         true => table((reserved_bytes / LIVE) as usize).map_err(no_table)?,
         false => ptr::null_mut(),
     };
-    let seen_bytes = (reserved_bytes / SLICE / 8) as usize;
-    let seen = table(seen_bytes).map_err(no_table)?;
     if !backing.fresh() {
         // SAFETY: the table was just mapped with this length. All of it was handed out before, by whoever filled it.
         unsafe { ptr::write_bytes(seen.cast::<u8>(), 0xff, seen_bytes) };
@@ -196,6 +214,8 @@ fn open(config: &Config) -> Result<(), CmtError> {
         super_bytes: config.piece_bytes(),
         cache_bytes: config.cache_bytes(),
         seen,
+        recent: seen.wrapping_byte_add(seen_bytes),
+        decay_ms: config.decay_ms(),
         shift: config.granule.trailing_zeros(),
         shared: backing.shared(),
         populated: config.populate() == Populate::All,

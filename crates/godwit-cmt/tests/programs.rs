@@ -104,6 +104,7 @@ fn a_child_of_private_memory_goes_on_with_its_own_copy() {
     for check in BOTH {
         run(Command::new(&path).arg("private").env(CHECK, check));
         run(Command::new(&path).arg("shared").env(CHECK, check));
+        run(Command::new(&path).arg("waiting").env(CHECK, check));
     }
     std::fs::remove_file(path).unwrap();
 }
@@ -142,6 +143,17 @@ fn small_blocks_get_all_of_a_pool_of_any_size() {
     run(Command::new(&path).arg("written"));
     run(Command::new(&path).arg("written-large"));
     run(Command::new(&path).arg("grow"));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn memory_that_is_free_goes_back_to_the_system_as_configured() {
+    let path = program("decay.c");
+    for mode in ["age", "now", "never", "trim"] {
+        for check in BOTH {
+            run(Command::new(&path).arg(mode).env(CHECK, check));
+        }
+    }
     std::fs::remove_file(path).unwrap();
 }
 

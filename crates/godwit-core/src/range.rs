@@ -2,8 +2,10 @@
 //! Contiguous ranges of physical memory from scattered areas: the safe face of `core/include/godwit/range.h`, which says
 //! what is promised about placement, exactness and threads.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::ptr::NonNull;
 
 pub use crate::range_areas::explain_areas;
 use crate::range_error::checked;
@@ -100,7 +102,42 @@ pub struct RangeStats {
 pub struct Ranges {
     range: Box<UnsafeCell<ffi::gw_range>>,
     /// Bitmaps; `range` points into them.
-    storage: Vec<u64>,
+    storage: Storage,
+}
+
+/// Words that start as zeros, and that nobody touches before they are needed: what a `Vec` would not do when it may fail.
+#[derive(Debug)]
+struct Storage {
+    start: NonNull<u64>,
+    layout: Layout,
+}
+
+impl Storage {
+    /// Areas are the caller's word: more bitmaps than memory is an error and no end of the process.
+    fn new(words: usize) -> Result<Self, RangeError> {
+        let failed = RangeError {
+            status: ffi::GW_RANGE_ESTORAGE,
+            why: None,
+        };
+        let Ok(layout) = Layout::array::<u64>(words.max(1)) else {
+            return Err(failed);
+        };
+        // SAFETY: the layout is of at least a word.
+        match NonNull::new(unsafe { alloc_zeroed(layout) }) {
+            Some(start) => Ok(Self {
+                start: start.cast(),
+                layout,
+            }),
+            None => Err(failed),
+        }
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: from `new`, with this layout.
+        unsafe { dealloc(self.start.as_ptr().cast(), self.layout) };
+    }
 }
 
 // SAFETY: core/ promises that every call but the initialisation may be made by any number of threads.
@@ -159,26 +196,20 @@ impl Ranges {
     pub fn new(areas: &[Area], granule: u64) -> Result<Self, RangeError> {
         let (raw, count, shift) = raw_areas(areas, granule)?;
         let words = storage_bytes(&raw, count, shift)?.div_ceil(8);
-        let mut storage = Vec::new();
-        // Areas are the caller's word: more bitmaps than memory is an error and no end of the process.
-        if storage.try_reserve_exact(words).is_err() {
-            checked(ffi::GW_RANGE_ESTORAGE, None)?;
-        }
-        storage.resize(words, 0u64);
+        let storage = Storage::new(words)?;
         // SAFETY: a struct of integers and pointers that are not followed before the initialisation below.
         let mut range = Box::new(UnsafeCell::new(unsafe {
             std::mem::zeroed::<ffi::gw_range>()
         }));
-        // SAFETY: the storage is as large as asked for, aligned, and lives as long as `range`; a Vec that is not
-        // resized does not move its elements.
+        // SAFETY: the storage is zero, as large as asked for, aligned, and lives as long as `range`.
         let status = unsafe {
-            ffi::gw_range_init(
+            ffi::gw_range_init_zeroed(
                 range.get(),
                 raw.as_ptr(),
                 count,
                 shift,
-                storage.as_mut_ptr().cast(),
-                storage.len() * 8,
+                storage.start.as_ptr().cast(),
+                storage.layout.size(),
             )
         };
         checked(status, None)?;
@@ -193,7 +224,7 @@ impl Ranges {
 
     /// Bytes of bitmaps.
     pub fn metadata_bytes(&self) -> usize {
-        self.storage.len() * 8
+        self.storage.layout.size()
     }
 
     /// Takes a range; its physical address.

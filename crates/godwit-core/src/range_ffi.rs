@@ -100,7 +100,7 @@ unsafe extern "C" {
         shift: u32,
         bytes: *mut usize,
     ) -> c_int;
-    pub fn gw_range_init(
+    pub fn gw_range_init_zeroed(
         r: *mut gw_range,
         areas: *const gw_range_area,
         count: u32,

@@ -278,7 +278,7 @@ impl World {
     ) -> Result<Vec<MemEvent>, CardError> {
         self.card.record_events(true)?;
         self.card.submit(requests)?;
-        self.card.drain(BATCH_CYCLES)?;
+        self.card.drain(BATCH_CYCLES, 0)?;
         self.card.poll(answers)?;
         self.card.take_events()
     }

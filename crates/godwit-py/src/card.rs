@@ -198,6 +198,19 @@ impl Card {
         self.call(py, godwit::Card::heap_free)
     }
 
+    /// The heap's memory: physical address, bytes, free, clean; whether somebody lacks a frame, and whether something is taken back.
+    fn heap_memory(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, bool, bool)> {
+        let memory = self.call(py, godwit::Card::heap_memory)?;
+        Ok((
+            memory.start,
+            memory.bytes,
+            memory.free,
+            memory.clean,
+            memory.lacks,
+            memory.reclaiming,
+        ))
+    }
+
     /// Bytes of device memory that are free, and those of the largest contiguous piece.
     fn memory_free(&self) -> (u64, u64) {
         self.inner.memory_free()

@@ -123,6 +123,24 @@ impl Context {
             .map_err(|error| raise(py, error))
     }
 
+    /// Takes frames for nbytes of what malloc gave.
+    fn populate(&self, py: Python<'_>, address: u64, nbytes: u64) -> PyResult<()> {
+        py.detach(|| self.inner.populate(address as *mut u8, nbytes))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// What the context has of the heap: mappings (address, physical address, bytes), tables (physical address), allocations
+    /// (address, bytes).
+    #[allow(clippy::type_complexity, reason = "what Python gets: three lists")]
+    fn heap_map(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<(Vec<(u64, u64, u64)>, Vec<u64>, Vec<(u64, u64)>)> {
+        py.detach(|| self.inner.heap_map())
+            .map(|map| (map.mapped, map.tables, map.allocations))
+            .map_err(|error| raise(py, error))
+    }
+
     /// Ends what malloc gave.
     fn release(&self, py: Python<'_>, address: u64) -> PyResult<()> {
         py.detach(|| self.inner.release(address as *mut u8))

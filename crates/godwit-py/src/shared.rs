@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory of the process that moves: `HostArray`, and what a context does with it.
 
-use godwit::{Advice, Cause, HostRange, Residency};
+use godwit::{Advice, HostRange, Residency};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -113,18 +113,25 @@ impl SharedMemory {
         self.on_memory(py, memory, godwit::Context::migrate_to_host)
     }
 
-    /// Says what memory is likely to be used by: `will_need` kernels, or `will_need_host` the program.
+    /// Says what is likely to happen to memory (`will_need`, `will_need_host`), or how its pages serve kernels (`in_place`, `migrate`,
+    /// `read_mostly`).
     fn advise(&self, py: Python<'_>, memory: &HostArray, advice: &str) -> PyResult<()> {
         let advice = match advice {
             "will_need" => Advice::WillNeed,
             "will_need_host" => Advice::WillNeedHost,
+            "in_place" => Advice::InPlace,
+            "migrate" => Advice::Migrate,
+            "read_mostly" => Advice::ReadMostly,
             _ => {
                 return Err(ArgumentError::new_err(format!(
-                    "advice `{advice}` is not will_need or will_need_host"
+                    "advice `{advice}` is not will_need, will_need_host, in_place, migrate or read_mostly"
                 )));
             }
         };
-        self.on_memory(py, memory, |context, range| context.advise(range, advice))
+        self.on_memory(py, memory, |context, range| {
+            context.advise(range, advice);
+            Ok(())
+        })
     }
 
     /// Gives up what is in memory.
@@ -135,8 +142,8 @@ impl SharedMemory {
             ));
         }
         let bytes = memory.bytes_mut();
-        py.detach(|| self.context.discard(bytes))
-            .map_err(|error| raise(py, error))
+        py.detach(|| self.context.discard(bytes));
+        Ok(())
     }
 
     /// Memory at these addresses is about to be freed.
@@ -147,13 +154,15 @@ impl SharedMemory {
             .map_err(|error| raise(py, error))
     }
 
-    /// Where the pages of memory are: tuples (address, bytes, `host`, `device` or `elsewhere`).
+    /// Where the pages of memory are: tuples (address, bytes, `host`, `device`, `both`, `in_place` or `elsewhere`).
     fn residency<'py>(&self, py: Python<'py>, memory: &HostArray) -> PyResult<Bound<'py, PyList>> {
         let runs = self.on_memory(py, memory, godwit::Context::residency)?;
         let named = runs.into_iter().map(|(start, len, place)| {
             let place = match place {
                 Residency::Host => "host",
                 Residency::Device => "device",
+                Residency::InPlace => "in_place",
+                Residency::Both => "both",
                 Residency::Elsewhere => "elsewhere",
             };
             (start, len, place)
@@ -163,34 +172,36 @@ impl SharedMemory {
 
     /// What moved in this process, by cause.
     fn migrations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let moved = py
-            .detach(|| self.context.migrations())
+        let counts = py
+            .detach(|| self.context.migration_counts())
             .map_err(|error| raise(py, error))?;
         let dict = PyDict::new(py);
-        let (to_device, to_host) = (PyDict::new(py), PyDict::new(py));
-        for cause in Cause::ALL {
-            to_device.set_item(cause.name(), moved.to_device(cause))?;
-            to_host.set_item(cause.name(), moved.to_host(cause))?;
-        }
-        dict.set_item("to_device", to_device)?;
-        dict.set_item("to_host", to_host)?;
-        for (name, value) in [
-            ("cleared", moved.cleared),
-            ("clean", moved.clean),
-            ("lent", moved.lent),
-            ("merged", moved.merged),
-            ("requests", moved.requests),
-            ("duplicate_requests", moved.duplicate_requests),
-            ("batches", moved.batches),
-            ("prefetched", moved.prefetched),
-            ("evicted", moved.evicted),
-            ("touches", moved.touches),
-            ("duplicates", moved.duplicates),
-            ("waited", moved.waited),
-            ("groups", moved.groups),
-        ] {
-            dict.set_item(name, value)?;
+        for (name, value) in counts {
+            let Some((group, of)) = name.split_once('.') else {
+                dict.set_item(name, value)?;
+                continue;
+            };
+            let inner = match dict.get_item(group)? {
+                Some(inner) => inner,
+                None => {
+                    dict.set_item(group, PyDict::new(py))?;
+                    dict.as_any().get_item(group)?
+                }
+            };
+            inner.set_item(of, value)?;
         }
         Ok(dict)
+    }
+
+    /// What moved, one by one: tuples (virtual time in ps, to the card, cause, address, bytes, copied).
+    fn log<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let log = py
+            .detach(|| self.context.migration_log())
+            .map_err(|error| raise(py, error))?;
+        let tuple = |m: godwit::Migration| {
+            let cause = m.cause.name();
+            (m.time_ps, m.to_device, cause, m.address, m.bytes, m.copied)
+        };
+        PyList::new(py, log.into_iter().map(tuple).collect::<Vec<_>>())
     }
 }

@@ -21,6 +21,7 @@ const EXPRESS: usize = 0x50;
 
 /// Memory, bus master, SERR and no INTx may be chosen.
 const COMMAND_BITS: u16 = 0x0506;
+const COMMAND_MASTER: u8 = 0x04;
 const HAS_CAPABILITIES: u16 = 0x10;
 /// A memory BAR of 64 bits, prefetchable.
 const BAR_64_PREFETCHABLE: u32 = 0xc;
@@ -103,6 +104,11 @@ impl ConfigSpace {
             8
         };
         self.writable[at..at + words].copy_from_slice(&bits.to_le_bytes()[..words]);
+    }
+
+    /// Software lets the device read and write the bus's memory.
+    pub fn is_master(&self) -> bool {
+        self.bytes[COMMAND] & COMMAND_MASTER != 0
     }
 
     /// Bytes from `offset` on; nothing when they are not all there.

@@ -25,6 +25,8 @@ pub(crate) struct GuestMemory {
     ranges: BTreeMap<u64, Range>,
     /// Taken away, but bursts that began before may still be under way to it.
     retired: Vec<Arc<Memory>>,
+    /// The card may be the bus's master: it reaches nothing otherwise.
+    master: bool,
 }
 
 impl GuestMemory {
@@ -56,6 +58,9 @@ impl GuestMemory {
             device
                 .set_host_window(address, Some(Arc::clone(memory)))
                 .map_err(refused)?;
+            if !self.master {
+                device.set_host_window(address, None).map_err(refused)?;
+            }
         }
         self.ranges.insert(address, Range { size, window });
         Ok(())
@@ -97,10 +102,28 @@ impl GuestMemory {
     fn remove(&mut self, device: &mut dyn Device, start: u64) -> Result<u64, Errno> {
         let range = self.ranges.remove(&start).ok_or(Errno::NOENT)?;
         if let Some(memory) = range.window {
-            device.set_host_window(start, None).map_err(refused)?;
+            if self.master {
+                device.set_host_window(start, None).map_err(refused)?;
+            }
             self.retired.push(memory);
         }
         Ok(range.size)
+    }
+
+    /// Says whether the card may be the bus's master. Bursts that are under way end as they began.
+    pub fn set_master(&mut self, device: &mut dyn Device, master: bool) -> Result<(), Errno> {
+        if self.master == master {
+            return Ok(());
+        }
+        for (start, range) in &self.ranges {
+            let Some(memory) = &range.window else {
+                continue;
+            };
+            let window = master.then(|| Arc::clone(memory));
+            device.set_host_window(*start, window).map_err(refused)?;
+        }
+        self.master = master;
+        Ok(())
     }
 
     /// Nothing is under way in the card: what was taken away can go.

@@ -325,7 +325,11 @@ impl PciCard {
                 bytes.ok_or(Errno::INVAL)?.copy_from_slice(data);
                 Ok(())
             }
-            CONFIG_REGION => Ok(self.config.write(offset, data).ok_or(Errno::INVAL)?),
+            CONFIG_REGION => {
+                self.config.write(offset, data).ok_or(Errno::INVAL)?;
+                let device = self.device.as_mut();
+                Ok(self.guest.set_master(device, self.config.is_master())?)
+            }
             _ => Err(Errno::INVAL.into()),
         }
     }

@@ -122,6 +122,7 @@ fn the_card_reaches_memory_that_is_shared_and_only_that() {
     let guest = Memory::new(0x4000).unwrap();
     guest.write(0x1000, b"guest memory").unwrap();
     let range = (0x1000, 0x8000_0000, 0x2000);
+    client.set_master(true);
     client.map(3, range, Some(guest.fd())).unwrap();
     client.set_reg(COPY, 0x8000_0000);
     assert_eq!(client.read(2, 0, 12), Ok(b"guest memory".to_vec()));
@@ -138,6 +139,31 @@ fn the_card_reaches_memory_that_is_shared_and_only_that() {
     assert_eq!(client.unmap(0, 0x8000_0000, 0x2000), Err(ENOENT));
     client.set_reg(COPY, 0x8000_0000);
     assert_eq!(client.read(2, 0, 12), Ok(vec![0; 12]));
+}
+
+#[test]
+fn a_card_that_is_not_the_bus_s_master_reaches_nothing() {
+    let (mut client, _server) = connect(MockCard::new());
+    let guest = Memory::new(0x4000).unwrap();
+    guest.write(0, b"guest memory").unwrap();
+    let sees = |client: &mut common::Client, address: u32| {
+        client.write(2, 0, &[0; 12]).unwrap();
+        client.set_reg(COPY, address);
+        client.read(2, 0, 12).unwrap() == b"guest memory"
+    };
+    client.map(3, (0, 0, 0x1000), Some(guest.fd())).unwrap();
+    assert!(!sees(&mut client, 0));
+    client.set_master(true);
+    assert!(sees(&mut client, 0));
+    client.set_master(false);
+    assert!(!sees(&mut client, 0));
+    // What comes and goes meanwhile is known when it is again.
+    client
+        .map(3, (0, 0x2000, 0x1000), Some(guest.fd()))
+        .unwrap();
+    assert_eq!(client.unmap(0, 0, 0x1000), Ok(0x1000));
+    client.set_master(true);
+    assert!(!sees(&mut client, 0) && sees(&mut client, 0x2000));
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn a_kernel_sums_memory_of_the_guest_through_page_tables_in_device_memory() {
         .flat_map(|value| value.to_le_bytes())
         .collect();
     guest.write(0, &bytes).unwrap();
+    client.set_master(true);
     client.map(3, (0, BUS, 8 * PAGE), Some(guest.fd())).unwrap();
 
     let magic = client.reg(regs::ID) >> regs::ID_MAGIC_SHIFT;

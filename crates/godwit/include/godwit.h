@@ -241,6 +241,12 @@ int godwit_malloc(godwit_context *context, size_t size, uint64_t granule_bytes, 
 /* Another size, at the same place; what is in the smaller one of both stays. */
 int godwit_realloc(godwit_context *context, void *pointer, size_t size);
 
+/*
+ * Takes frames for `size` bytes at `pointer`, all in one allocation: GODWIT_ENOMEM when there are not as many. A store that finds no
+ * frame, and was not provided for like this, ends the program with SIGBUS; a kernel is stopped, and its launch is GODWIT_ENOMEM.
+ */
+int godwit_populate(godwit_context *context, void *pointer, size_t size);
+
 /* Ends it; a kernel that still uses it is stopped first. */
 int godwit_release_memory(godwit_context *context, void *pointer);
 
@@ -302,10 +308,32 @@ int godwit_use(godwit_context *context, void *memory, size_t size);
 /* Ends that for the memory that begins at `memory`: it is at home, with its content. */
 int godwit_forget(godwit_context *context, void *memory);
 
-/* Brings its pages to the card, as far as there is room; brings them home; gives their content up, so that nothing is copied. */
-int godwit_prefetch(godwit_context *context, const void *memory, size_t size);
+/* Brings its whole pages to the card that can move (GODWIT_ENOMEM: they have no room there); brings them home. */
+int godwit_migrate_to_device(godwit_context *context, const void *memory, size_t size);
 int godwit_migrate_to_host(godwit_context *context, const void *memory, size_t size);
+
+enum godwit_advice {
+	GODWIT_WILL_NEED,      /* kernels will use it: as godwit_prefetch() */
+	GODWIT_WILL_NEED_HOST, /* the program will use it */
+	/* How its whole pages serve kernels, until something else is said: */
+	GODWIT_IN_PLACE,    /* they stay in the host's memory, where the card reaches it */
+	GODWIT_MIGRATE,     /* they move to the card, as without advice */
+	GODWIT_READ_MOSTLY, /* ... and card and program have them at once, while they only read them */
+};
+
+/*
+ * Hints, which fail for a bad handle, advice or NULL only: brings pages to the card as far as there is room; says who will use memory, and
+ * how; gives the content of its whole pages up, so that nothing is copied.
+ */
+int godwit_prefetch(godwit_context *context, const void *memory, size_t size);
+int godwit_advise(godwit_context *context, const void *memory, size_t size, int advice);
 int godwit_discard(godwit_context *context, void *memory, size_t size);
+
+/* How many bytes of its pages the card has, for this context. */
+int godwit_residency(godwit_context *context, const void *memory, size_t size, size_t *device_bytes);
+
+/* What moved since the start of the process, by name: "to_device.request", "to_host.touch", "prefetched", ... (GODWIT_EINVAL lists all). */
+int godwit_migrated(godwit_context *context, const char *name, uint64_t *value);
 
 /* -- Launches ------------------------------------------------------------------------------------------------------- */
 

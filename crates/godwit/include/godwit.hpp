@@ -239,6 +239,13 @@ class Context {
         return Launch(job);
     }
 
+    /// What moved of the program's memory since the start of the process, by name: godwit_migrated().
+    std::uint64_t migrated(const char* name) const {
+        std::uint64_t value = 0;
+        check(godwit_migrated(get(), name, &value));
+        return value;
+    }
+
     std::uint64_t table_bytes() const {
         std::uint64_t bytes = 0;
         check(godwit_context_table_bytes(get(), &bytes));
@@ -266,7 +273,6 @@ struct AllocOptions {
     std::uint32_t flags = 0;       ///< of enum godwit_alloc_flags
 };
 
-/// Gives a buffer back.
 /// Elements in memory of the heap in hardware (godwit_malloc()): zeros at first, frames when somebody writes. It grows and shrinks where
 /// it is, so data() stays. The context must outlive it.
 template <typename T>
@@ -297,6 +303,12 @@ class HeapArray {
         size_ = size;
     }
 
+    /// Takes the frames of `count` elements from `first` on, so that no store of them finds the heap full: throws instead.
+    void populate(std::size_t first, std::size_t count) {
+        if (first > size_ || count > size_ - first) throw std::out_of_range("godwit::HeapArray: populate");
+        check(godwit_populate(context_, data_ + first, count * sizeof(T)));
+    }
+
     T* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
     T* begin() const noexcept { return data_; }
@@ -314,6 +326,7 @@ class HeapArray {
     std::size_t size_;
 };
 
+/// Gives a buffer back.
 struct FreeBuffer {
     void operator()(godwit_buffer* buffer) const noexcept { godwit_free(buffer); }
 };
@@ -381,6 +394,63 @@ class Shared {
    private:
     std::unique_ptr<godwit_buffer, FreeBuffer> handle_;
 };
+
+/// Plain memory of the program, from malloc, a container or anywhere, that kernels use: its pages move to the card when a kernel touches
+/// them and back when the program does (docs/shared-memory.md). Pointers into it are arguments, as long as this lives. The memory stays its
+/// owner's, who must neither free nor move it so long.
+template <typename T>
+class Used {
+    static_assert(std::is_trivially_copyable_v<T>, "kernels understand plain data");
+
+   public:
+    Used(Context& context, T* data, std::size_t size) : context_(context.get()), data_(data), size_(size) {
+        if (size > SIZE_MAX / sizeof(T)) throw std::length_error("godwit::Used: size");
+        check(godwit_use(context_, data, size * sizeof(T)));
+    }
+    /// All of a container whose elements are in a row; it must not grow meanwhile.
+    template <typename Container, typename = decltype(std::declval<Container&>().data())>
+    Used(Context& context, Container& container) : Used(context, container.data(), container.size()) {}
+    Used(Used&& other) noexcept
+        : context_(other.context_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Used& operator=(Used&& other) noexcept {
+        std::swap(context_, other.context_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~Used() {
+        if (data_) godwit_forget(context_, data_);
+    }
+
+    /// Brings pages to the card, or throws: they have no room there. Or brings them home.
+    void migrate_to_device() { check(godwit_migrate_to_device(context_, data_, bytes())); }
+    void migrate_to_host() { check(godwit_migrate_to_host(context_, data_, bytes())); }
+
+    /// Hints: what cannot be done is not done.
+    void prefetch() { check(godwit_prefetch(context_, data_, bytes())); }
+    void advise(godwit_advice advice) { check(godwit_advise(context_, data_, bytes(), advice)); }
+    void discard() { check(godwit_discard(context_, data_, bytes())); }
+
+    /// Bytes of its pages that the card has.
+    std::size_t residency() const {
+        std::size_t found = 0;
+        check(godwit_residency(context_, data_, bytes(), &found));
+        return found;
+    }
+
+    T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+   private:
+    std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+
+    godwit_context* context_;
+    T* data_ = nullptr;
+    std::size_t size_;
+};
+
+template <typename Container>
+Used(Context&, Container&) -> Used<typename Container::value_type>;
 
 }  // namespace godwit
 

@@ -80,6 +80,29 @@ pub enum Error {
         /// Why not.
         refusal: HeapRefusal,
     },
+    /// Somebody needed a frame of the heap, and none came.
+    #[error(
+        "{who} got no frame of the heap within {cycles} cycles, in which nothing was freed: of its {bytes} bytes {free} are free{}; \
+         free something, or build the card with a larger heap.memory_bytes, or with heap.strict, which refuses what does not fit{}",
+        if *free > 0 { ", none in a piece of the allocation's granule" } else { "" },
+        match stopped {
+            Some(true) => " (the kernel was stopped, the card can be used)",
+            Some(false) => " (the kernel does not stop: open the card again to use it)",
+            None => "",
+        }
+    )]
+    HeapFull {
+        /// The kernel, or the memory that was touched.
+        who: String,
+        /// How long it waited.
+        cycles: u64,
+        /// Of the heap's memory.
+        bytes: u64,
+        /// ... that nobody has.
+        free: u64,
+        /// Whether the kernel stopped, if it was one.
+        stopped: Option<bool>,
+    },
     /// A page table could not be changed.
     #[error(transparent)]
     PageTable(#[from] godwit_core::Error),
@@ -181,7 +204,8 @@ impl Error {
             }
             Self::Card(CardError::HostMemory(_))
             | Self::OutOfMemory { .. }
-            | Self::AddressSpace { .. } => ErrorKind::OutOfMemory,
+            | Self::AddressSpace { .. }
+            | Self::HeapFull { .. } => ErrorKind::OutOfMemory,
             Self::Heap { refusal, .. } if refusal.is_lack() => ErrorKind::OutOfMemory,
             Self::PageTable(error) if error.kind() == godwit_core::ErrorKind::OutOfFrames => {
                 ErrorKind::OutOfMemory

@@ -28,8 +28,8 @@
 //! ```
 //!
 //! Handles may be used from any thread: calls on one card wait for each other, launches of one kernel queue up, those of
-//! different kernels run at once. After `fork` the child cannot use the parent's cards. This library never prints and never
-//! aborts.
+//! different kernels run at once. After `fork` the child cannot use the parent's cards. This library never
+//! aborts, and prints one line only: before the SIGBUS of a store of the program that found the heap in hardware full.
 //!
 //! # Floors
 //!
@@ -66,6 +66,8 @@ pub use hardware::counters::{
 };
 pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
+pub use hardware::heap::HeapMemory;
+pub use hardware::heap_map::HeapMap;
 pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy, Residence};
 pub use objects::buffer::Buffer;
 pub use objects::card::{Card, Frames};
@@ -80,6 +82,7 @@ pub use objects::value::{HostRange, Plain, Value};
 pub use refusal::HeapRefusal;
 pub use state::demand::{PageAnswer, PageHandler};
 pub use state::transfers::Transfer;
+pub use svm::log::Migration;
 pub use svm::report::{Cause, Migrations};
 
 pub use godwit_card::{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C ABI against its header, and the C and C++ examples on a real card (`default`).
+//! The C ABI against its header, and the C and C++ examples on real cards (`default`; `heap-test` of heap.toml).
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot go on says so by failing"
@@ -75,7 +75,7 @@ fn compile(
 }
 
 /// A C program linked with the static library, run.
-fn run_c(name: &str, source: &str) -> String {
+fn run_c(name: &str, source: &str, args: &[&str]) -> String {
     let scratch = Scratch::new(name);
     let library = libraries().join("libgodwit.a");
     let link = [
@@ -85,34 +85,40 @@ fn run_c(name: &str, source: &str) -> String {
         "-lm",
         "-lgcc_s",
     ];
-    run(&compile(
-        ("CC", "cc"),
-        "-std=c11",
-        &root().join(source),
-        &scratch,
-        &link,
-    ))
+    run(
+        &compile(
+            ("CC", "cc"),
+            "-std=c11",
+            &root().join(source),
+            &scratch,
+            &link,
+        ),
+        args,
+    )
 }
 
 /// A C++ program linked with the shared library, run.
-fn run_cpp(name: &str, source: &str) -> String {
+fn run_cpp(name: &str, source: &str, args: &[&str]) -> String {
     let scratch = Scratch::new(name);
     let directory = libraries();
     let (library, rpath) = (
         directory.join("libgodwit.so"),
         format!("-Wl,--disable-new-dtags,-rpath,{}", directory.display()),
     );
-    run(&compile(
-        ("CXX", "c++"),
-        "-std=c++17",
-        &root().join(source),
-        &scratch,
-        &[library.to_str().unwrap(), &rpath],
-    ))
+    run(
+        &compile(
+            ("CXX", "c++"),
+            "-std=c++17",
+            &root().join(source),
+            &scratch,
+            &[library.to_str().unwrap(), &rpath],
+        ),
+        args,
+    )
 }
 
-fn run(program: &Path) -> String {
-    let output = Command::new(program).output().unwrap();
+fn run(program: &Path, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
@@ -170,6 +176,11 @@ fn layouts_and_constants_are_those_of_the_header() {
         ("GODWIT_RANGES", i64::from(RANGES)),
         ("GODWIT_NO_RANGES", i64::from(NO_RANGES)),
         ("GODWIT_SMALL", i64::from(SMALL)),
+        ("GODWIT_WILL_NEED", i64::from(WILL_NEED)),
+        ("GODWIT_WILL_NEED_HOST", i64::from(WILL_NEED_HOST)),
+        ("GODWIT_IN_PLACE", i64::from(IN_PLACE)),
+        ("GODWIT_MIGRATE", i64::from(MIGRATE)),
+        ("GODWIT_READ_MOSTLY", i64::from(READ_MOSTLY)),
         ("GODWIT_BARE", i64::from(BARE)),
         ("GODWIT_ALLOW_STATUS", i64::from(ALLOW_STATUS)),
         ("GODWIT_MAX_RESULTS", MAX_RESULTS as i64),
@@ -182,7 +193,10 @@ fn layouts_and_constants_are_those_of_the_header() {
         "#include <stdio.h>\n#include \"godwit.h\"\nint main(void) {{\n{lines}\nreturn 0;\n}}\n"
     );
     std::fs::write(&source, text).unwrap();
-    let printed = run(&compile(("CC", "cc"), "-std=c11", &source, &scratch, &[]));
+    let printed = run(
+        &compile(("CC", "cc"), "-std=c11", &source, &scratch, &[]),
+        &[],
+    );
     let theirs: Vec<i64> = printed.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(theirs.len(), ours.len());
     for ((expression, ours), theirs) in ours.iter().zip(theirs) {
@@ -317,7 +331,7 @@ fn bad_calls_are_answered_with_words() {
 
 #[test]
 fn the_c_example_runs_against_the_static_library() {
-    let printed = run_c("c-example", "examples/c/vector_sum.c");
+    let printed = run_c("c-example", "examples/c/vector_sum.c", &[]);
     assert!(printed.contains("sum of 100000 values"), "{printed}");
     assert!(
         printed.contains("reads translated by the L1 TLB"),
@@ -328,20 +342,20 @@ fn the_c_example_runs_against_the_static_library() {
 #[test]
 fn c_threads_launch_wait_and_cancel() {
     assert_eq!(
-        run_c("c-threads", "examples/c/threads.c"),
+        run_c("c-threads", "examples/c/threads.c", &[]),
         "32 launches from 8 threads\ncopied all\nkernel `memcopy` was stopped: it was cancelled; the kernel stands still\n"
     );
 }
 
 #[test]
 fn cpp_launches_overlap() {
-    let printed = run_cpp("cpp-overlap", "examples/cpp/overlap.cpp");
+    let printed = run_cpp("cpp-overlap", "examples/cpp/overlap.cpp", &[]);
     assert!(printed.contains("at once, sum 199990000"), "{printed}");
 }
 
 #[test]
 fn the_cpp_example_runs_against_the_shared_library() {
-    let printed = run_cpp("cpp-example", "examples/cpp/split.cpp");
+    let printed = run_cpp("cpp-example", "examples/cpp/split.cpp", &[]);
     assert!(
         printed.contains("of 50000 rows are greater than 15"),
         "{printed}"
@@ -349,8 +363,23 @@ fn the_cpp_example_runs_against_the_shared_library() {
 }
 
 #[test]
+fn c_and_cpp_programs_grow_memory_of_the_heap_in_hardware() {
+    let device = &["sim:heap-test"];
+    let printed = run_c("c-grow", "examples/c/grow.c", device);
+    assert!(
+        printed.contains("sum of 25600 values: 957401600 in"),
+        "{printed}"
+    );
+    assert!(printed.contains("second release: free of 0x"), "{printed}");
+    assert!(printed.contains("freed before"), "{printed}");
+    let printed = run_cpp("cpp-grow", "examples/cpp/grow.cpp", device);
+    assert!(printed.contains(" values: "), "{printed}");
+    assert!(printed.contains("too many: realloc of 0x"), "{printed}");
+}
+
+#[test]
 fn an_error_status_is_an_error_in_c_with_its_results() {
-    let printed = run_c("c-status", "crates/godwit/tests/programs/status.c");
+    let printed = run_c("c-status", "crates/godwit/tests/programs/status.c", &[]);
     assert!(
         printed.starts_with("launch: kernel `array_sum`"),
         "{printed}"
@@ -363,7 +392,7 @@ fn an_error_status_is_an_error_in_c_with_its_results() {
 
 #[test]
 fn an_error_status_throws_in_cpp_with_its_completion() {
-    let printed = run_cpp("cpp-status", "crates/godwit/tests/programs/status.cpp");
+    let printed = run_cpp("cpp-status", "crates/godwit/tests/programs/status.cpp", &[]);
     assert!(
         printed.starts_with("launch: kernel `array_sum`"),
         "{printed}"
@@ -390,19 +419,31 @@ fn run_contiguous(name: &str, compiler: (&str, &str), standard: &str, source: &s
         pool.to_str().unwrap(),
         &rpath,
     ];
-    run(&compile(
-        compiler,
-        standard,
-        &root().join(source),
-        &scratch,
-        &link,
-    ))
+    run(
+        &compile(compiler, standard, &root().join(source), &scratch, &link),
+        &[],
+    )
 }
 
 #[test]
 fn plain_memory_of_a_c_program_is_an_argument_until_it_is_forgotten() {
-    let printed = run_c("c-process", "crates/godwit/tests/programs/process.c");
+    let printed = run_c("c-process", "crates/godwit/tests/programs/process.c", &[]);
     assert_eq!(printed, "45 52\n499500 499507\n4999950000 4999950007\n");
+}
+
+#[test]
+fn plain_memory_of_a_cpp_program_is_an_argument_as_long_as_its_owner_lives() {
+    let printed = run_cpp(
+        "cpp-process",
+        "crates/godwit/tests/programs/process.cpp",
+        &[],
+    );
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 4, "{printed}");
+    assert_eq!(lines[0], "8589869056 65536 1 8589869063");
+    assert_eq!(lines[1], "0 1 1");
+    assert!(lines[2].starts_with("nothing is counted as nothing: there are to_device.launch, "));
+    assert_eq!(lines[3], EINVAL.to_string());
 }
 
 #[test]

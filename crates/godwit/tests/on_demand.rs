@@ -12,7 +12,7 @@ mod process;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use godwit::{Card, Cause, Completion, Context, Error, Mode, OpenOptions, Value};
+use godwit::{Card, Cause, Completion, Context, Error, ErrorKind, Mode, OpenOptions, Value};
 use process::{Mapped, PAGE, alone, is_pattern, on_device, pattern};
 
 const CARDS: [&str; 2] = ["sim:default", "sim:tapasco"];
@@ -64,7 +64,7 @@ fn pages_come_while_the_kernel_runs_and_cycles_repeat() {
             assert!(is_pattern(to.slice(), 3), "{name}");
             assert!(is_pattern(from.slice(), 3), "{name}");
             to.slice().fill(7);
-            context.discard(to.slice()).unwrap();
+            context.discard(to.slice());
         }
         assert_eq!(cycles[0], cycles[1], "{name}");
     }
@@ -243,6 +243,23 @@ fn data_larger_than_device_memory_goes_through() {
         assert!(is_pattern(to.slice(), 3), "{name}");
         assert!(is_pattern(from.slice(), 3), "{name}");
     }
+}
+
+/// A card that is lost with moves under way touches nothing any more, and what was on it or on its way is the program's again.
+#[test]
+fn a_card_that_fails_while_pages_move_leaves_them_to_the_program() {
+    const PAGES: usize = 200;
+    let _alone = alone();
+    // Less than what the link takes for an answer.
+    let options = OpenOptions::from_json(r#"{"watchdog_cycles": 60}"#).unwrap();
+    let card = Card::open("sim:tapasco", options).unwrap_or_else(|error| panic!("{error}"));
+    let context = card.context(Some(Mode::Sv48)).unwrap();
+    context.share_process().unwrap();
+    let (from, to) = (Mapped::private(PAGES).filled(3), Mapped::private(PAGES));
+    let error = copy(&card, &context, &*from.slice(), to.slice(), PAGES * PAGE).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Hang, "{error}");
+    assert!(is_pattern(from.slice(), 3));
+    assert!(to.slice().iter().all(|byte| *byte == 0));
 }
 
 /// Takes a piece of what is left of the memory: the largest power of two that there is.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fork: `fork private` has a child that goes on with its own copy, `fork shared` one that sees the parent's blocks but
- * may neither allocate nor free.
+ * may neither allocate nor free, `fork waiting` one that gets what other threads kept of blocks that they did not make.
  */
 #include "check.h"
 
@@ -47,12 +47,60 @@ static int child_of_shared(char **blocks)
 	return 0;
 }
 
+#define MANY 4000
+
+static char *many[MANY];
+
+/* Frees what another thread made, and lives on with some of it waiting. */
+static void *free_many(void *unused)
+{
+	for (int i = 0; i < MANY; i++)
+		if (i % 10)
+			cmt_free(many[i]);
+	while (!atomic_load(&stop))
+		usleep(1000);
+	return unused;
+}
+
+/* A child of fork has all memory again, also what its parent's other threads kept. */
+static int waiting(void)
+{
+	struct cmt_stats start, end;
+	int status;
+	pthread_t thread;
+	pid_t child;
+
+	CHECK(open_pool("size=64MiB") == 0);
+	cmt_free(cmt_malloc(1));
+	cmt_trim();
+	cmt_stats(&start);
+	for (int i = 0; i < MANY; i++)
+		CHECK((many[i] = cmt_malloc(3000)));
+	pthread_create(&thread, NULL, free_many, NULL);
+	usleep(200000);
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < MANY; i += 10)
+			cmt_free(many[i]);
+		cmt_trim();
+		cmt_stats(&end);
+		CHECK(end.superblock_bytes == 0 && end.largest_free == start.largest_free);
+		_exit(cmt_check());
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool shared = argc > 1 && !strcmp(argv[1], "shared");
 	char *blocks[BLOCKS];
 	pthread_t thread;
 
+	if (argc > 1 && !strcmp(argv[1], "waiting"))
+		return waiting();
 	CHECK(open_pool(shared ? "size=64MiB backing=memfd" : "size=64MiB") == 0);
 	for (int i = 0; i < BLOCKS; i++) {
 		blocks[i] = cmt_malloc((size_t)i * 700 + 1);

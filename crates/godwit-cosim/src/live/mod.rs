@@ -221,7 +221,7 @@ impl Live {
         if let Err(what) = self.fence()? {
             return Ok(Err(what));
         }
-        self.card.drain(DRAIN_CYCLES)?;
+        self.card.drain(DRAIN_CYCLES, 0)?;
         self.batch_cycles = self.card.stats()?.cycles - begin;
         let mut answers = PortAnswers::new();
         self.card.poll(&mut answers)?;

@@ -182,6 +182,12 @@ impl Client {
         self.set_reg(offset + 4, (value >> 32) as u32);
     }
 
+    /// Lets the card be the bus's master, or not.
+    pub fn set_master(&mut self, master: bool) {
+        let command = if master { 0x06 } else { 0x02 };
+        self.write(7, 4, &[command, 0]).unwrap();
+    }
+
     /// Shares memory: flags 3 allow reads and writes.
     pub fn map(
         &mut self,

@@ -54,6 +54,20 @@ pub unsafe extern "C" fn godwit_realloc(
     })
 }
 
+/// `godwit_populate`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_populate(
+    context: *mut GodwitContext,
+    pointer: *mut c_void,
+    size: usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        context.context.populate(pointer.cast(), size as u64)
+    })
+}
+
 /// `godwit_release_memory`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn godwit_release_memory(

@@ -2,13 +2,24 @@
 //! Memory of the program that moves to cards: plain pointers as arguments.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use godwit_card::ArgKind;
 
-use super::{GodwitContext, borrow, guarded};
-use crate::{Context, Error, HostRange, Value};
+use super::{GodwitContext, borrow, guarded, null, put};
+use crate::{Advice, Context, Error, HostRange, Residency, Value};
+
+/// `GODWIT_WILL_NEED`.
+pub const WILL_NEED: c_int = 0;
+/// `GODWIT_WILL_NEED_HOST`.
+pub const WILL_NEED_HOST: c_int = 1;
+/// `GODWIT_IN_PLACE`.
+pub const IN_PLACE: c_int = 2;
+/// `GODWIT_MIGRATE`.
+pub const MIGRATE: c_int = 3;
+/// `GODWIT_READ_MOSTLY`.
+pub const READ_MOSTLY: c_int = 4;
 
 /// Memory that C said kernels may use, by first address.
 #[derive(Default)]
@@ -40,6 +51,16 @@ impl Given {
             .filter(|rest| *rest > 0)?;
         // SAFETY: C has promised that it is there, until it says otherwise, and that kernels may write it.
         Some(unsafe { HostRange::new(address, rest, true) }.kept())
+    }
+
+    /// The range that C names, for the card: whether its end will be told is known here.
+    fn range(&self, memory: *const c_void, size: usize) -> HostRange {
+        let range = range(memory, size);
+        if self.from(memory as u64).is_some() {
+            range.kept()
+        } else {
+            range
+        }
     }
 
     /// An argument that C gives as a number: memory, where the kernel wants some and it was given.
@@ -117,11 +138,8 @@ pub unsafe extern "C" fn godwit_prefetch(
     guarded(|| {
         // SAFETY: the caller gives a live handle.
         let context = unsafe { borrow(context, "context") }?;
-        let kept = context.given.from(memory as u64).is_some();
-        let range = range(memory, size);
-        context
-            .context
-            .prefetch(if kept { range.kept() } else { range })
+        context.context.prefetch(context.given.range(memory, size));
+        Ok(())
     })
 }
 
@@ -150,10 +168,103 @@ pub unsafe extern "C" fn godwit_discard(
         // SAFETY: the caller gives a live handle.
         let context = unsafe { borrow(context, "context") }?;
         if memory.is_null() {
-            return Err(super::null("memory"));
+            return Err(null("memory"));
         }
         // SAFETY: ... and memory of its own.
         let bytes = unsafe { std::slice::from_raw_parts_mut(memory.cast::<u8>(), size) };
-        context.context.discard(bytes)
+        context.context.discard(bytes);
+        Ok(())
+    })
+}
+
+/// `godwit_migrate_to_device`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_migrate_to_device(
+    context: *mut GodwitContext,
+    memory: *const c_void,
+    size: usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        let range = context.given.range(memory, size);
+        context.context.migrate_to_device(range)
+    })
+}
+
+/// `godwit_advise`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_advise(
+    context: *mut GodwitContext,
+    memory: *const c_void,
+    size: usize,
+    advice: c_int,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        let advice = match advice {
+            WILL_NEED => Advice::WillNeed,
+            WILL_NEED_HOST => Advice::WillNeedHost,
+            IN_PLACE => Advice::InPlace,
+            MIGRATE => Advice::Migrate,
+            READ_MOSTLY => Advice::ReadMostly,
+            other => {
+                return Err(Error::Argument(format!(
+                    "{other} is no advice: see enum godwit_advice"
+                )));
+            }
+        };
+        let range = context.given.range(memory, size);
+        context.context.advise(range, advice);
+        Ok(())
+    })
+}
+
+/// `godwit_residency`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_residency(
+    context: *mut GodwitContext,
+    memory: *const c_void,
+    size: usize,
+    device_bytes: *mut usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        let runs = context.context.residency(range(memory, size))?;
+        let here = |place: &Residency| matches!(place, Residency::Device | Residency::Both);
+        let runs = runs.iter().filter(|(_, _, place)| here(place));
+        let bytes: u64 = runs.map(|(_, len, _)| len).sum();
+        // SAFETY: ... and a place for the number.
+        unsafe { put(device_bytes, bytes as usize, "device_bytes") }
+    })
+}
+
+/// `godwit_migrated`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_migrated(
+    context: *mut GodwitContext,
+    name: *const c_char,
+    value: *mut u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        if name.is_null() {
+            return Err(null("name"));
+        }
+        // SAFETY: ... and a string.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        let counts = context.context.migration_counts()?;
+        let Some((_, count)) = counts.iter().find(|(known, _)| *known == name) else {
+            let names: Vec<&str> = counts.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(Error::Argument(format!(
+                "nothing is counted as {name}: there are {}",
+                names.join(", ")
+            )));
+        };
+        // SAFETY: ... and a place for the number.
+        unsafe { put(value, *count, "value") }
     })
 }

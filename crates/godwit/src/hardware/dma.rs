@@ -326,14 +326,7 @@ impl Dma {
         let at = (number - self.done) as usize;
         let what = self.posted.get(at).and_then(|posted| posted.what);
         let what = what.map_or_else(|| "a descriptor".to_owned(), |what| what.to_string());
-        write(device, regs::CSR, regs::CSR_IP_MASK)?;
-        let mut looks = 0;
-        while read(device, regs::CSR)? & regs::CSR_ON_MASK != 0 {
-            looks += 1;
-            if looks > LOOKS {
-                return Err(Error::Hang("the page DMA does not turn off".into()));
-            }
-        }
+        self.turn_off(device)?;
         let end = end_of(number);
         for posted in self.posted.range_mut(at..(end - self.done) as usize) {
             posted.what = None;
@@ -345,6 +338,17 @@ impl Dma {
             number,
             why: format!("{what}: {}", reason(cause)),
         })
+    }
+
+    /// Turns it off; when this returns, it neither reads nor writes any more.
+    pub fn turn_off(&self, device: &mut dyn Device) -> Result<(), Error> {
+        write(device, regs::CSR, regs::CSR_IP_MASK)?;
+        for _ in 0..LOOKS {
+            if read(device, regs::CSR)? & regs::CSR_ON_MASK == 0 {
+                return Ok(());
+            }
+        }
+        Err(Error::Hang("the page DMA does not turn off".into()))
     }
 
     /// Enables it where it stands.

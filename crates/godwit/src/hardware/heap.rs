@@ -4,7 +4,7 @@
 //!
 //! The hardware alone writes what page tables say below the heap's window; this side reads it.
 
-use godwit_card::{CardError, Device};
+use godwit_card::{CardError, Device, HeapConfig};
 use godwit_core::{TableMemory, layout};
 
 use crate::hardware::frames::{Extent, FRAME_BYTES};
@@ -19,10 +19,12 @@ const BITS_BYTES: u64 = 64;
 const PAUSE_CYCLES: u64 = 200;
 /// Cycles after which nothing comes any more: a context's end, with all of 64 GiB in pages of 4 KiB, takes fewer.
 const HANG_CYCLES: u64 = 2_000_000_000;
-/// Cycles that a page may wait for a frame.
-const FRAME_CYCLES: u64 = 2_000_000;
+/// Cycles in which it begins, and in which a command is answered, whatever the memory does.
+const ANSWER_CYCLES: u64 = 2_000_000;
 /// Tables of a walk.
-const LEVELS: u32 = 4;
+pub(super) const LEVELS: u32 = 4;
+/// log2 of the pages of a group that has one mapping.
+pub(super) const NAPOT_ORDER: u32 = 4;
 
 const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
 
@@ -54,8 +56,29 @@ enum Walk {
     Missing { entry: u64, level: u32 },
 }
 
+/// The heap's memory at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapMemory {
+    /// Its physical address.
+    pub start: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// ... that nobody has.
+    pub free: u64,
+    /// ... and that are clean.
+    pub clean: u64,
+    /// Somebody found no frame, and none has come since.
+    pub lacks: bool,
+    /// What was freed is not all taken back.
+    pub reclaiming: bool,
+}
+
 /// The heap of a card.
-pub(crate) struct Heap;
+pub(crate) struct Heap {
+    memory: Extent,
+    /// Who waits for a frame longer than that is given up.
+    pub wait_cycles: u64,
+}
 
 impl Heap {
     /// Hands the end of device memory, which `pool` does not have, to the hardware.
@@ -63,8 +86,7 @@ impl Heap {
         device: &mut dyn Device,
         pool: &FramePool,
         memory: Extent,
-        strict: bool,
-        quota: u32,
+        config: &HeapConfig,
     ) -> Result<Self, Error> {
         let found = read(device, regs::ID)? >> regs::ID_MAGIC_SHIFT;
         if found != regs::ID_MAGIC_VALUE {
@@ -93,12 +115,12 @@ impl Heap {
         }
         // Memory of a card that was just opened is zero.
         let mut how = (blocks as u32) << regs::MEMORY_BLOCKS_SHIFT | regs::MEMORY_CLEAN_MASK;
-        if strict {
+        if config.strict {
             how |= regs::MEMORY_STRICT_MASK;
         }
         write(device, regs::MEMORY, how)?;
-        if quota > 0 {
-            write(device, regs::QUOTA, quota)?;
+        if config.quota > 0 {
+            write(device, regs::QUOTA, config.quota)?;
         }
         write(device, regs::START, regs::START_START_MASK)?;
         // All are there but the tables that are kept at hand.
@@ -106,14 +128,23 @@ impl Heap {
         let since = device.stats()?.cycles;
         while u64::from(read(device, regs::FREE_FRAMES)?) < all {
             let cycles = device.stats()?.cycles - since;
-            if cycles > FRAME_CYCLES {
+            if cycles > ANSWER_CYCLES {
                 return Err(Error::Hang(format!(
                     "the heap has not begun within {cycles} cycles"
                 )));
             }
             device.run(PAUSE_CYCLES, 0)?;
         }
-        Ok(Self)
+        // The card's watchdog must not take a wait for a frame for a hang before it is given up as one.
+        let watchdog = device.description().config.card.watchdog_cycles;
+        let most = match watchdog {
+            0 => u64::MAX,
+            watchdog => watchdog / 4 * 3,
+        };
+        Ok(Self {
+            memory,
+            wait_cycles: config.wait_cycles.min(most),
+        })
     }
 
     /// `bytes` bytes for a context.
@@ -160,15 +191,34 @@ impl Heap {
         self.command(device, FREE, context)
     }
 
+    /// Waits until what was freed, or cut off, is taken back.
+    pub fn settle(&self, device: &mut dyn Device) -> Result<(), Error> {
+        self.wait(device, regs::STATUS_RECLAIMING_MASK)
+    }
+
     /// Frees whatever a context has, and waits until nothing of it is left in its tables.
     pub fn end(&self, device: &mut dyn Device, context: usize) -> Result<(), Error> {
         write(device, regs::END_CONTEXT, context as u32)?;
         self.wait(device, regs::STATUS_ENDING_MASK)
     }
 
-    /// 4 KiB frames that nobody has.
-    pub fn free_frames(&self, device: &mut dyn Device) -> Result<u64, Error> {
-        Ok(read(device, regs::FREE_FRAMES)?.into())
+    /// What its memory is like.
+    pub fn memory(&self, device: &mut dyn Device) -> Result<HeapMemory, Error> {
+        let status = read(device, regs::STATUS)?;
+        let frames = |register, device: &mut dyn Device| -> Result<u64, Error> {
+            Ok(u64::from(read(device, register)?) * FRAME_BYTES)
+        };
+        // A frame that is taken between the two looks was clean.
+        let clean = frames(regs::CLEAN_FRAMES, device)?;
+        let free = frames(regs::FREE_FRAMES, device)?;
+        Ok(HeapMemory {
+            start: self.memory.pa,
+            bytes: self.memory.len,
+            free,
+            clean: clean.min(free),
+            lacks: status & regs::STATUS_LACKS_MASK != 0,
+            reclaiming: status & regs::STATUS_RECLAIMING_MASK != 0,
+        })
     }
 
     /// The page at `va` of the context whose root table is at `root`; to be written: it gets a frame. Nobody frees or shrinks
@@ -181,7 +231,7 @@ impl Heap {
         va: u64,
         to_write: bool,
     ) -> Result<HeapPage, Error> {
-        let since = device.stats()?.cycles;
+        let mut since = device.stats()?.cycles;
         loop {
             let (entry, level) = match walk(tables, root, va) {
                 Walk::Leaf(frames) => return Ok(HeapPage::Frames(frames)),
@@ -191,9 +241,13 @@ impl Heap {
             match self.touch(device, context, va, entry, level)? {
                 layout::HEAP_TOUCH_FRAME => return Ok(HeapPage::Frames(touched(device)?)),
                 layout::HEAP_TOUCH_FAULT => return Ok(HeapPage::Nothing),
-                _ if device.stats()?.cycles - since > FRAME_CYCLES => return Ok(HeapPage::NoFrame),
-                _ => device.run(PAUSE_CYCLES, 0)?,
+                _ if self.memory(device)?.reclaiming => since = device.stats()?.cycles,
+                _ if device.stats()?.cycles - since > self.wait_cycles => {
+                    return Ok(HeapPage::NoFrame);
+                }
+                _ => {}
             };
+            device.run(PAUSE_CYCLES, 0)?;
         }
     }
 
@@ -253,7 +307,7 @@ impl Heap {
                 Ok(first)
             };
         }
-        self.wait(device, regs::STATUS_RECLAIMING_MASK)?;
+        self.settle(device)?;
         once(device)
     }
 
@@ -297,7 +351,11 @@ fn walk(tables: &FramePool, root: u64, va: u64) -> Walk {
             return Walk::Missing { entry, level };
         }
         if level == 0 {
-            let order = if found & layout::PTE_N != 0 { 4 } else { 0 };
+            let order = if found & layout::PTE_N != 0 {
+                NAPOT_ORDER
+            } else {
+                0
+            };
             return Walk::Leaf(group(frame, order));
         }
         table = frame * FRAME_BYTES;
@@ -306,7 +364,7 @@ fn walk(tables: &FramePool, root: u64, va: u64) -> Walk {
 }
 
 /// The frames of a mapping of 2^order pages that has this one.
-fn group(frame: u64, order: u32) -> Extent {
+pub(super) fn group(frame: u64, order: u32) -> Extent {
     Extent {
         pa: (frame >> order << order) * FRAME_BYTES,
         len: FRAME_BYTES << order,
@@ -328,7 +386,7 @@ fn ask(device: &mut dyn Device, register: u64, busy: u32) -> Result<u32, Error> 
             return Ok(answer);
         }
         let cycles = device.stats()?.cycles - since;
-        if cycles > FRAME_CYCLES {
+        if cycles > ANSWER_CYCLES {
             return Err(Error::Hang(format!(
                 "the heap has not answered within {cycles} cycles"
             )));

@@ -17,6 +17,7 @@ use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
 use crate::state::State;
+use crate::state::driven::Drain;
 use crate::state::engine::Engine;
 use crate::state::transfers::Transfer;
 use crate::svm::shown::Shown;
@@ -157,7 +158,7 @@ impl Card {
                 pa: own,
                 len: of_heap,
             };
-            state.start_heap(given, heap.strict, heap.quota)?;
+            state.start_heap(given, &heap)?;
         }
         let shared = Shared {
             engine: Engine::start(state)?,
@@ -303,9 +304,17 @@ impl Card {
         self.with_ports(|ports| ports.submit(batch))
     }
 
-    /// Lets time pass until everything submitted is answered, or `max_cycles` have passed.
+    /// Lets time pass until everything submitted is answered, or `max_cycles` have passed. Launches go on meanwhile, and pages that
+    /// these ports ask for are brought.
     pub fn port_drain(&self, max_cycles: u64) -> Result<(), Error> {
-        self.with_ports(|ports| ports.drain(max_cycles))
+        self.with_ports(|_| Ok(()))?;
+        let drain = Arc::new(Drain::default());
+        let theirs = Arc::clone(&drain);
+        self.shared
+            .with(move |state| state.drain_ports(max_cycles, theirs))?;
+        let done = drain.wait();
+        self.shared.look_again();
+        done
     }
 
     /// Takes all answers, oldest first, in place of what `answers` held.

@@ -11,12 +11,14 @@ use crate::hardware::dma::{Move, Side};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::state::State;
 use crate::state::costs::Work;
+use crate::state::steps::Step;
 use crate::state::transfers::Transfer;
 
 /// Bytes of a piece of a turn that is awaited: pages of one large entry.
 const UNIT: u64 = 16 * FRAME_BYTES;
-/// Bytes of the first turn that is awaited; each is twice as large as the one before, up to the most.
-const FIRST: u64 = UNIT;
+/// Bytes of the first turn, and of the first piece of a row, for which somebody waits; each turn is twice as large as the one before, up
+/// to the most.
+const FIRST: u64 = 4 * FRAME_BYTES;
 /// See `FIRST`.
 const MOST: u64 = 16 * UNIT;
 /// Bytes that cross the link: where they are in this process, and in device memory.
@@ -42,9 +44,9 @@ impl Placed {
         self.host.map(|host| Crossing { host, device })
     }
 
-    /// Cuts off what is in front of the next boundary of a unit.
-    fn cut(&mut self) -> Self {
-        let len = ((self.va + 1).next_multiple_of(UNIT) - self.va).min(self.device.len);
+    /// Cuts off what is in front of the next multiple of `unit` bytes.
+    fn cut(&mut self, unit: u64) -> Self {
+        let len = ((self.va + 1).next_multiple_of(unit) - self.va).min(self.device.len);
         let first = Self {
             device: Extent {
                 pa: self.device.pa,
@@ -76,32 +78,33 @@ fn turns(placed: &[Placed]) -> Vec<Vec<Placed>> {
         }
     };
     let follows = |a: &Placed, b: &Placed| a.va + a.device.len == b.va;
-    let mut rows: VecDeque<VecDeque<Placed>> = placed
+    let mut rows: VecDeque<(u64, VecDeque<Placed>)> = placed
         .chunk_by(follows)
-        .map(|row| row.iter().copied().collect())
+        .map(|row| (FIRST, row.iter().copied().collect()))
         .collect();
-    while let Some(mut row) = rows.pop_front() {
+    while let Some((unit, mut row)) = rows.pop_front() {
         if let Some(next) = row.front_mut() {
-            add(next.cut());
+            add(next.cut(unit));
             if next.device.len == 0 {
                 row.pop_front();
             }
-            rows.push_back(row);
+            rows.push_back((UNIT, row));
         }
     }
     turns
 }
 
-/// What crosses at a time on the way home.
+/// What crosses at a time on the way home. The copy of a turn hides behind the host's work on the next, and the last one's
+/// is seen.
 fn home_turns(crossings: &[Crossing]) -> Vec<Vec<Crossing>> {
     let mut turns = vec![Vec::new()];
-    let mut room = MOST;
+    let mut room = UNIT;
     for Crossing { mut host, device } in crossings.iter().copied() {
         let (mut pa, mut left) = (device.pa, device.len);
         while left > 0 {
             if room == 0 {
                 turns.push(Vec::new());
-                room = MOST;
+                room = UNIT;
             }
             let len = left.min(room);
             let device = Extent { pa, len };
@@ -149,10 +152,11 @@ impl Route {
         let mut under_way: Option<(Option<Transfer>, &[Placed])> = None;
         for (index, turn) in turns.iter().enumerate() {
             let bytes: u64 = turn.iter().map(|placed| placed.device.len).sum();
-            state.host_works(Work::Leave {
+            let work = Work::Leave {
                 pages: bytes / FRAME_BYTES,
                 first: index == 0,
-            })?;
+            };
+            state.timed(Step::Leave, |state| state.host_works(work))?;
             if let Some((transfer, before)) = under_way.take() {
                 arrive(state, transfer)?;
                 if awaited {
@@ -177,10 +181,12 @@ impl Route {
         to_device: bool,
     ) -> Result<Option<Transfer>, Error> {
         if !self.has_dma {
-            for Crossing { device, .. } in crossings {
-                state.device.charge_copy(to_device, device.pa, device.len)?;
-            }
-            return Ok(None);
+            return state.timed(Step::Link, |state| {
+                for Crossing { device, .. } in crossings {
+                    state.device.charge_copy(to_device, device.pa, device.len)?;
+                }
+                Ok(None)
+            });
         }
         let moves = crossings.iter().map(|crossing| {
             let host = Side::Host(crossing.host);
@@ -221,19 +227,20 @@ impl Route {
         Ok(())
     }
 
-    /// Brings bytes home, a turn while the host works on the one before.
+    /// Brings bytes home, a turn while the host works on the next.
     pub fn fetch_all(self, state: &mut State, crossings: &[Crossing]) -> Result<(), Error> {
         let mut under_way: Option<Transfer> = None;
         let mut first = true;
         for turn in home_turns(crossings) {
             let bytes: u64 = turn.iter().map(|crossing| crossing.device.len).sum();
-            let transfer = self.send(state, &turn, false)?;
-            arrive(state, std::mem::replace(&mut under_way, transfer))?;
-            state.host_works(Work::Return {
+            let work = Work::Return {
                 pages: bytes / FRAME_BYTES,
                 first,
-            })?;
+            };
+            state.timed(Step::Return, |state| state.host_works(work))?;
             first = false;
+            arrive(state, under_way.take())?;
+            under_way = self.send(state, &turn, false)?;
         }
         arrive(state, under_way)
     }
@@ -241,7 +248,10 @@ impl Route {
 
 /// Waits for a turn.
 fn arrive(state: &mut State, transfer: Option<Transfer>) -> Result<(), Error> {
-    transfer.map_or(Ok(()), |transfer| state.finish_polled(transfer))
+    let Some(transfer) = transfer else {
+        return Ok(());
+    };
+    state.timed(Step::Link, |state| state.finish_polled(transfer))
 }
 
 #[cfg(test)]
@@ -272,7 +282,9 @@ mod tests {
             turns.iter().map(|turn| bytes(turn)).sum::<u64>(),
             170 * FRAME_BYTES
         );
-        assert!(bytes(&turns[0]) <= 2 * UNIT);
+        // Who waits for the first pages does not wait for a unit.
+        assert_eq!(bytes(&turns[0]), FIRST);
+        assert!(bytes(&turns[1]) <= 2 * UNIT);
         let all = || turns.iter().flatten();
         for placed in all() {
             assert_eq!(placed.device.pa, placed.va + (1 << 40));
@@ -290,11 +302,13 @@ mod tests {
             host: at,
             device: Extent { pa: 2 * at, len },
         };
-        let turns = home_turns(&[crossing(1 << 30, MOST + UNIT), crossing(1 << 32, UNIT)]);
-        assert_eq!(turns.len(), 2);
-        assert_eq!(turns[0], [crossing(1 << 30, MOST)]);
-        assert_eq!(turns[1][0].host, (1 << 30) + MOST);
-        assert_eq!(turns[1][0].device.pa, (2 << 30) + MOST);
-        assert_eq!(turns[1][1], crossing(1 << 32, UNIT));
+        let half = UNIT / 2;
+        let turns = home_turns(&[crossing(1 << 30, UNIT + half), crossing(1 << 32, UNIT)]);
+        assert_eq!(turns.len(), 3);
+        assert_eq!(turns[0], [crossing(1 << 30, UNIT)]);
+        assert_eq!(turns[1][0].host, (1 << 30) + UNIT);
+        assert_eq!(turns[1][0].device.pa, (2 << 30) + UNIT);
+        assert_eq!(turns[1][1], crossing(1 << 32, half));
+        assert_eq!(turns[2][0].host, (1 << 32) + half);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory of the heap in hardware: `malloc`, `realloc`, `free` of a context.
 
+use std::io::Write as _;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};
 
@@ -9,7 +10,8 @@ use godwit_core::{Mode, layout};
 use rustix::io::Errno;
 
 use crate::hardware::frames::FRAME_BYTES;
-use crate::hardware::heap::{HeapPage, Wish};
+use crate::hardware::heap::{HeapMemory, HeapPage, Wish};
+use crate::hardware::heap_map::HeapMap;
 use crate::objects::card::{Card, Shared};
 use crate::objects::context::Context;
 use crate::svm::shown::{Behind, Shower, Shown};
@@ -62,6 +64,21 @@ struct Pages {
     context: (usize, u64),
 }
 
+impl Pages {
+    /// The last word before the signal that ends the program: nobody else can tell it why.
+    fn say_full(&self, address: u64) {
+        if let Some(card) = self.card.upgrade() {
+            let why = card.with(|state| {
+                let who = format!("SIGBUS: the program's touch of {address:#x}");
+                Ok(state.heap_full(who, None))
+            });
+            if let Ok(why) = why {
+                let _ = writeln!(std::io::stderr(), "godwit: {why}");
+            }
+        }
+    }
+}
+
 impl Shower for Pages {
     fn show(&self, address: u64, write: bool) -> Behind {
         let (id, serial) = self.context;
@@ -72,7 +89,11 @@ impl Shower for Pages {
         match found {
             Some(Ok(HeapPage::Frames(frames))) => Behind::Frames(frames),
             Some(Ok(HeapPage::Zero)) => Behind::Zero,
-            Some(Ok(HeapPage::Nothing | HeapPage::NoFrame)) => Behind::Nothing,
+            Some(Ok(HeapPage::Nothing)) => Behind::Nothing,
+            Some(Ok(HeapPage::NoFrame)) => {
+                self.say_full(address);
+                Behind::Nothing
+            }
             // The card is closed, or cannot be used any more.
             Some(Err(_)) | None => Behind::Blank,
         }
@@ -187,6 +208,28 @@ impl Context {
         done
     }
 
+    /// Takes frames for `bytes` bytes at `pointer`, all in one allocation, so that nobody's touch of them waits for one. Fails with
+    /// [`Error::HeapFull`] when there are not as many; what was taken until then stays with the allocation.
+    pub fn populate(&self, pointer: *mut u8, bytes: u64) -> Result<(), Error> {
+        let (id, serial, pointer) = (self.id() as usize, self.serial(), pointer as u64);
+        let shared = &self.card().shared;
+        shared.with(|state| {
+            let around = state.context(id, serial)?.buffers.range(..=pointer);
+            let room = around.last().map_or(0, |(start, buffer)| {
+                (start + buffer.len).saturating_sub(pointer)
+            });
+            if bytes > room {
+                return Err(Error::Argument(format!(
+                    "{bytes} bytes at {pointer:#x} are not all in one allocation: {room} are"
+                )));
+            }
+            state.heap_populate(id, serial, pointer, bytes)
+        })?;
+        // What was touched before and read as zero.
+        shared.look_again();
+        Ok(())
+    }
+
     /// Ends an allocation. Kernels that were given it are stopped; nobody may use it any more.
     pub fn release(&self, pointer: *mut u8) -> Result<(), Error> {
         let (id, serial) = (self.id() as usize, self.serial());
@@ -208,12 +251,22 @@ impl Context {
 impl Card {
     /// Bytes of the heap's memory that nobody has: clean, dirty and in stock.
     pub fn heap_free(&self) -> Result<u64, Error> {
-        let frames = self.shared.with(|state| state.heap_free_frames())?;
-        Ok(frames * FRAME_BYTES)
+        Ok(self.heap_memory()?.free)
+    }
+
+    /// What the heap's memory is like.
+    pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
+        self.shared.with(|state| state.heap_memory())
     }
 }
 
 impl Context {
+    /// What this context has of the heap's memory: its allocations, pages and tables.
+    pub fn heap_map(&self) -> Result<HeapMap, Error> {
+        let (id, serial) = (self.id() as usize, self.serial());
+        self.card().shared.with(|state| state.heap_map(id, serial))
+    }
+
     /// That of this process, started by the first call.
     fn heap_view(&self) -> Result<&Shown, Error> {
         self.start_heap_view(show)

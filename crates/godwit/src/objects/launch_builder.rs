@@ -12,6 +12,9 @@ use crate::state::{Request, State};
 use crate::svm::{Pinned, Want};
 use crate::{Completion, Error};
 
+/// Words of a control block, each with its offset.
+type Words = Vec<(u64, u32)>;
+
 /// A launch in preparation; see [`Card::kernel`].
 #[must_use = "nothing runs before `start` or `run`"]
 pub struct LaunchBuilder<'a> {
@@ -281,12 +284,11 @@ impl<'a> LaunchBuilder<'a> {
     }
 
     /// The words to write into the control block, each with its offset; and the buffers that are pointed to.
-    #[allow(clippy::type_complexity, reason = "two lists, taken apart at once")]
     fn registers(
         &self,
         state: &mut State,
         context: Option<&Context>,
-    ) -> Result<(Vec<(u64, u32)>, Vec<u64>), Error> {
+    ) -> Result<(Words, Vec<u64>), Error> {
         let (mut registers, mut buffers) = (Vec::new(), Vec::new());
         let mut set = |arg: &Arg, number: u64| {
             registers.push((arg.offset, number as u32));

@@ -17,4 +17,5 @@ pub(crate) mod reserve;
 pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod sharing;
+pub(crate) mod staying;
 pub(crate) mod value;

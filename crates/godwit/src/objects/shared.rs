@@ -4,9 +4,10 @@
 use crate::Error;
 use crate::objects::context::Context;
 use crate::objects::value::{HostRange, Plain};
+use crate::svm::log::Migration;
 use crate::svm::memory::{discard, pages_around, pages_inside};
 use crate::svm::report::{Cause, Migrations};
-use crate::svm::{Residence, Want};
+use crate::svm::{Residence, Serving, Want};
 
 /// Where pages of the program are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,10 @@ pub enum Residency {
     Host,
     /// In the memory of the card, for this context.
     Device,
+    /// In the host's memory, where kernels of this context use it.
+    InPlace,
+    /// There, and the program has copies that it may read.
+    Both,
     /// On another card, or for another context.
     Elsewhere,
 }
@@ -26,6 +31,14 @@ pub enum Advice {
     WillNeed,
     /// The program will use it.
     WillNeedHost,
+    /// Its whole pages stay in the host's memory, and kernels use them there, where the card reaches it. Holds until something else is
+    /// said, or the memory is freed.
+    InPlace,
+    /// Its pages move to the card when kernels use them, as those do of which nothing was said.
+    Migrate,
+    /// Kernels and program read it far more often than they write: both have its pages at once, from when the program reads a page that a
+    /// card has until somebody writes it. Holds as long as `InPlace` does.
+    ReadMostly,
 }
 
 impl Context {
@@ -57,34 +70,33 @@ impl Context {
         }
     }
 
-    /// Brings pages to the card because a kernel will use them, as far as there is room. Never fails for a range of memory.
-    pub fn prefetch(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
-        match self.bring(memory, Cause::Prefetch) {
-            Err(Error::OutOfMemory { .. }) => Ok(()),
-            result => result,
-        }
+    /// Brings pages to the card because a kernel will use them, as far as there is room. A hint: whatever the memory is, it does not fail.
+    pub fn prefetch(&self, memory: impl Into<HostRange>) {
+        // A launch says what is wrong with the memory, or with the card.
+        let _ = self.bring(memory, Cause::Prefetch);
     }
 
-    /// Says what will happen to memory.
-    pub fn advise(&self, memory: impl Into<HostRange>, advice: Advice) -> Result<(), Error> {
-        match advice {
-            Advice::WillNeed => self.prefetch(memory),
+    /// Says what will happen to memory. A hint, as [`prefetch`](Self::prefetch).
+    pub fn advise(&self, memory: impl Into<HostRange>, advice: Advice) {
+        // What cannot be done is not done.
+        let _ = match advice {
+            Advice::WillNeed => self.bring(memory, Cause::Prefetch),
             Advice::WillNeedHost => self.migrate_to_host(memory),
-        }
+            Advice::InPlace => self.serve_as(memory, Serving::InPlace),
+            Advice::Migrate => self.serve_as(memory, Serving::Move),
+            Advice::ReadMostly => self.serve_as(memory, Serving::ReadMostly),
+        };
     }
 
-    /// Gives up what is in the whole pages of a range, wherever they are: they need not be copied any more, and read as zero.
-    /// Only for private memory that is not mapped from a file.
-    pub fn discard<T: Plain>(&self, memory: &mut [T]) -> Result<(), Error> {
-        let (address, bytes) = self.range(memory)?;
-        let Some((start, len)) = pages_inside(address, bytes) else {
-            return Ok(());
-        };
-        discard(start, len).map_err(|errno| {
-            Error::Argument(format!(
-                "{bytes} bytes at {address:#x} cannot be discarded: {errno}"
-            ))
-        })
+    /// Gives up what is in the whole pages of a range, wherever they are: they need not be copied any more. Private anonymous memory then
+    /// reads as zero. A hint: memory of another kind, or that is locked, may keep what is in it.
+    pub fn discard<T: Plain>(&self, memory: &mut [T]) {
+        if let Ok((address, bytes)) = self.range(memory)
+            && let Some((start, len)) = pages_inside(address, bytes)
+        {
+            // Locked: it stays.
+            let _ = discard(start, len);
+        }
     }
 
     /// Memory is about to be freed: what of it is away comes to its end there. To be called for memory that was given as
@@ -110,8 +122,10 @@ impl Context {
         let runs = sharing.pager.residency(address, bytes)?;
         let place = |run: &Residence| match run.owner {
             None => Residency::Host,
-            Some(owner) if owner == sharing.owner => Residency::Device,
-            Some(_) => Residency::Elsewhere,
+            Some(owner) if owner != sharing.owner => Residency::Elsewhere,
+            Some(_) if run.in_place => Residency::InPlace,
+            Some(_) if run.shown => Residency::Both,
+            Some(_) => Residency::Device,
         };
         Ok(runs
             .iter()
@@ -124,6 +138,32 @@ impl Context {
         match self.sharing() {
             Some(sharing) => sharing.pager.migrations(),
             None => Ok(Migrations::default()),
+        }
+    }
+
+    fn serve_as(&self, memory: impl Into<HostRange>, serving: Serving) -> Result<(), Error> {
+        let (address, bytes) = self.range(memory)?;
+        let sharing = self.start_sharing()?;
+        sharing.pager.advise(address, bytes, serving)
+    }
+
+    /// Everything that is counted of migrations, by name: [`Migrations::counts`], and the virtual time that migrations of this card took
+    /// since it was opened, in picoseconds: `time_ps.request` from an interrupt until somebody works on it, `time_ps.leave` and
+    /// `time_ps.return` the host's work on pages, `time_ps.link` waiting for their bytes, `time_ps.unmap` until no access uses them.
+    pub fn migration_counts(&self) -> Result<Vec<(String, u64)>, Error> {
+        let steps = self.card().shared.with(|state| Ok(state.steps))?;
+        let named = |(name, ps): (&str, u64)| (format!("time_ps.{name}"), ps);
+        let mut counts = self.migrations()?.counts();
+        counts.extend(steps.named().map(named));
+        Ok(counts)
+    }
+
+    /// What moved to this context's card and home, one by one in the order of time, while any of its contexts shares; of very many the last
+    /// 65,536 of the process.
+    pub fn migration_log(&self) -> Result<Vec<Migration>, Error> {
+        match self.sharing() {
+            Some(sharing) => sharing.pager.log(sharing.owner),
+            None => Ok(Vec::new()),
         }
     }
 

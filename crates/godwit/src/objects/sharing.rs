@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An address space on a card as one that has pages of the program.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -13,8 +14,10 @@ use crate::hardware::page_queue::PageRequest;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Shared;
 use crate::objects::crossing::{Crossing, Placed, Route};
+use crate::objects::staying;
 use crate::state::State;
 use crate::state::served::PageServer;
+use crate::state::steps::Step;
 use crate::svm::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, Pager, Piece, Questions,
 };
@@ -22,7 +25,7 @@ use crate::svm::{
 /// Largest page that the program's memory is mapped with: no larger one moves as a whole.
 const LARGEST: u64 = PageSize::Size2M.bytes();
 /// Most pages that come with one: the largest plan of `core/`.
-const MOST_PAGES: u64 = 4096;
+const MOST_PAGES: u32 = 4096;
 /// Frames kept for page tables: taking pages away must not fail for want of a table.
 const SPARE: u64 = 8 * FRAME_BYTES;
 
@@ -62,6 +65,8 @@ impl Sharing {
             frames: BTreeMap::new(),
             demand: demand(&shared.description.config),
             has_dma: shared.description.config.dma.slots > 0,
+            reaches_host: false,
+            now_ps: Cell::new(0),
         };
         let asks = side.demand.is_some();
         let owner = pager.attach(Box::new(side))?;
@@ -98,12 +103,10 @@ fn demand(config: &Config) -> Option<Demand> {
     let request_ns =
         host.interrupt_ns + host.wakeup_ns + host.leave_ns + config.host_link.latency_ns;
     let page_ns = FRAME_BYTES as f64 / config.host_link.bandwidth_gbps + host.leave_page_ns;
-    // The kernel goes on with the first ones while the others come.
-    let memory_pages = config.card.memory_bytes / FRAME_BYTES;
-    let most_pages = (memory_pages / 8).clamp(1, MOST_PAGES);
     Some(Demand {
         request_pages: (request_ns / page_ns).max(1.0) as u32,
-        most_pages: most_pages as u32,
+        // The kernel goes on with the first ones while the others come.
+        most_pages: MOST_PAGES,
     })
 }
 
@@ -115,7 +118,7 @@ struct Server {
 }
 
 impl PageServer for Server {
-    fn serve(&self, requests: Vec<PageRequest>) {
+    fn serve(&self, requests: Vec<PageRequest>, now_ps: u64) {
         let asked = |request: &PageRequest| Asked {
             va: request.va,
             write: request.write,
@@ -123,7 +126,8 @@ impl PageServer for Server {
         };
         let asked = requests.iter().map(asked).collect();
         let asker = Box::new(self.place.clone());
-        self.pager.ask(self.owner, Questions::new(asked, asker));
+        let questions = Questions::new(asked, now_ps, asker);
+        self.pager.ask(self.owner, questions);
     }
 }
 
@@ -134,7 +138,10 @@ impl Asker for Place {
         };
         let (id, serial) = (self.id, self.serial);
         shared.engine.post(move |state| {
-            let Some(state) = state else { return };
+            // A broken card is not run any more: what it might still read or write is the program's again.
+            let Some(state) = state.as_mut().filter(|state| state.broken.is_none()) else {
+                return;
+            };
             if let Err(error) = state.answer_pages(id, serial, answers) {
                 state.break_down(error);
             }
@@ -154,6 +161,10 @@ struct CardSide {
     frames: BTreeMap<u64, Extent>,
     demand: Option<Demand>,
     has_dma: bool,
+    /// It was shown the pager's memory.
+    reaches_host: bool,
+    /// The card's virtual time when it was used last.
+    now_ps: Cell<u64>,
 }
 
 impl CardSide {
@@ -169,7 +180,17 @@ impl CardSide {
         &self,
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
-        self.place.shared.upgrade().ok_or(Error::Closed)?.with(work)
+        let shared = self.place.shared.upgrade().ok_or(Error::Closed)?;
+        let mut now_ps = None;
+        let result = shared.with(|state| {
+            let result = work(state);
+            now_ps = state.device.stats().ok().map(|stats| stats.time_ps);
+            result
+        });
+        if let Some(now_ps) = now_ps {
+            self.now_ps.set(now_ps);
+        }
+        result
     }
 
     /// Copies bytes across without the card.
@@ -203,8 +224,23 @@ impl CardSide {
         crossings
     }
 
+    /// Has what kernels wrote in place where it belongs, and forgotten by the card.
+    fn settle_in_place(&self, leaving: &[Leaving]) {
+        let pieces = leaving
+            .iter()
+            .flat_map(|page| self.pieces(page.va, page.len));
+        let places = staying::ranges(pieces.map(|(_, extent)| extent));
+        if !places.is_empty() {
+            // Closed or broken, the card has no more of it than is there.
+            let _ = self.with(|state| staying::settle(state, &places));
+        }
+    }
+
     /// Frames for a piece: neighbours together and aligned as their pages are, so that large pages map them.
     fn frames_for(&self, piece: &Piece) -> Result<Vec<(u64, Extent)>, Error> {
+        if let Some(place) = staying::of_piece(piece) {
+            return Ok(vec![(piece.va, place)]);
+        }
         let mut placed = Vec::new();
         let (mut va, end) = (piece.va, piece.va + piece.len);
         let mut frames = self.pool.lock();
@@ -270,6 +306,13 @@ impl CardSide {
             .collect()
     }
 
+    /// Gives back frames of its memory.
+    fn free_all(&self, extents: impl Iterator<Item = Extent>) {
+        extents
+            .filter(|extent| !staying::is_host(extent))
+            .for_each(|extent| self.pool.free(extent));
+    }
+
     /// Takes frames out of the list.
     fn remove(&mut self, va: u64, len: u64) -> Vec<Extent> {
         let pieces = self.pieces(va, len);
@@ -302,7 +345,7 @@ impl CardSide {
 
 impl Owner for CardSide {
     fn show(&mut self, at: u64, len: u64) {
-        let Some(shared) = self.place.shared.upgrade().filter(|_| self.has_dma) else {
+        let Some(shared) = self.place.shared.upgrade() else {
             return;
         };
         let mut known = shared
@@ -310,11 +353,13 @@ impl Owner for CardSide {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if known.contains(&at) {
+            self.reaches_host = true;
             return;
         }
-        // SAFETY: that memory stays as long as the process, and what the card moves there or from there is not missing.
+        // SAFETY: that memory stays as long as the process, and what the card moves or uses there is not missing.
         let shown = shared.with(|state| Ok(unsafe { state.device.open_process_window(at, len) }?));
         // A broken card moves nothing.
+        self.reaches_host = shown.is_ok();
         if shown.is_ok() {
             known.insert(at);
         }
@@ -325,17 +370,20 @@ impl Owner for CardSide {
         for piece in pieces {
             match self.frames_for(piece) {
                 Ok(frames) => {
-                    placed.extend(frames.into_iter().map(|(va, device)| Placed {
-                        va,
-                        device,
-                        host: piece.from.map(|from| from + (va - piece.va)),
-                        writable: piece.writable,
+                    placed.extend(frames.into_iter().map(|(va, device)| {
+                        Placed {
+                            va,
+                            device,
+                            host: piece
+                                .from
+                                .filter(|_| !piece.in_place)
+                                .map(|from| from + (va - piece.va)),
+                            writable: piece.writable,
+                        }
                     }));
                 }
                 Err(error) => {
-                    placed
-                        .iter()
-                        .for_each(|placed| self.pool.free(placed.device));
+                    self.free_all(placed.iter().map(|placed| placed.device));
                     return Err(error);
                 }
             }
@@ -350,9 +398,7 @@ impl Owner for CardSide {
         let mapped =
             copied.and_then(|()| self.with(|state| route.bring_all(state, &placed, awaited)));
         if let Err(error) = mapped {
-            placed
-                .iter()
-                .for_each(|placed| self.pool.free(placed.device));
+            self.free_all(placed.iter().map(|placed| placed.device));
             return Err(match error {
                 // Of a table: room helps as it does for pages.
                 Error::PageTable(error) if error.kind() == ErrorKind::OutOfFrames => {
@@ -377,7 +423,11 @@ impl Owner for CardSide {
         }
         let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
         let (id, serial) = (self.place.id, self.place.serial);
-        let unmap = || self.with(|state| state.unmap_all(id, serial, &ranges));
+        let unmap = || {
+            self.with(|state| {
+                state.timed(Step::Unmap, |state| state.unmap_all(id, serial, &ranges))
+            })
+        };
         if let Err(Error::PageTable(_)) = unmap() {
             // There was no frame for a table that a split needs.
             if let Some(spare) = self.spare.take() {
@@ -389,6 +439,7 @@ impl Owner for CardSide {
             }
             self.spare = self.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
+        self.settle_in_place(leaving);
         self.fetch(leaving);
     }
 
@@ -407,13 +458,16 @@ impl Owner for CardSide {
     }
 
     fn release(&mut self, va: u64, len: u64) {
-        for extent in self.remove(va, len) {
-            self.pool.free(extent);
-        }
+        let frames = self.remove(va, len);
+        self.free_all(frames.into_iter());
     }
 
     fn thread(&self) -> u32 {
         self.thread
+    }
+
+    fn now_ps(&self) -> u64 {
+        self.now_ps.get()
     }
 
     fn memory(&self) -> DeviceMemory {
@@ -421,6 +475,14 @@ impl Owner for CardSide {
             id: Arc::as_ptr(&self.memory) as usize,
             bytes: self.memory.size(),
         }
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.pool.lock().free_bytes()
+    }
+
+    fn reaches_host(&self) -> bool {
+        self.reaches_host
     }
 
     fn demand(&self) -> Option<Demand> {

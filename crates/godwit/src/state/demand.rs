@@ -12,6 +12,7 @@ use godwit_core::{PageSize, Perm, layout};
 use rustix::io::Errno;
 
 use super::costs::Work;
+use super::steps::Step;
 use super::{BufferState, State};
 use crate::Error;
 use crate::hardware::command::Command;
@@ -237,10 +238,12 @@ impl State {
     fn serve(&mut self, demands: &mut Demands) -> Result<(), Error> {
         let requests = demands.queue.take(self.device.as_mut())?;
         if !requests.is_empty() {
-            self.host_works(Work::Interrupt)?;
-            self.host_works(Work::Wakeup)?;
+            self.timed(Step::Request, |state| {
+                state.host_works(Work::Interrupt)?;
+                state.host_works(Work::Wakeup)
+            })?;
         }
-        let requests = self.hand_on(requests);
+        let requests = self.hand_on(requests)?;
         for batch in requests.chunks(BATCH) {
             let (mut answers, mut crossed) = (Vec::new(), 0);
             for request in batch {

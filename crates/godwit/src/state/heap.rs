@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Allocations of the heap in hardware, by context: buffers of kernels like others, which the hardware gives their memory.
 
+use godwit_card::{Device, HeapConfig};
+use godwit_core::layout;
+
+use super::heap_watch::HeapWatch;
 use super::{BufferState, State};
 use crate::hardware::frames::Extent;
-use crate::hardware::heap::{Heap, HeapPage, Wish};
+use crate::hardware::heap::{Heap, HeapMemory, HeapPage, Wish};
+use crate::hardware::heap_map::HeapMap;
 use crate::{Error, HeapRefusal};
 
 impl State {
     /// The heap of the card that has one begins.
-    pub fn start_heap(&mut self, memory: Extent, strict: bool, quota: u32) -> Result<(), Error> {
+    pub fn start_heap(&mut self, memory: Extent, config: &HeapConfig) -> Result<(), Error> {
         let pool = self.pool.clone();
-        let heap = Heap::turn_on(self.device.as_mut(), &pool, memory, strict, quota)?;
-        self.heap = Some(heap);
+        let heap = Heap::turn_on(self.device.as_mut(), &pool, memory, config)?;
+        self.heap = Some((heap, HeapWatch::default()));
         Ok(())
     }
 
@@ -47,13 +52,23 @@ impl State {
         pointer: u64,
         bytes: u64,
     ) -> Result<(), Error> {
-        self.context(id, serial)?;
+        let context = self.context(id, serial)?;
+        let before = context.buffers.get(&pointer).map_or(0, |buffer| buffer.len);
+        // Pages that grow again before they are taken back keep what was in them.
+        if bytes > before && context.shrunk.remove(&pointer) {
+            let (heap, device) = self.heap()?;
+            heap.settle(device)?;
+        }
         let (heap, device) = self.heap()?;
         heap.realloc(device, id, pointer, bytes)?
             .map_err(|refusal| {
                 refused(format!("realloc of {pointer:#x} to {bytes} bytes"), refusal)
             })?;
-        if let Some(buffer) = self.context(id, serial)?.buffers.get_mut(&pointer) {
+        let context = self.context(id, serial)?;
+        if bytes < before {
+            context.shrunk.insert(pointer);
+        }
+        if let Some(buffer) = context.buffers.get_mut(&pointer) {
             buffer.len = bytes;
         }
         Ok(())
@@ -70,7 +85,9 @@ impl State {
         let (heap, device) = self.heap()?;
         heap.free(device, id, pointer)?
             .map_err(|refusal| refused(format!("free of {pointer:#x}"), refusal))?;
-        self.context(id, serial)?.buffers.remove(&pointer);
+        let context = self.context(id, serial)?;
+        context.buffers.remove(&pointer);
+        context.shrunk.remove(&pointer);
         Ok(())
     }
 
@@ -90,10 +107,45 @@ impl State {
         heap.page(device, &pool, (id, root), va, to_write)
     }
 
-    /// 4 KiB frames that nobody has.
-    pub fn heap_free_frames(&mut self) -> Result<u64, Error> {
+    /// Frames for `bytes` bytes at `start`, all in one allocation.
+    pub fn heap_populate(
+        &mut self,
+        id: usize,
+        serial: u64,
+        start: u64,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let mut at = start;
+        while at < start + bytes {
+            match self.heap_page(id, serial, at, true)? {
+                HeapPage::Frames(frames) => at += frames.len - at % frames.len,
+                HeapPage::NoFrame => {
+                    return Err(self.heap_full(format!("{bytes} bytes at {start:#x}"), None));
+                }
+                HeapPage::Zero | HeapPage::Nothing => {
+                    let asked = format!("frames for {bytes} bytes at {start:#x}");
+                    return Err(refused(asked, HeapRefusal::NotLive));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a context has of it.
+    pub fn heap_map(&mut self, id: usize, serial: u64) -> Result<HeapMap, Error> {
+        let pool = self.pool.clone();
+        let context = self.context(id, serial)?;
+        let mut map = HeapMap::read(&pool, context.table.root());
+        let window = layout::HEAP_WINDOW_FIRST..layout::HEAP_WINDOW_END;
+        let live = context.buffers.range(window);
+        map.allocations = live.map(|(start, buffer)| (*start, buffer.len)).collect();
+        Ok(map)
+    }
+
+    /// What its memory is like.
+    pub fn heap_memory(&mut self) -> Result<HeapMemory, Error> {
         let (heap, device) = self.heap()?;
-        heap.free_frames(device)
+        heap.memory(device)
     }
 
     /// Gives back all that a context has; no access of it is under way.
@@ -105,9 +157,9 @@ impl State {
         heap.end(device, id)
     }
 
-    fn heap(&mut self) -> Result<(&Heap, &mut dyn godwit_card::Device), Error> {
+    pub(super) fn heap(&mut self) -> Result<(&Heap, &mut dyn Device), Error> {
         match &self.heap {
-            Some(heap) => Ok((heap, self.device.as_mut())),
+            Some((heap, _)) => Ok((heap, self.device.as_mut())),
             None => Err(Error::Hardware(
                 "the card has no heap: build one with heap.slots, as in `--set heap.slots=1024`"
                     .into(),

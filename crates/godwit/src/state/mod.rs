@@ -5,19 +5,22 @@
 
 pub(crate) mod costs;
 pub(crate) mod demand;
+pub(crate) mod driven;
 pub(crate) mod engine;
 mod heap;
+mod heap_watch;
 mod launches;
 pub(crate) mod notifier;
 mod ranges;
 pub(crate) mod served;
+pub(crate) mod steps;
 pub(crate) mod ticket;
 pub(crate) mod transfers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use godwit_card::{CardError, Description, Device};
+use godwit_card::{CardError, Description, Device, Kernel};
 use godwit_core::{HostMemory, Invalidation, PageTable, Perm, layout};
 
 use crate::NearBuffer;
@@ -27,14 +30,17 @@ use crate::hardware::heap::Heap;
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
+use crate::state::heap_watch::HeapWatch;
 use crate::{Error, Fault};
 
 use demand::{DemandState, Demands};
+use driven::Driven;
 pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
 use notifier::Notifier;
 use ranges::Ranges;
 use served::PageServer;
+use steps::Steps;
 use transfers::Transfers;
 
 /// Most faults that are kept for those who ask.
@@ -47,8 +53,8 @@ pub(crate) struct State {
     transfers: Option<Transfers>,
     /// Somebody polls its fence.
     polls: bool,
-    /// The heap in hardware, if the card has one.
-    heap: Option<Heap>,
+    /// The heap in hardware, if the card has one, and who waits for its frames.
+    heap: Option<(Heap, HeapWatch)>,
     /// Page requests, from the first reservation on.
     demands: Option<Demands>,
     /// Host memory is cached.
@@ -64,12 +70,15 @@ pub(crate) struct State {
     kernels: Vec<KernelState>,
     /// For whom the clock runs.
     waits: Vec<Wait>,
+    driven: Vec<Driven>,
     notifier: Notifier,
     /// Faults taken from the record, not reported yet.
     faults: VecDeque<FaultRecord>,
     /// Why the card must not be used any more.
     pub broken: Option<String>,
     next_serial: u64,
+    /// Where the time of migrations went.
+    pub steps: Steps,
 }
 
 pub(crate) struct ContextState {
@@ -89,6 +98,8 @@ pub(crate) struct ContextState {
     pub serving: usize,
     /// It may have allocations of the heap in hardware.
     pub allocates: bool,
+    /// Allocations that were made smaller: what was cut off may not be taken back yet.
+    pub shrunk: BTreeSet<u64>,
 }
 
 impl ContextState {
@@ -103,6 +114,7 @@ impl ContextState {
             awaited: Vec::new(),
             serving: 0,
             allocates: false,
+            shrunk: BTreeSet::new(),
         }
     }
 }
@@ -153,10 +165,12 @@ impl State {
             ranges: Ranges::default(),
             kernels,
             waits: Vec::new(),
+            driven: Vec::new(),
             notifier: Notifier::default(),
             faults: VecDeque::new(),
             broken: None,
             next_serial: 0,
+            steps: Steps::default(),
         }
     }
 
@@ -181,7 +195,19 @@ impl State {
             mmu::bind_port(self.device.as_mut(), port, mode, context)?;
             self.ports[port as usize].binding = Some((mode, context));
         }
+        self.may_allocate(port, mode, context);
         Ok(())
+    }
+
+    /// A kernel that allocates by itself may do so in the context of its port from now on.
+    fn may_allocate(&mut self, port: u32, mode: u32, context: usize) {
+        let of_port = |kernel: &Kernel| kernel.allocates && kernel.ports().contains(&port);
+        let translated = mode == layout::PORT_MODE_TRANSLATE;
+        if translated && self.device.description().kernels.iter().any(of_port) {
+            if let Some(Some(context)) = self.contexts.get_mut(context) {
+                context.allocates = true;
+            }
+        }
     }
 
     /// A call failed: when the card did, that is the end of everything on it.

@@ -14,7 +14,8 @@ use crate::svm::{Answer, Refused};
 /// Brings pages that no reservation has, on a thread of its own.
 pub(crate) trait PageServer: Send + Sync {
     /// Has these brought, and answered with [`State::answer_pages`], all of them; does not wait for that.
-    fn serve(&self, requests: Vec<PageRequest>);
+    /// They came at this virtual time of the card.
+    fn serve(&self, requests: Vec<PageRequest>, now_ps: u64);
 }
 
 impl State {
@@ -42,7 +43,11 @@ impl State {
     }
 
     /// Gives requests to those who serve them; returns the others.
-    pub(super) fn hand_on(&mut self, requests: Vec<PageRequest>) -> Vec<PageRequest> {
+    pub(super) fn hand_on(
+        &mut self,
+        requests: Vec<PageRequest>,
+    ) -> Result<Vec<PageRequest>, Error> {
+        let now_ps = self.device.stats()?.time_ps;
         let mut theirs: BTreeMap<u32, Vec<PageRequest>> = BTreeMap::new();
         let (served, own): (Vec<_>, Vec<_>) = requests
             .into_iter()
@@ -57,10 +62,10 @@ impl State {
                 let names = |request: &PageRequest| (request.va, request.group);
                 context.awaited.extend(requests.iter().map(names));
                 context.serving += 1;
-                server.serve(requests);
+                server.serve(requests, now_ps);
             }
         }
-        own
+        Ok(own)
     }
 
     fn is_served(&self, request: &PageRequest) -> bool {

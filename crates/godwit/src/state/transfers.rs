@@ -114,6 +114,29 @@ impl Transfers {
     }
 }
 
+/// How long nothing has been done.
+struct Patience {
+    done: u64,
+    since: u64,
+}
+
+impl Patience {
+    fn new(now: u64) -> Self {
+        Self {
+            done: 0,
+            since: now,
+        }
+    }
+
+    /// Whether there is hope at this cycle, with so many descriptors done.
+    fn lasts(&mut self, now: u64, done: u64) -> bool {
+        if done != self.done {
+            *self = Self { done, since: now };
+        }
+        now - self.since < PATIENCE_CYCLES
+    }
+}
+
 impl State {
     /// Posts a list.
     pub fn post_moves(&mut self, moves: &[Move]) -> Result<Transfer, Error> {
@@ -146,17 +169,17 @@ impl State {
 
     /// Lets the clock run until a list is done.
     fn finish(&mut self, transfer: Transfer) -> Result<(), Error> {
-        let mut done = None;
+        let mut patience = Patience::new(self.cycle()?);
         while !transfer.ended() {
-            let now = self.transfers.as_ref().map(|all| all.dma.done());
-            if done == now {
+            // An interrupt may say nothing new: its fence was seen with the one before.
+            let irq = self.run(PATIENCE_CYCLES, dma::IRQ)?;
+            self.serve_transfers(irq)?;
+            let done = self.transfers.as_ref().map_or(0, |all| all.dma.done());
+            if !patience.lasts(self.cycle()?, done) {
                 return Err(Error::Hang(format!(
                     "the page DMA has done nothing for {PATIENCE_CYCLES} cycles"
                 )));
             }
-            done = now;
-            let irq = self.run(PATIENCE_CYCLES, dma::IRQ)?;
-            self.serve_transfers(irq)?;
         }
         transfer.wait()
     }
@@ -198,9 +221,13 @@ impl State {
         }
     }
 
-    /// All that is under way ends like this.
+    /// All that is under way ends like this, and the page DMA touches no memory any more.
     pub(super) fn end_transfers(&mut self, error: impl Fn() -> Error) {
         if let Some(transfers) = &mut self.transfers {
+            if transfers.dma.busy() {
+                // A card that does not answer is not run any more.
+                let _ = transfers.dma.turn_off(self.device.as_mut());
+            }
             for (_, list) in transfers.lists.drain(..) {
                 list.end(Err(error()));
             }

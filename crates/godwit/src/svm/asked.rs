@@ -17,6 +17,9 @@ use super::report::Cause;
 use super::{BLOCK, OwnerId, PAGE, PinId};
 use crate::Error;
 
+/// What comes with a page takes no more than such a share of the room that there is for pages.
+const SHARE: u64 = 8;
+
 /// Memory of launches around a page that was asked for.
 #[derive(Debug, Clone, Copy)]
 struct Given {
@@ -62,6 +65,10 @@ impl Pages {
         for fault in &faults {
             self.blocks.note_asked(fault.page * PAGE);
         }
+        for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
+            let thrashes = self.thrash.asked(fault.page * PAGE, questions.now_ps);
+            self.report.thrashing += u64::from(thrashes);
+        }
         let mut work = Work::default();
         for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
             self.sort_out(owner, fault.page * PAGE, fault.is_write(), &mut work);
@@ -70,6 +77,12 @@ impl Pages {
             .bring_asked(owner, &mut work)
             .and_then(|()| self.lend_all(&work.lends));
         let failure = done.err().map(|error| error.to_string());
+        // What was lent or refused must not count as used when other memory is there later.
+        for page in faults.iter().map(|fault| fault.page * PAGE) {
+            if self.blocks.away_at(page).is_none() {
+                self.blocks.forget_asked(page);
+            }
+        }
         questions.answer(|asked| {
             if self.is_there(owner, asked) {
                 return Ok(());
@@ -118,6 +131,9 @@ impl Pages {
             Some(given) => {
                 match given.whole {
                     Some((first, end)) => {
+                        // Who reads what is mostly read leaves it readable for the program.
+                        let writes = given.writes && (write || !self.is_read_mostly(va, PAGE));
+                        let given = Given { writes, ..given };
                         let ranges = self.plan(owner, va, first, end);
                         work.moves.push(Movable { va, given, ranges });
                     }
@@ -169,6 +185,7 @@ impl Pages {
                 writable: given.writes,
                 kept: given.kept,
                 cause: Cause::Request,
+                in_place: false,
             };
             let alone = [(*va, PAGE)];
             for (start, len) in if along { &planned[..] } else { &alone[..] } {
@@ -227,6 +244,10 @@ impl Pages {
 
     /// What comes for a page: ranges of addresses, the first with the page itself or before it.
     fn plan(&mut self, owner: OwnerId, va: u64, first: u64, end: u64) -> Vec<(u64, u64)> {
+        if self.thrash.has(va) {
+            self.report.throttled += 1;
+            return vec![(va, PAGE)];
+        }
         let page = FaultPage {
             page: va / PAGE,
             first: first / PAGE,
@@ -243,10 +264,14 @@ impl Pages {
         for page in self.blocks.asked_in(at) {
             block.set_used(page / PAGE);
         }
+        let most = (self.room(owner) / PAGE / SHARE).max(1) as usize;
         let Some(prefetcher) = self.prefetchers.get_mut(&owner) else {
             return vec![(va, PAGE)];
         };
         let mut pages: Vec<u64> = prefetcher.plan(&page, &block).pages().collect();
+        // The rest of the memory may be somebody else's: what comes at once must not push all else out.
+        pages.sort_unstable_by_key(|other| (other.abs_diff(page.page), *other));
+        pages.truncate(most);
         pages.sort_unstable();
         let rows = pages.chunk_by(|a, b| *a + 1 == *b);
         let range = |row: &[u64]| (row[0] * PAGE, row.len() as u64 * PAGE);

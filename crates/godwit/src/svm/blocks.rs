@@ -27,6 +27,10 @@ pub(super) struct Away {
     pub held: bool,
     /// The card may have written it.
     pub writable: bool,
+    /// The card uses it in the shadow.
+    pub in_place: bool,
+    /// The program has a copy, which it may read; the first write of either side ends that.
+    pub shown: bool,
 }
 
 /// Pages in a row, within one block, of which the same is true.
@@ -101,6 +105,14 @@ impl Blocks {
         let (block, page) = split(address);
         let block = self.blocks.entry(block).or_insert(Block::NEW);
         block.asked[page / 64] |= 1 << (page % 64);
+    }
+
+    /// A page that was asked for has not come.
+    pub fn forget_asked(&mut self, address: u64) {
+        let (block, page) = split(address);
+        if let Some(block) = self.blocks.get_mut(&block) {
+            block.asked[page / 64] &= !(1 << (page % 64));
+        }
     }
 
     /// Pages of a block that kernels asked for.
@@ -229,6 +241,8 @@ mod tests {
         owner: 3,
         held: true,
         writable: false,
+        in_place: false,
+        shown: false,
     });
 
     #[test]
@@ -253,6 +267,19 @@ mod tests {
         assert_eq!(blocks.away(), 2);
         assert_eq!(blocks.watched(), [(BLOCK - PAGE, 3 * PAGE)]);
         assert_eq!(blocks.place(BLOCK + PAGE + 5), Place::Home);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_known_until_it_is_home_or_did_not_come() {
+        let mut blocks = Blocks::default();
+        for page in [1, 2, 3] {
+            blocks.note_asked(page * PAGE);
+        }
+        blocks.set(PAGE, 2 * PAGE, AWAY);
+        assert_eq!(blocks.asked_in(0), [PAGE, 2 * PAGE, 3 * PAGE]);
+        blocks.forget_asked(3 * PAGE);
+        blocks.set(PAGE, PAGE, Place::Home);
+        assert_eq!(blocks.asked_in(0), [2 * PAGE]);
     }
 
     #[test]

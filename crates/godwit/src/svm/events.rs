@@ -3,6 +3,7 @@
 
 use rustix::io::Errno;
 
+use super::advice::Serving;
 use super::blocks::{Place, Run};
 use super::pages::Pages;
 use super::report::Cause;
@@ -29,7 +30,7 @@ impl Default for Around {
 
 impl Around {
     /// First address and length of the group of a touched page; within its block.
-    fn group(&mut self, page: u64) -> (u64, u64) {
+    pub(super) fn group(&mut self, page: u64) -> (u64, u64) {
         self.window = if page == self.next {
             (self.window * 2).min(BLOCK)
         } else {
@@ -61,6 +62,7 @@ impl Pages {
                 Event::Remove { start, end } => self.given_up(start, end),
                 Event::Unmap { start, end } => {
                     self.given_up(start, end);
+                    self.advised.set(start, end - start, Serving::default());
                     self.blocks.set(start, end - start, Place::Unwatched);
                     self.sweep();
                 }
@@ -76,21 +78,36 @@ impl Pages {
     /// A thread waits for a page.
     fn touched(&mut self, page: u64, write: bool) {
         match self.blocks.place(page) {
+            Place::Away(away) if !write && self.show_around(page, away) => return,
             Place::Away(_) if self.pinned(page, PAGE, None) => {
                 self.report.waited += 1;
                 self.parked.push((page, write));
                 return;
             }
-            Place::Away(_) => {
+            Place::Away(away) => {
                 self.report.touches += 1;
-                let (start, len) = self.around.group(page);
+                let (start, len) = if self.thrash.has(page) {
+                    self.report.throttled += 1;
+                    (page, PAGE)
+                } else {
+                    self.around.group(page)
+                };
                 let mut runs = self.blocks.away_runs(start, len, None);
-                runs.retain(|run| !self.pinned(run.start, run.len, None));
+                // Neighbours that both may read stay where they are.
+                runs.retain(|run| {
+                    let free = !self.pinned(run.start, run.len, None);
+                    free && (run.contains(page) || !self.is_read_mostly(run.start, run.len))
+                });
                 if !runs.iter().any(|run| run.contains(page)) {
                     // A pin ends inside the run.
                     runs = self.blocks.away_runs(page, PAGE, None);
                 }
+                let fought = self.worked_on(page, PAGE);
                 self.retrieve(&runs, Cause::Touch);
+                if fought {
+                    let (_, now_ps) = self.whose(away.owner);
+                    self.thrash.left(page, now_ps);
+                }
             }
             Place::Home | Place::Unwatched => self.report.duplicates += 1,
         }
@@ -145,6 +162,7 @@ impl Pages {
         let runs = self.blocks.away_runs(from, len, None);
         self.retrieve_to(&runs, to.wrapping_sub(from), Cause::Touch);
         self.blocks.set(from, len, Place::Unwatched);
+        self.advised.set(from, len, Serving::default());
         self.unwatch(to, len);
         self.sweep();
     }

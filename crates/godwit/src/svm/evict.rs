@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use godwit_core::policy::Evictor;
 
-use super::blocks::Run;
+use super::blocks::{Place, Run};
 use super::moves::Going;
 use super::owner::Piece;
 use super::pages::Pages;
@@ -124,7 +124,7 @@ impl Pages {
         let Some(eviction) = self.eviction(going.owner) else {
             return;
         };
-        for piece in pieces {
+        for piece in pieces.iter().filter(|piece| !piece.in_place) {
             let end = piece.va + piece.len;
             for group in groups(piece.va, piece.len) {
                 let pages = (end.min(group + GROUP) - piece.va.max(group)) / PAGE;
@@ -136,12 +136,19 @@ impl Pages {
     /// Pages of a run have left their owner.
     pub(super) fn note_left(&mut self, owner: OwnerId, start: u64, len: u64) {
         for group in groups(start, len) {
-            let runs = self.blocks.away_runs(group, GROUP, Some(owner));
+            let runs = self.on_card(group, owner);
             let left = runs.iter().map(|run| run.len).sum::<u64>() / PAGE;
             if let Some(eviction) = self.eviction(owner) {
                 eviction.left((owner, group), left);
             }
         }
+    }
+
+    /// What of a group takes room in an owner's memory.
+    fn on_card(&self, group: u64, owner: OwnerId) -> Vec<Run> {
+        let mut runs = self.blocks.away_runs(group, GROUP, Some(owner));
+        runs.retain(|run| matches!(run.place, Place::Away(away) if !away.in_place));
+        runs
     }
 
     /// An owner is gone, with the memory if it was the last that had pages there.
@@ -155,6 +162,7 @@ impl Pages {
             .any(|other| other.memory().id == memory)
         {
             self.evictions.remove(&memory);
+            self.log.forget(memory);
         }
     }
 
@@ -162,6 +170,18 @@ impl Pages {
         let memory = self.owners.get(&owner)?.memory();
         let eviction = self.evictions.entry(memory.id);
         Some(eviction.or_insert_with(|| Eviction::new(memory.bytes)))
+    }
+
+    /// Bytes that pages of an owner can have: what is free, and what may leave.
+    pub(super) fn room(&mut self, owner: OwnerId) -> u64 {
+        let free = self
+            .owners
+            .get(&owner)
+            .map_or(0, |owner| owner.free_bytes());
+        let held = self
+            .eviction(owner)
+            .map_or(0, |all| all.evictor.pages() * PAGE);
+        free + held
     }
 
     /// Brings home what `core/` chooses, of `wanted` bytes at least or of one group; false when nothing is left to choose.
@@ -192,7 +212,7 @@ impl Pages {
                 aside.push((key, pages));
                 continue;
             }
-            let runs = self.blocks.away_runs(key.1, GROUP, Some(key.0));
+            let runs = self.on_card(key.1, key.0);
             found += runs.iter().map(|run| run.len).sum::<u64>();
             leaving.extend(runs);
         }

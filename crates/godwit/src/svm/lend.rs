@@ -11,6 +11,9 @@ use super::pages::Pages;
 use super::{BLOCK, OwnerId, PAGE, PinId};
 use crate::Error;
 
+/// Start and length of each.
+type Ranges = Vec<(u64, u64)>;
+
 /// A page that launches have a copy of.
 pub(super) struct Lend {
     /// What it was when it was copied, or merged last: what differs from it was written by the card.
@@ -130,6 +133,7 @@ impl Pages {
                 len: PAGE,
                 from: Some(base + index as u64 * PAGE),
                 writable: loan.writes,
+                in_place: false,
             });
         }
         self.owner(owner)?.take(&pieces, true)?;
@@ -146,13 +150,7 @@ impl Pages {
     }
 
     /// The parts of a range of whole pages that are not lent to an owner, and those that are.
-    #[allow(clippy::type_complexity, reason = "two lists of ranges")]
-    pub fn free_of_lends(
-        &self,
-        owner: OwnerId,
-        start: u64,
-        len: u64,
-    ) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+    pub fn free_of_lends(&self, owner: OwnerId, start: u64, len: u64) -> (Ranges, Ranges) {
         let (mut at, end) = (start, start + len);
         let (mut free, mut lent) = (Vec::new(), Vec::new());
         let pages = self.lends.range((owner, at)..(owner, end));

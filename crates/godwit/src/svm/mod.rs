@@ -14,16 +14,20 @@
 //! - **Cards that ask for pages** ([`asked`]) get them while kernels run, with neighbours that the policies of `core/` name; who touches one
 //!   takes it back, and the kernel asks again. On others **a launch holds its pages** until it has ended: who touches one meanwhile
 //!   waits.
+//! - **What is used in place** ([`advice`]) leaves the program in the same way and goes no further than the shadow, where the card reaches it.
 //! - **A card whose memory is full** gives pages back that `core/` chooses ([`evict`]).
 //! - The pager and the threads of cards never wait for a page: what they touch is given to them at once by the [`sentinel`].
 
+mod advice;
 mod arena;
 mod asked;
 mod blocks;
+mod both;
 mod events;
 mod evict;
 mod fork;
 mod lend;
+pub(crate) mod log;
 pub(crate) mod memory;
 mod moves;
 mod owner;
@@ -32,8 +36,10 @@ mod pages;
 pub(crate) mod report;
 mod sentinel;
 pub(crate) mod shown;
+mod thrash;
 mod uffd;
 
+pub(crate) use advice::Serving;
 pub(crate) use owner::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, Piece, Questions, Refused,
 };

@@ -3,8 +3,10 @@
 
 use rustix::io::Errno;
 
+use super::advice::Serving;
 use super::arena;
 use super::blocks::{Away, Place, Run};
+use super::log::Migration;
 use super::memory;
 use super::owner::{Leaving, Piece};
 use super::pages::Pages;
@@ -23,6 +25,8 @@ pub(super) struct Going {
     /// Its owner says before it is freed ([`Pages::forget`]), so that arenas may have it.
     pub kept: bool,
     pub cause: Cause,
+    /// They go no further than the shadow.
+    pub in_place: bool,
 }
 
 /// What became of the pages that were to move.
@@ -70,8 +74,9 @@ impl Pages {
         for run in self.blocks.runs(start, len) {
             match run.place {
                 Place::Away(away) if away.owner == going.owner => {
-                    self.let_write(run, away, going.writable)?;
-                    continue;
+                    if self.let_write(run, away, going.writable)? {
+                        continue;
+                    }
                 }
                 Place::Away(_) => self.retrieve(&[run], going.cause),
                 Place::Home => {}
@@ -88,23 +93,32 @@ impl Pages {
             }
             // Runs of watched memory end with their block, as shadows do.
             for run in self.blocks.runs(run.start, run.len) {
-                self.detach_run(run, going, taken);
+                for (run, in_place) in self.served(going.owner, run) {
+                    self.detach_run(run, Going { in_place, ..going }, taken);
+                }
             }
         }
         Ok(())
     }
 
-    pub fn let_write(&mut self, run: Run, away: Away, writable: bool) -> Result<(), Error> {
+    /// Lets a card write pages that it has, if they are to be `writable`; false when they had to come home for that.
+    pub fn let_write(&mut self, run: Run, away: Away, writable: bool) -> Result<bool, Error> {
         if !writable || away.writable {
-            return Ok(());
+            return Ok(true);
+        }
+        if away.shown && !self.hide(run) {
+            let runs = self.blocks.away_runs(run.start, run.len, Some(away.owner));
+            self.retrieve(&runs, Cause::Request);
+            return Ok(false);
         }
         self.owner(away.owner)?.allow_writes(run.start, run.len)?;
         let writable = Place::Away(Away {
             writable: true,
+            shown: false,
             ..away
         });
         self.blocks.set(run.start, run.len, writable);
-        Ok(())
+        Ok(true)
     }
 
     /// Gives the card what was taken from the program; the program gets it back when the card refuses.
@@ -117,8 +131,19 @@ impl Pages {
             return Err(error);
         }
         self.report.groups += 1;
+        let (memory, time_ps) = self.whose(going.owner);
         for piece in pieces {
+            let migration = Migration {
+                time_ps,
+                to_device: true,
+                cause: going.cause,
+                address: piece.va,
+                bytes: piece.len,
+                copied: piece.from.is_some() && !piece.in_place,
+            };
+            self.log.add(memory, migration);
             match piece.from {
+                _ if piece.in_place => self.report.in_place += piece.len,
                 Some(_) => self.report.went(going.cause, piece.len),
                 None => self.report.cleared += piece.len,
             }
@@ -164,6 +189,7 @@ impl Pages {
                 self.unwatch(run.start, run.len);
             }
         }
+        self.advised.set(start, len, Serving::default());
         self.sweep();
     }
 
@@ -188,7 +214,11 @@ impl Pages {
             match progress.stopped {
                 // Never touched, or gone by now, which an event will tell.
                 Some(Errno::NOENT) => {
-                    self.mark_away(at, PAGE, None, going, taken);
+                    let kept = going.in_place.then_some(to);
+                    if going.in_place {
+                        self.make_room(to, PAGE);
+                    }
+                    self.mark_away(at, PAGE, kept, going, taken);
                     at += PAGE;
                     step = end - at;
                 }
@@ -222,12 +252,14 @@ impl Pages {
             owner: going.owner,
             held: from.is_some(),
             writable: going.writable,
+            in_place: going.in_place,
+            shown: false,
         };
         self.blocks.set(at, len, Place::Away(away));
         // Neighbours are one piece, so that they get neighbouring frames.
         let follows = |piece: &Piece| {
             piece.va + piece.len == at
-                && piece.writable == going.writable
+                && (piece.writable, piece.in_place) == (going.writable, going.in_place)
                 && match (piece.from, from) {
                     (Some(first), Some(next)) => first + piece.len == next,
                     (None, None) => true,
@@ -241,6 +273,7 @@ impl Pages {
                 len,
                 from,
                 writable: going.writable,
+                in_place: going.in_place,
             }),
         }
     }
@@ -278,6 +311,8 @@ impl Pages {
         let mut leaving = Vec::new();
         for run in runs {
             let to = match run.place {
+                // What the card wrote there is there.
+                Place::Away(away) if away.in_place => None,
                 Place::Away(away) if away.writable => {
                     if !away.held {
                         self.make_room(run.shadow, run.len);
@@ -303,16 +338,33 @@ impl Pages {
             let Place::Away(away) = run.place else {
                 continue;
             };
+            self.log_home(run, away, cause, away.writable && !away.in_place);
             if let Ok(owner) = self.owner(owner) {
                 owner.release(run.start, run.len);
             }
             self.blocks.set(run.start, run.len, Place::Home);
             self.note_left(owner, run.start, run.len);
             // What the card was not to write and was never touched still is not.
-            if away.held || away.writable {
-                self.restore(run.start.wrapping_add(shift), run.shadow, run.len);
+            let home = run.start.wrapping_add(shift);
+            if away.shown {
+                self.own_again(home, run);
+            } else if away.held || away.writable {
+                self.restore(home, run.shadow, run.len);
             }
         }
+    }
+
+    fn log_home(&mut self, run: &Run, away: Away, cause: Cause, copied: bool) {
+        let (memory, time_ps) = self.whose(away.owner);
+        let migration = Migration {
+            time_ps,
+            to_device: false,
+            cause,
+            address: run.start,
+            bytes: run.len,
+            copied,
+        };
+        self.log.add(memory, migration);
     }
 
     /// Makes pages in the shadow for bytes of pages that were never touched.
@@ -390,6 +442,7 @@ impl Pages {
                 }]);
                 owner.release(run.start, run.len);
             }
+            self.log_home(run, away, Cause::User, false);
             if away.held {
                 self.shadow.drop_pages(run.shadow, run.len);
             }

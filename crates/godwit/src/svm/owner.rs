@@ -14,6 +14,8 @@ pub(crate) struct Piece {
     pub from: Option<u64>,
     /// The card may write them.
     pub writable: bool,
+    /// The card uses them where their bytes are.
+    pub in_place: bool,
 }
 
 /// Pages that an owner loses.
@@ -39,7 +41,8 @@ pub(crate) trait Owner: Send {
     /// Lets the card write pages that it has.
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error>;
 
-    /// Returns when nothing on the card can reach these pages any more, and their bytes are where they go. An owner that is gone or
+    /// Returns when nothing on the card can reach these pages any more, and their bytes are where they go; what was written in place is
+    /// then where it belongs. An owner that is gone or
     /// broken reaches none.
     fn withdraw(&mut self, leaving: &[Leaving]);
 
@@ -52,8 +55,17 @@ pub(crate) trait Owner: Send {
     /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
     fn thread(&self) -> u32;
 
+    /// Its virtual time when it was last asked for something else.
+    fn now_ps(&self) -> u64;
+
     /// The memory that its pages take room in.
     fn memory(&self) -> DeviceMemory;
+
+    /// Bytes of it that nobody has.
+    fn free_bytes(&self) -> u64;
+
+    /// Whether the card reaches memory that it was [shown](Owner::show) by itself, so that pages can stay there.
+    fn reaches_host(&self) -> bool;
 
     /// How it asks for pages while kernels run; without, launches get all of theirs before.
     fn demand(&self) -> Option<Demand>;
@@ -106,12 +118,18 @@ pub(crate) trait Asker: Send {
 /// Pages that were asked for, and who waits for the answers. Whoever drops it unanswered refuses all.
 pub(crate) struct Questions {
     asked: Vec<Asked>,
+    /// Virtual time at which they came.
+    pub now_ps: u64,
     asker: Box<dyn Asker>,
 }
 
 impl Questions {
-    pub fn new(asked: Vec<Asked>, asker: Box<dyn Asker>) -> Self {
-        Self { asked, asker }
+    pub fn new(asked: Vec<Asked>, now_ps: u64, asker: Box<dyn Asker>) -> Self {
+        Self {
+            asked,
+            now_ps,
+            asker,
+        }
     }
 
     pub fn asked(&self) -> &[Asked] {

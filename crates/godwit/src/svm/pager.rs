@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::arena;
 use super::blocks::Place;
 use super::lend::Loan;
+use super::log::Migration;
 use super::memory::{pages_around, pages_inside};
 use super::moves::Going;
 use super::owner::{Owner, Questions};
@@ -108,7 +109,7 @@ impl Pager {
     }
 
     /// Has the pager do something, again after each end of a launch until it answers.
-    fn call<R: Send + 'static>(
+    pub(super) fn call<R: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Pages) -> Option<R> + Send + 'static,
     ) -> Result<R, Error> {
@@ -167,9 +168,10 @@ impl Pager {
             }
             let going = Going {
                 owner,
-                writable: want.writes || pages.writes(owner, start, len),
+                writable: want.writes || pages.will_write(owner, start, len),
                 kept: want.kept,
                 cause,
+                in_place: false,
             };
             Some(pages.bring_free(start, len, going).map(|_| ()))
         })?
@@ -217,6 +219,14 @@ impl Pager {
     pub fn residency(&self, start: u64, len: u64) -> Result<Vec<Residence>, Error> {
         let (start, len) = pages_around(start, len);
         self.call(move |pages| Some(pages.residency(start, len)))
+    }
+
+    /// What moved to the memory of an owner and home, one by one, as far as it is remembered.
+    pub fn log(&self, owner: OwnerId) -> Result<Vec<Migration>, Error> {
+        self.call(move |pages| {
+            let memory = pages.owner(owner).map(|owner| owner.memory().id);
+            Some(memory.map(|memory| pages.log.of(memory)))
+        })?
     }
 
     /// What moved since the start of the process.
@@ -313,7 +323,8 @@ impl Pages {
         let (start, len) = pages_around(want.start, want.len);
         for run in self.blocks.away_runs(start, len, Some(owner)) {
             if let Place::Away(away) = run.place {
-                self.let_write(run, away, want.writes)?;
+                let writes = want.writes && !self.is_read_mostly(run.start, run.len);
+                self.let_write(run, away, writes)?;
             }
         }
         let lent = self.lends.range((owner, start)..(owner, start + len));
@@ -335,6 +346,7 @@ impl Pages {
             writable: want.writes,
             kept: want.kept,
             cause: Cause::Launch,
+            in_place: false,
         };
         for (start, len) in self.bring_free(inside, inside_len, going)? {
             self.lend(start, len, loan)?;

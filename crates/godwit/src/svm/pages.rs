@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use godwit_core::policy::Prefetcher;
 
-use super::blocks::{Away, Blocks, Place};
+use super::advice::Advised;
+use super::blocks::{Blocks, Place};
 use super::evict::Eviction;
 use super::lend::Lend;
+use super::log::Log;
 use super::memory::{Scratch, Shadow, pages_around, read_process};
 use super::owner::Owner;
 use super::pager::Want;
 use super::report::Migrations;
 use super::sentinel::Watch;
+use super::thrash::Thrash;
 use super::uffd::{Event, Uffd};
 use super::{BLOCK, OwnerId, PinId};
 use crate::Error;
@@ -32,6 +35,7 @@ pub(super) struct Pages {
     pub evictions: BTreeMap<usize, Eviction>,
     pub next_owner: OwnerId,
     pub lends: BTreeMap<(OwnerId, u64), Lend>,
+    pub advised: Advised,
     pub pins: Vec<Pin>,
     /// Touches of pinned pages.
     pub parked: Vec<(u64, bool)>,
@@ -41,6 +45,8 @@ pub(super) struct Pages {
     pub backlog: VecDeque<Event>,
     pub around: super::events::Around,
     pub report: Migrations,
+    pub log: Log,
+    pub thrash: Thrash,
     /// What went wrong at the end of a launch, for whom asks.
     pub failed: Vec<(PinId, Error)>,
     pub next_pin: PinId,
@@ -72,6 +78,10 @@ pub(crate) struct Residence {
     pub len: u64,
     /// Who has them; nobody, when they are at home.
     pub owner: Option<OwnerId>,
+    /// They stayed in the host's memory, and the owner uses them there.
+    pub in_place: bool,
+    /// The program has copies of them.
+    pub shown: bool,
 }
 
 impl Pages {
@@ -89,12 +99,15 @@ impl Pages {
             evictions: BTreeMap::new(),
             next_owner: 0,
             lends: BTreeMap::new(),
+            advised: Advised::default(),
             pins: Vec::new(),
             parked: Vec::new(),
             unpinned: false,
             backlog: VecDeque::new(),
             around: super::events::Around::default(),
             report: Migrations::default(),
+            log: Log::default(),
+            thrash: Thrash::default(),
             failed: Vec::new(),
             next_pin: 0,
         })
@@ -123,6 +136,12 @@ impl Pages {
 
     pub fn owner(&mut self, id: OwnerId) -> Result<&mut Box<dyn Owner>, Error> {
         self.owners.get_mut(&id).ok_or(Error::ContextClosed)
+    }
+
+    /// The memory of an owner, and its virtual time; nothing of one that is gone.
+    pub fn whose(&self, id: OwnerId) -> (usize, u64) {
+        let owner = self.owners.get(&id);
+        owner.map_or((0, 0), |owner| (owner.memory().id, owner.now_ps()))
     }
 
     /// Whether the page of an address may be read by the pager: nobody is asked when it is missing.
@@ -167,16 +186,21 @@ impl Pages {
     pub fn residency(&self, start: u64, len: u64) -> Vec<Residence> {
         let mut found: Vec<Residence> = Vec::new();
         for run in self.blocks.runs(start, len) {
-            let owner = match run.place {
-                Place::Away(Away { owner, .. }) => Some(owner),
-                _ => None,
+            let (owner, in_place, shown) = match run.place {
+                Place::Away(away) => (Some(away.owner), away.in_place, away.shown),
+                _ => (None, false, false),
+            };
+            let same = |last: &Residence| {
+                (last.owner, last.in_place, last.shown) == (owner, in_place, shown)
             };
             match found.last_mut() {
-                Some(last) if last.owner == owner => last.len += run.len,
+                Some(last) if same(last) => last.len += run.len,
                 _ => found.push(Residence {
                     start: run.start,
                     len: run.len,
                     owner,
+                    in_place,
+                    shown,
                 }),
             }
         }

@@ -55,6 +55,10 @@ pub struct Migrations {
     pub cleared: u64,
     /// Bytes of pages that came home without a copy: the card had not been allowed to write them.
     pub clean: u64,
+    /// Bytes of pages that cards were given in place, in the host's memory: nothing was copied.
+    pub in_place: u64,
+    /// Bytes of pages that card and program had both, to read, after a touch.
+    pub duplicated: u64,
     /// Bytes of pages that were lent to launches, because they cannot move.
     pub lent: u64,
     /// Single bytes that kernels had changed in pages that were lent.
@@ -75,6 +79,10 @@ pub struct Migrations {
     pub duplicates: u64,
     /// Touches that waited for a kernel to end.
     pub waited: u64,
+    /// Pages that a kernel and the program took from each other again and again.
+    pub thrashing: u64,
+    /// Such a page moved alone, so often.
+    pub throttled: u64,
     /// Groups of pages that were brought to a card or home at once.
     pub groups: u64,
 }
@@ -88,6 +96,36 @@ impl Migrations {
     /// Bytes copied home for this cause.
     pub fn to_host(&self, cause: Cause) -> u64 {
         self.to_host[cause as usize]
+    }
+
+    /// Everything that is counted, by name: `to_device.request`, `prefetched`, ...
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        let mut counts = Vec::new();
+        for (way, by_cause) in [("to_device", self.to_device), ("to_host", self.to_host)] {
+            let named = Cause::ALL.map(Cause::name).into_iter().zip(by_cause);
+            counts.extend(named.map(|(cause, bytes)| (format!("{way}.{cause}"), bytes)));
+        }
+        let others = [
+            ("cleared", self.cleared),
+            ("clean", self.clean),
+            ("in_place", self.in_place),
+            ("duplicated", self.duplicated),
+            ("lent", self.lent),
+            ("merged", self.merged),
+            ("requests", self.requests),
+            ("duplicate_requests", self.duplicate_requests),
+            ("batches", self.batches),
+            ("prefetched", self.prefetched),
+            ("evicted", self.evicted),
+            ("touches", self.touches),
+            ("duplicates", self.duplicates),
+            ("waited", self.waited),
+            ("thrashing", self.thrashing),
+            ("throttled", self.throttled),
+            ("groups", self.groups),
+        ];
+        counts.extend(others.map(|(name, count)| (name.to_owned(), count)));
+        counts
     }
 
     /// Bytes of pages that went to cards, copied or cleared.
@@ -112,6 +150,8 @@ impl Migrations {
         }
         since.cleared -= earlier.cleared;
         since.clean -= earlier.clean;
+        since.in_place -= earlier.in_place;
+        since.duplicated -= earlier.duplicated;
         since.lent -= earlier.lent;
         since.merged -= earlier.merged;
         since.requests -= earlier.requests;
@@ -122,6 +162,8 @@ impl Migrations {
         since.touches -= earlier.touches;
         since.duplicates -= earlier.duplicates;
         since.waited -= earlier.waited;
+        since.thrashing -= earlier.thrashing;
+        since.throttled -= earlier.throttled;
         since.groups -= earlier.groups;
         since
     }

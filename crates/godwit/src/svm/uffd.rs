@@ -24,6 +24,8 @@ const REGISTER: Opcode =
 const UNREGISTER: Opcode = opcode::read::<sys::uffdio_range>(GROUP, sys::_UFFDIO_UNREGISTER as u8);
 const WAKE: Opcode = opcode::read::<sys::uffdio_range>(GROUP, sys::_UFFDIO_WAKE as u8);
 const COPY: Opcode = opcode::read_write::<sys::uffdio_copy>(GROUP, sys::_UFFDIO_COPY as u8);
+const PROTECT: Opcode =
+    opcode::read_write::<sys::uffdio_writeprotect>(GROUP, sys::_UFFDIO_WRITEPROTECT as u8);
 const ZERO: Opcode = opcode::read_write::<sys::uffdio_zeropage>(GROUP, sys::_UFFDIO_ZEROPAGE as u8);
 const MOVE: Opcode = opcode::read_write::<sys::uffdio_move>(GROUP, sys::_UFFDIO_MOVE as u8);
 /// `USERFAULTFD_IOC_NEW` of /dev/userfaultfd.
@@ -142,6 +144,14 @@ impl Uffd {
         };
         let result = self.call::<COPY, _>(&mut copy);
         progress(result, copy.copy, len)
+    }
+
+    /// Ends the guard of pages, and wakes who waits to write them.
+    pub fn unguard(&self, start: u64, len: u64) -> Result<(), Errno> {
+        self.call::<PROTECT, _>(&mut sys::uffdio_writeprotect {
+            range: sys::uffdio_range { start, len },
+            mode: 0,
+        })
     }
 
     /// Makes missing pages read as zero, and wakes who waits.

@@ -139,8 +139,8 @@ impl MockCard {
         match (from, to) {
             (Some(from), Some(to)) => {
                 let mut data = vec![0; size as usize];
-                self.memory.read(from, &mut data).unwrap();
-                self.memory.write(to, &data).unwrap();
+                self.aperture.read(&self.memory, from, &mut data);
+                self.aperture.write(&self.memory, to, &data);
                 self.units[slot].work = Some((left - size, copied + size));
             }
             _ if tag == IGNORES_ERRORS => {}

@@ -4,6 +4,7 @@
 //! does.
 #![allow(dead_code, unused_imports, reason = "each test uses its own part")]
 
+mod aperture;
 mod kernel;
 mod mmu;
 
@@ -38,6 +39,7 @@ pub struct Seen {
 pub struct MockCard {
     description: Description,
     memory: Arc<Memory>,
+    aperture: aperture::Aperture,
     stats: Stats,
     registers: HashMap<u64, u32>,
     /// What a translator keeps: (context, page, write) to the frame.
@@ -65,6 +67,7 @@ impl MockCard {
         Self {
             description: description(protocols),
             memory: Arc::new(Memory::new(MEMORY_BYTES).unwrap()),
+            aperture: aperture::Aperture::default(),
             stats: Stats::default(),
             registers,
             kept: HashMap::new(),
@@ -78,6 +81,12 @@ impl MockCard {
             queue_error: 0,
             seen: Arc::default(),
         }
+    }
+
+    /// Lets it reach memory of this process.
+    pub fn with_aperture(mut self) -> Self {
+        self.aperture.there = true;
+        self
     }
 
     /// Leaves kernel 0 as somebody did who had it start again and again.
@@ -247,6 +256,15 @@ impl Device for MockCard {
 
     fn set_host_window(&mut self, _: u64, _: Option<Arc<Memory>>) -> Result<(), CardError> {
         Err(CardError::Invalid("the mock has no aperture".into()))
+    }
+
+    unsafe fn open_process_window(&mut self, addr: u64, len: u64) -> Result<(), CardError> {
+        self.aperture.open(addr, len)
+    }
+
+    fn close_process_window(&mut self, addr: u64) -> Result<(), CardError> {
+        self.aperture.close(addr);
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, CardError> {

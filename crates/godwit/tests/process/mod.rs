@@ -132,11 +132,16 @@ pub fn is_pattern(bytes: &[u8], seed: u8) -> bool {
 
 /// Bytes of a range that are on the card of a context.
 pub fn on_device(context: &Context, memory: &[u8]) -> u64 {
+    at(context, memory, godwit::Residency::Device)
+}
+
+/// Bytes of a range that are at a place.
+pub fn at(context: &Context, memory: &[u8], at: godwit::Residency) -> u64 {
     context
         .residency(memory)
         .unwrap()
         .iter()
-        .filter(|(_, _, place)| *place == godwit::Residency::Device)
+        .filter(|(_, _, place)| *place == at)
         .map(|(_, len, _)| len)
         .sum()
 }

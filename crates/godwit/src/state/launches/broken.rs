@@ -29,6 +29,7 @@ impl State {
         for wait in std::mem::take(&mut self.waits) {
             wait.gate.iter().for_each(|gate| gate.open());
         }
+        self.end_driven(&error);
         self.end_transfers(error);
     }
 
@@ -80,6 +81,13 @@ impl State {
             }
         }
         let why = why.unwrap_or(message);
+        self.end_driven(|| {
+            if design {
+                Error::Card(CardError::Design(why.clone()))
+            } else {
+                Error::Hang(why.clone())
+            }
+        });
         self.end_transfers(|| Error::Broken(why.clone()));
         self.broken = Some(why);
         self.end_if_broken();

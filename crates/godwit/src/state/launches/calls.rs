@@ -67,7 +67,7 @@ impl State {
     }
 
     pub fn somebody_waits(&self) -> bool {
-        !self.waits.is_empty() || self.transfer_irq() != 0
+        !self.waits.is_empty() || !self.driven.is_empty() || self.transfer_irq() != 0
     }
 
     /// Ends a launch; returns whether its kernel stands still.
@@ -125,6 +125,45 @@ impl State {
                 .chain(waiting)
                 .any(|request| request.context == Some(context))
         })
+    }
+
+    /// Kernels at work in a context that may have allocations of the heap in hardware: their slots.
+    pub(in crate::state) fn launches_on_heap(&self) -> Vec<usize> {
+        let allocates = |serial: u64| {
+            let mut contexts = self.contexts.iter().flatten();
+            contexts.any(|context| context.serial == serial && context.allocates)
+        };
+        let of = |kernel: &KernelState| {
+            let running = kernel.running.as_ref();
+            running
+                .and_then(|running| running.request.context)
+                .is_some_and(allocates)
+        };
+        (0..self.kernels.len())
+            .filter(|slot| of(&self.kernels[*slot]))
+            .collect()
+    }
+
+    /// The ports of a kernel whose launch began before a cycle; none if it did not.
+    pub(in crate::state) fn ports_at_work(&self, slot: usize, since: u64) -> &[u32] {
+        let kernel = &self.kernels[slot];
+        match &kernel.running {
+            Some(running) if running.started.cycles <= since => kernel.kernel.ports(),
+            _ => &[],
+        }
+    }
+
+    /// Stops a kernel that waits for a frame of the heap.
+    pub(in crate::state) fn stop_for_heap(&mut self, slot: usize) -> Result<(), Error> {
+        let Some(running) = self.kernels[slot].running.as_ref() else {
+            return Ok(());
+        };
+        let ticket = Arc::clone(&running.ticket);
+        let stopped = self.halt(slot)?;
+        let error = self.heap_full(format!("kernel `{}`", ticket.kernel), Some(stopped));
+        self.end(&ticket, Err(error));
+        self.end_if_broken();
+        self.start_next(slot)
     }
 
     /// Fails while a kernel works behind `port`.

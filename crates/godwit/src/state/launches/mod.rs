@@ -25,7 +25,7 @@ use crate::Error;
 use crate::hardware::control::{Control, Trouble};
 use crate::svm::Pinned;
 
-const IRQ_MMU: u32 = layout::IRQ_MMU as u32;
+pub(super) const IRQ_MMU: u32 = layout::IRQ_MMU as u32;
 
 /// A kernel and its launches.
 pub(crate) struct KernelState {
@@ -125,7 +125,7 @@ impl KernelState {
 }
 
 impl State {
-    fn cycle(&self) -> Result<u64, Error> {
+    pub(in crate::state) fn cycle(&self) -> Result<u64, Error> {
         Ok(self.device.stats()?.cycles)
     }
 }

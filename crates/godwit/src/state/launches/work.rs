@@ -20,8 +20,9 @@ impl State {
         let mut slice = || {
             let now = self.cycle()?;
             let (limit, mask) = self.next_event(now, SLICE_CYCLES);
-            let irq = self.device.run(limit, mask)?;
+            let irq = self.tick(limit, mask)?;
             self.service(irq)?;
+            self.watch_heap()?;
             self.expire()
         };
         if let Err(error) = slice() {
@@ -44,14 +45,16 @@ impl State {
             }
         }
         let waits = self.waits.iter().filter_map(|wait| wait.until);
-        let until = waits.fold(until, u64::min);
+        let driven = self.driven.iter().map(|driven| driven.until);
+        let until = waits.chain(driven).fold(until, u64::min);
         (until.saturating_sub(now), mask)
     }
 
     /// Takes what interrupts and passed time say.
     pub(super) fn service(&mut self, irq: u32) -> Result<(), Error> {
         self.serve_transfers(irq)?;
-        if irq & IRQ_MMU != 0 && self.kernels.iter().any(|kernel| kernel.running.is_some()) {
+        let at_work = self.kernels.iter().any(|kernel| kernel.running.is_some());
+        if irq & IRQ_MMU != 0 && (at_work || self.driven_asks()) {
             self.collect_faults()?;
             self.serve_pages()?;
         }
