@@ -74,12 +74,12 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 	struct godwit_device *gdev = ctx->device;
 	struct godwit_info info = {
 		.abi = GODWIT_ABI,
-		.spec_hash = GODWIT_SPEC_HASH,
+		.spec_hash = gdev->spec_hash,
 		.kernels = gdev->kernels,
 		.contexts = gdev->contexts,
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
-		.flags = gdev->demand ? GODWIT_INFO_DEMAND : 0,
+		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0),
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};
@@ -110,6 +110,19 @@ static int godwit_run_call(struct godwit_context *ctx, void __user *user)
 	return err;
 }
 
+static int godwit_migrate_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_migrate what;
+	int err;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	err = godwit_migrate(ctx, &what);
+	if (!err && copy_to_user(user, &what, sizeof(what)))
+		err = -EFAULT;
+	return err;
+}
+
 static long godwit_ioctl(struct file *file, unsigned int number, unsigned long arg)
 {
 	struct godwit_context *ctx = file->private_data;
@@ -118,6 +131,7 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 
 	if (!godwit_enter(ctx->device))
 		return -ENODEV;
+	godwit_count(ctx->device, GODWIT_EVENT_CALLS, 1);
 	switch (number) {
 	case GODWIT_IOC_INFO:
 		err = godwit_info(ctx, user);
@@ -130,6 +144,9 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 		break;
 	case GODWIT_IOC_RUN:
 		err = godwit_run_call(ctx, user);
+		break;
+	case GODWIT_IOC_MIGRATE:
+		err = godwit_migrate_call(ctx, user);
 		break;
 	default:
 		err = -ENOTTY;
@@ -161,6 +178,7 @@ int godwit_chardev_add(struct godwit_device *gdev)
 		.fops = &godwit_fops,
 		.parent = &gdev->pdev->dev,
 		.mode = 0660,
+		.groups = godwit_sysfs_groups,
 	};
 	err = misc_register(&gdev->misc);
 	if (err)

@@ -10,6 +10,7 @@ static void godwit_context_free(struct kref *kref)
 	struct godwit_context *ctx = container_of(kref, struct godwit_context, kref);
 
 	mmdrop(ctx->mm);
+	put_pid(ctx->pid);
 	kfree(ctx);
 }
 
@@ -69,6 +70,7 @@ struct godwit_context *godwit_context_open(struct godwit_device *gdev)
 	xa_init(&ctx->pages);
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
+	ctx->pid = get_pid(task_tgid(current));
 	if (gdev->demand)
 		err = mmu_interval_notifier_insert(&ctx->notifier, ctx->mm, 0, BIT_ULL(gdev->va_bits),
 						   &godwit_inplace_ops);

@@ -10,8 +10,9 @@
  *   4. struct godwit_context.lock       page table and pinned ranges
  *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
  *   6. struct godwit_device.fault_lock  the MMU's fault record
- *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages() and hmm_range_fault(); the notifier of a
- *   context is called under it, and takes 4 and 5, so nothing is allocated under these. Interrupts are handled in threads:
+ *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
+ *   notifier of a context is called under it, and takes 4 and 5, so nothing is allocated under these. Under it, too, and
+ *   after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
  *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 4 and 5; it takes no 1, for
  *   the card's end waits for it.
  *
@@ -45,9 +46,10 @@
 #include <godwit_layout.h>
 #include <godwit_regs.h>
 
+#include "observe.h"
+#include "params.h"
 #include "uapi/godwit.h"
 
-#define GODWIT_MAX_CONTEXTS 256
 /* Frames of device memory are those of the page tables. */
 #define GODWIT_FRAME_BYTES GODWIT_PT_PAGE_SIZE
 
@@ -67,9 +69,6 @@ struct godwit_queue {
 	u32 tail;
 	bool broken;
 };
-
-/* Pages brought in one go: what one entry of the TLB covers. */
-#define GODWIT_BRING_PAGES 16
 
 /**
  * struct godwit_pages - the page-request queue; used by the MMU's interrupt thread alone
@@ -117,6 +116,8 @@ struct godwit_kernel {
 	bool stuck;
 };
 
+struct godwit_pool;
+
 /**
  * struct godwit_device - a card
  * @kref: the driver's binding, and every open file
@@ -127,6 +128,7 @@ struct godwit_kernel {
  * @regs: BAR 0
  * @memory: BAR 2
  * @memory_bytes: its size
+ * @spec_hash: that it was made from
  * @contexts: that the card holds
  * @kernels: slots
  * @demand: the card asks for pages that are not there
@@ -135,12 +137,14 @@ struct godwit_kernel {
  * @frames: of device memory
  * @frames_storage: theirs
  * @queue: the command ring
+ * @pool: device memory that processes' memory can be in; NULL without
  * @pages: page requests
  * @contexts_lock: for the two below
  * @context_list: struct godwit_context.node
  * @context_numbers: in use
  * @fault_lock: the MMU's fault record, and those of the kernels
  * @kernel: accelerators, by slot
+ * @observed: what is counted of it
  */
 struct godwit_device {
 	struct kref kref;
@@ -155,6 +159,7 @@ struct godwit_device {
 	void __iomem *regs;
 	void __iomem *memory;
 	u64 memory_bytes;
+	u32 spec_hash;
 	u32 contexts;
 	u32 kernels;
 	bool demand;
@@ -164,6 +169,7 @@ struct godwit_device {
 	struct gw_range frames;
 	void *frames_storage;
 	struct godwit_queue queue;
+	struct godwit_pool *pool;
 	struct godwit_pages pages;
 
 	struct mutex contexts_lock;
@@ -172,6 +178,7 @@ struct godwit_device {
 
 	struct mutex fault_lock;
 	struct godwit_kernel *kernel;
+	struct godwit_observed observed;
 };
 
 /**
@@ -181,11 +188,15 @@ struct godwit_device {
  * @node: in its list
  * @number: of the hardware
  * @mm: the process that opened it
+ * @pid: its number, for people
  * @notifier: told of changes of its memory; only on a card that asks for pages
  * @lock: for what follows
  * @table: page table in device memory
  * @pins: struct godwit_pinned.node
  * @pages: in place, struct godwit_page by page number
+ * @host_pages: of them, those in the host
+ * @device_pages: those in device memory
+ * @pinned_pages: of @pins
  * @alive: @number and @table are in use
  */
 struct godwit_context {
@@ -194,11 +205,15 @@ struct godwit_context {
 	struct list_head node;
 	u32 number;
 	struct mm_struct *mm;
+	struct pid *pid;
 	struct mmu_interval_notifier notifier;
 	struct mutex lock;
 	struct gw_pt table;
 	struct list_head pins;
 	struct xarray pages;
+	unsigned long host_pages;
+	unsigned long device_pages;
+	unsigned long pinned_pages;
 	bool alive;
 };
 
@@ -210,6 +225,11 @@ static inline u32 godwit_read(struct godwit_device *gdev, u32 offset)
 static inline void godwit_write(struct godwit_device *gdev, u32 offset, u32 value)
 {
 	writel(value, gdev->regs + offset);
+}
+
+static inline void godwit_count(struct godwit_device *gdev, enum godwit_event event, u32 times)
+{
+	atomic64_add(times, &gdev->observed.events[event]);
 }
 
 /* Both halves, the lower first: the hardware takes them with the upper one. */
@@ -253,6 +273,55 @@ int godwit_kernels_init(struct godwit_device *gdev);
 void godwit_kernels_wake(struct godwit_device *gdev);
 irqreturn_t godwit_kernel_irq(int irq, void *data);
 int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
+
+/* migrate.c and pool.c, on a kernel that has device-private memory */
+#if IS_ENABLED(CONFIG_DEVICE_PRIVATE)
+int godwit_pools_init(void);
+void godwit_pools_exit(void);
+void godwit_pool_init(struct godwit_device *gdev);
+void godwit_pool_fini(struct godwit_device *gdev);
+u64 godwit_pool_address(const struct page *page);
+u64 godwit_pool_bytes(struct godwit_device *gdev);
+u64 godwit_pool_used_bytes(struct godwit_device *gdev);
+int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what);
+#else
+static inline int godwit_pools_init(void)
+{
+	return 0;
+}
+
+static inline void godwit_pools_exit(void)
+{
+}
+
+static inline void godwit_pool_init(struct godwit_device *gdev)
+{
+}
+
+static inline void godwit_pool_fini(struct godwit_device *gdev)
+{
+}
+
+static inline u64 godwit_pool_address(const struct page *page)
+{
+	return 0;
+}
+
+static inline u64 godwit_pool_bytes(struct godwit_device *gdev)
+{
+	return 0;
+}
+
+static inline u64 godwit_pool_used_bytes(struct godwit_device *gdev)
+{
+	return 0;
+}
+
+static inline int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 /* mmu.c */
 int godwit_mmu_init(struct godwit_device *gdev);

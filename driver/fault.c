@@ -10,11 +10,9 @@
 #include <linux/log2.h>
 
 #include "driver.h"
+#include "trace.h"
 
 #define GODWIT_RECORDS (PAGE_SIZE / GODWIT_PAGE_QUEUE_BYTES)
-/* Interrupts are moderated: for so many records, or so many cycles after the first. */
-#define GODWIT_IRQ_RECORDS 16
-#define GODWIT_IRQ_CYCLES 64
 /* Records of one batch; the rest is the next one. */
 #define GODWIT_BATCH 64
 
@@ -44,6 +42,7 @@ static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group 
 	if (!ctx)
 		return code;
 	err = godwit_inplace_bring(ctx, group->page, 1u << group->order, group->flags & GW_FAULT_WRITE);
+	trace_godwit_bring(gdev->id, group->context, group->page, 1u << group->order, err);
 	/* A page that goes as fast as it comes is no fault: the card looks again, and asks again, while others are served. */
 	if (!err || err == -EBUSY)
 		code = GODWIT_PAGE_RESPONSE_SUCCESS;
@@ -82,8 +81,15 @@ static void godwit_serve_group(struct godwit_device *gdev, const struct gw_fault
 static void godwit_serve(struct godwit_device *gdev, struct gw_fault *faults, u32 count)
 {
 	struct gw_fault_group *groups = gdev->pages.groups;
-	u32 i, found = gw_fault_coalesce(faults, count, ilog2(GODWIT_BRING_PAGES), groups, NULL);
+	u32 order = ilog2(READ_ONCE(godwit_param_bring_pages)), i, found;
 
+	for (i = 0; i < count; i++)
+		trace_godwit_page_request(gdev->id, faults[i].context, faults[i].page, faults[i].flags & GW_FAULT_WRITE);
+	found = gw_fault_coalesce(faults, count, order, groups, NULL);
+	trace_godwit_batch(gdev->id, count, found);
+	godwit_count(gdev, GODWIT_EVENT_PAGE_REQUESTS, count);
+	godwit_count(gdev, GODWIT_EVENT_BATCHES, 1);
+	godwit_count(gdev, GODWIT_EVENT_GROUPS, found);
 	for (i = 0; i < found; i++)
 		godwit_serve_group(gdev, &groups[i], faults);
 }
@@ -136,8 +142,9 @@ int godwit_pages_init(struct godwit_device *gdev)
 	/* A process that is stopped, or memory that is slow, is no reason to give up: what ends the wait is a response. */
 	godwit_write(gdev, GODWIT_MMU(page_queue.pq_unsent), 0);
 	godwit_write(gdev, GODWIT_MMU(page_queue.pq_sent), 0);
-	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_count), GODWIT_IRQ_RECORDS);
-	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_time), GODWIT_IRQ_CYCLES);
+	/* Interrupts are moderated: for so many records, or so many cycles after the first. */
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_count), godwit_param_irq_records);
+	godwit_write(gdev, GODWIT_MMU(page_queue.pq_irq_time), godwit_param_irq_cycles);
 	pages->head = 0;
 	godwit_write(gdev, GODWIT_MMU(page_queue.pqcsr), GODWIT_PQ_ON);
 	return 0;

@@ -11,6 +11,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/hmm.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -25,18 +26,49 @@
 /**
  * struct godwit_page - a page that the card reaches
  * @page: it
- * @bus: where the card finds it
+ * @bus: where the card finds it, in the host
  * @write: the card may write
+ * @device: it is in device memory, and @bus says nothing
  */
 struct godwit_page {
 	struct page *page;
 	dma_addr_t bus;
 	bool write;
+	bool device;
 };
 
 static enum dma_data_direction godwit_direction(const struct godwit_page *page)
 {
 	return page->write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+}
+
+/* Has the card find a page; where, in its own addresses. */
+static int godwit_reach(struct device *dev, struct godwit_page *page, u64 *pa)
+{
+	if (page->device) {
+		*pa = godwit_pool_address(page->page);
+		return 0;
+	}
+	page->bus = dma_map_page(dev, page->page, 0, PAGE_SIZE, godwit_direction(page));
+	if (dma_mapping_error(dev, page->bus))
+		return -EIO;
+	*pa = GODWIT_HOST_APERTURE_BASE + page->bus;
+	return 0;
+}
+
+static void godwit_hide(struct device *dev, const struct godwit_page *page)
+{
+	if (!page->device)
+		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
+}
+
+/* A page has come, or goes. */
+static void godwit_tell(struct godwit_context *ctx, const struct godwit_page *page, int pages)
+{
+	if (page->device)
+		ctx->device_pages += pages;
+	else
+		ctx->host_pages += pages;
 }
 
 /* Takes the pages from @first to @last away, and returns when the card has forgotten them. */
@@ -69,9 +101,11 @@ void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsi
 	lockdep_assert_held(&ctx->lock);
 	xa_for_each_range(&ctx->pages, index, page, first, last) {
 		xa_erase(&ctx->pages, index);
-		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
-		/* It is still the process's: whoever takes it away waits for this. */
-		if (page->write)
+		godwit_tell(ctx, page, -1);
+		godwit_count(ctx->device, GODWIT_EVENT_PAGES_HIDDEN, 1);
+		godwit_hide(dev, page);
+		/* It is still the process's: whoever takes it away waits for this. What comes back from the card is dirty anyway. */
+		if (page->write && !page->device)
 			set_page_dirty(page->page);
 		kfree(page);
 	}
@@ -120,6 +154,7 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	struct device *dev = &ctx->device->pdev->dev;
 	struct godwit_page *page = *fresh;
 	u32 perm;
+	u64 pa;
 	int err;
 
 	lockdep_assert_held(&ctx->lock);
@@ -127,19 +162,21 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 		return 0;
 	page->page = hmm_pfn_to_page(pfn);
 	page->write = pfn & HMM_PFN_WRITE;
-	page->bus = dma_map_page(dev, page->page, 0, PAGE_SIZE, godwit_direction(page));
-	if (dma_mapping_error(dev, page->bus))
-		return -EIO;
+	page->device = is_device_private_page(page->page);
+	err = godwit_reach(dev, page, &pa);
+	if (err)
+		return err;
 	perm = page->write ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
-	err = godwit_pt_errno(gw_pt_map(&ctx->table, (u64)index << PAGE_SHIFT, GODWIT_HOST_APERTURE_BASE + page->bus,
-					PAGE_SIZE, perm, GW_PT_ORDER_4K));
+	err = godwit_pt_errno(gw_pt_map(&ctx->table, (u64)index << PAGE_SHIFT, pa, PAGE_SIZE, perm, GW_PT_ORDER_4K));
 	if (err) {
-		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
+		godwit_hide(dev, page);
 		/* Pinned meanwhile. */
 		return err == -EEXIST ? 0 : err;
 	}
 	/* Its place was reserved: this allocates nothing. */
 	xa_store(&ctx->pages, index, page, GFP_NOWAIT);
+	godwit_tell(ctx, page, 1);
+	godwit_count(ctx->device, GODWIT_EVENT_PAGES_SHOWN, 1);
 	*fresh = NULL;
 	return 0;
 }
@@ -173,7 +210,7 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool 
 		.start = first << PAGE_SHIFT,
 		.end = (first + count) << PAGE_SHIFT,
 		.hmm_pfns = pfns,
-		.dev_private_owner = ctx->device,
+		.dev_private_owner = ctx->device->pool,
 	};
 	int err = 0, tries;
 	u32 i;

@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "driver.h"
+#include "trace.h"
 
 /* How long a kernel gets to come to rest; a simulated card is slow. */
 #define GODWIT_REST_MS 20000
@@ -54,6 +55,7 @@ irqreturn_t godwit_kernel_irq(int irq, void *data)
 	if (slot == gdev->kernels)
 		return IRQ_NONE;
 	block = godwit_block(slot);
+	godwit_count(gdev, GODWIT_EVENT_KERNEL_INTERRUPTS, 1);
 	/* A chained kernel holds its done, which would set the status again, until it is told. */
 	godwit_write(gdev, block + GODWIT_HLS_AP_CTRL, GODWIT_HLS_CTRL_CONTINUE);
 	status = godwit_read(gdev, block + GODWIT_HLS_ISR);
@@ -201,7 +203,10 @@ int godwit_run(struct godwit_context *ctx, struct godwit_run *run)
 	}
 	err = mutex_lock_interruptible(&kernel->lock);
 	if (!err) {
+		godwit_count(gdev, GODWIT_EVENT_LAUNCHES, 1);
+		trace_godwit_launch(gdev->id, ctx->number, run->slot);
 		err = godwit_launch(ctx, run, writes, reads);
+		trace_godwit_launch_end(gdev->id, ctx->number, run->slot, err, err ? 0 : run->end);
 		mutex_unlock(&kernel->lock);
 	}
 	if (!err && copy_to_user(u64_to_user_ptr(run->reads), reads, run->read_count * sizeof(*reads)))

@@ -101,6 +101,7 @@ bool godwit_mmu_collect_fault(struct godwit_device *gdev)
 		goto unlock;
 	found = true;
 	port = GODWIT_FIELD(FAULT__PORT, fault);
+	godwit_count(gdev, GODWIT_EVENT_FAULTS, 1);
 	if (port < gdev->kernels && !gdev->kernel[port].fault.valid) {
 		kernel = &gdev->kernel[port];
 		kernel->fault.cause = GODWIT_FIELD(FAULT__CAUSE, fault);
@@ -125,6 +126,7 @@ irqreturn_t godwit_mmu_irq(int irq, void *data)
 	struct godwit_device *gdev = data;
 	bool found;
 
+	godwit_count(gdev, GODWIT_EVENT_MMU_INTERRUPTS, 1);
 	do {
 		found = godwit_mmu_collect_fault(gdev);
 		found |= godwit_pages_serve(gdev);
@@ -151,7 +153,8 @@ static int godwit_mmu_identify(struct godwit_device *gdev)
 	}
 	capabilities = godwit_read(gdev, GODWIT_MMU(capabilities));
 	levels = GODWIT_FIELD(CAPABILITIES__LEVELS, capabilities);
-	gdev->contexts = min_t(u32, GODWIT_FIELD(CAPABILITIES__CONTEXTS, capabilities), GODWIT_MAX_CONTEXTS);
+	gdev->contexts = min_t(u32, GODWIT_FIELD(CAPABILITIES__CONTEXTS, capabilities), godwit_param_contexts);
+	gdev->spec_hash = hash;
 	if (levels < 3 || levels > 5 || !gdev->contexts ||
 	    GODWIT_FIELD(CAPABILITIES__PORTS, capabilities) < gdev->kernels) {
 		dev_err(dev, "capabilities read %#010x, which no card of %u kernels has\n", capabilities, gdev->kernels);

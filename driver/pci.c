@@ -141,14 +141,17 @@ static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = godwit_request_irqs(gdev);
 	if (err)
 		goto mmu;
+	godwit_pool_init(gdev);
 	err = godwit_chardev_add(gdev);
 	if (err)
-		goto irqs;
+		goto pool;
+	godwit_debugfs_add(gdev);
 	dev_info(&pdev->dev, "%s: spec %08x, %u kernels, %u contexts, %llu MiB\n", gdev->name, GODWIT_SPEC_HASH,
 		 gdev->kernels, gdev->contexts, gdev->memory_bytes >> 20);
 	return 0;
 
-irqs:
+pool:
+	godwit_pool_fini(gdev);
 	godwit_free_irqs(gdev);
 mmu:
 	godwit_mmu_fini(gdev);
@@ -163,12 +166,14 @@ static void godwit_remove(struct pci_dev *pdev)
 {
 	struct godwit_device *gdev = pci_get_drvdata(pdev);
 
+	godwit_debugfs_remove(gdev);
 	godwit_chardev_remove(gdev);
 	/* Launches that wait hold the lock that is wanted next. */
 	WRITE_ONCE(gdev->going, true);
 	godwit_kernels_wake(gdev);
 	down_write(&gdev->alive_lock);
 	godwit_contexts_end(gdev);
+	godwit_pool_fini(gdev);
 	godwit_mmu_fini(gdev);
 	godwit_free_irqs(gdev);
 	godwit_pci_off(gdev);
@@ -188,7 +193,30 @@ static struct pci_driver godwit_driver = {
 	.probe = godwit_probe,
 	.remove = godwit_remove,
 };
-module_pci_driver(godwit_driver);
+
+static int __init godwit_init(void)
+{
+	int err = godwit_pools_init();
+
+	if (err)
+		return err;
+	godwit_debugfs_init();
+	err = pci_register_driver(&godwit_driver);
+	if (err) {
+		godwit_debugfs_exit();
+		godwit_pools_exit();
+	}
+	return err;
+}
+module_init(godwit_init);
+
+static void __exit godwit_exit(void)
+{
+	pci_unregister_driver(&godwit_driver);
+	godwit_debugfs_exit();
+	godwit_pools_exit();
+}
+module_exit(godwit_exit);
 
 MODULE_DESCRIPTION("Shared virtual memory for Godwit accelerator cards");
 MODULE_LICENSE("GPL");

@@ -91,21 +91,26 @@ static void godwit_pinned_free(struct godwit_device *gdev, struct godwit_pinned 
 static struct godwit_pinned *godwit_pinned_new(struct godwit_device *gdev, u64 addr, unsigned long count, bool write)
 {
 	unsigned int flags = FOLL_LONGTERM | (write ? FOLL_WRITE : 0);
-	struct godwit_pinned *pinned = kzalloc(sizeof(*pinned), GFP_KERNEL);
+	struct godwit_pinned *pinned;
 	unsigned long got = 0;
 	int err = -ENOMEM;
 
+	/* The list alone would take the memory of others. */
+	if (count > totalram_pages())
+		return ERR_PTR(-ENOMEM);
+	pinned = kzalloc(sizeof(*pinned), GFP_KERNEL);
 	if (!pinned)
 		return ERR_PTR(-ENOMEM);
 	pinned->addr = addr;
 	pinned->count = count;
 	pinned->write = write;
-	pinned->pages = kvcalloc(count, sizeof(*pinned->pages), GFP_KERNEL_ACCOUNT);
-	if (!pinned->pages)
-		goto free;
 	err = account_locked_vm(current->mm, count, true);
 	if (err)
 		goto free;
+	err = -ENOMEM;
+	pinned->pages = kvcalloc(count, sizeof(*pinned->pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!pinned->pages)
+		goto unaccount;
 	while (got < count) {
 		int more = min_t(unsigned long, count - got, INT_MAX);
 
@@ -134,6 +139,7 @@ free_table:
 	sg_free_table(&pinned->sgt);
 unpin:
 	unpin_user_pages(pinned->pages, got);
+unaccount:
 	account_locked_vm(current->mm, count, false);
 free:
 	kvfree(pinned->pages);
@@ -171,8 +177,10 @@ int godwit_pin(struct godwit_context *ctx, const struct godwit_pin *pin)
 	mutex_lock(&ctx->lock);
 	godwit_inplace_drop(ctx, addr >> PAGE_SHIFT, (addr >> PAGE_SHIFT) + count - 1);
 	err = godwit_map(ctx, pinned);
-	if (!err)
+	if (!err) {
 		list_add(&pinned->node, &ctx->pins);
+		ctx->pinned_pages += count;
+	}
 	mutex_unlock(&ctx->lock);
 	if (err)
 		godwit_pinned_free(gdev, pinned);
@@ -197,8 +205,10 @@ int godwit_unpin(struct godwit_context *ctx, const struct godwit_pin *pin)
 		}
 	}
 	err = found ? godwit_unmap(ctx, addr, (u64)count << PAGE_SHIFT) : -ENOENT;
-	if (!err)
+	if (!err) {
 		list_del(&found->node);
+		ctx->pinned_pages -= count;
+	}
 	mutex_unlock(&ctx->lock);
 	if (!err)
 		godwit_pinned_free(ctx->device, found);

@@ -8,12 +8,11 @@
 #include <linux/log2.h>
 
 #include "driver.h"
+#include "trace.h"
 
 #define GODWIT_COMMANDS (GODWIT_FRAME_BYTES / GODWIT_COMMAND_BYTES)
 /* Cycles that an access translated before an invalidation may take to its end. */
 #define GODWIT_FENCE_CYCLES 10000000u
-/* A fence takes as long as accesses under way do; a simulated card may be a thousand times slower than a real one. */
-#define GODWIT_FENCE_MS 60000
 #define GODWIT_POLL_US 20
 /* log2 of the largest range, in pages, that the hardware drops as a range. */
 #define GODWIT_MAX_ORDER 18
@@ -49,9 +48,11 @@ static void godwit_queue_put(struct godwit_device *gdev, u64 what, u64 where)
 static int godwit_queue_fence(struct godwit_device *gdev)
 {
 	u64 fence = godwit_command(GODWIT_COMMAND_IOFENCE, GODWIT_COMMAND_IOFENCE_C) | GODWIT_IOFENCE_WSI_MASK;
-	unsigned long deadline = jiffies + msecs_to_jiffies(GODWIT_FENCE_MS);
+	/* A fence takes as long as accesses under way do; a simulated card may be a thousand times slower than a real one. */
+	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
 	u32 status;
 
+	godwit_count(gdev, GODWIT_EVENT_FENCES, 1);
 	godwit_queue_put(gdev, fence, 0);
 	godwit_write(gdev, GODWIT_MMU(cqt), gdev->queue.tail);
 	for (;;) {
@@ -99,6 +100,12 @@ static int godwit_queue_drop_range(struct godwit_device *gdev, u32 context, cons
 	return 0;
 }
 
+static void godwit_tell_invalidated(struct godwit_device *gdev, u32 context, u32 ranges, int err)
+{
+	godwit_count(gdev, GODWIT_EVENT_INVALIDATIONS, 1);
+	trace_godwit_invalidate(gdev->id, context, ranges, err);
+}
+
 /* Drops what a context had cached, all of it, and waits until no access uses it. */
 int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
 {
@@ -110,6 +117,7 @@ int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
 		err = godwit_queue_fence(gdev);
 	}
 	mutex_unlock(&gdev->queue.lock);
+	godwit_tell_invalidated(gdev, context, 0, err);
 	return err;
 }
 
@@ -135,6 +143,7 @@ int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_p
 		err = godwit_queue_fence(gdev);
 	}
 	mutex_unlock(&gdev->queue.lock);
+	godwit_tell_invalidated(gdev, context, what->count, err);
 	return err;
 }
 

@@ -8,26 +8,50 @@ from pathlib import Path
 
 import pytest
 
+from godwit.errors import SetupError
 from godwit.vm import guests, kernel, machine
 
 HERE = Path(__file__).parent
 
 
+Boot = Callable[..., machine.Ended]
+
+
 @pytest.fixture(scope="session")
-def stock() -> kernel.Kernel:
+def kernel_named() -> Callable[[str], kernel.Kernel]:
+    """A kernel to build for and to boot; without what it takes to fetch it there is no test."""
+
+    def find(kind: str) -> kernel.Kernel:
+        if problems := machine.lacking():
+            pytest.skip(f"no virtual machine here: {'; '.join(problems)}")
+        if kind == "stock":
+            return kernel.ensure(kind)
+        try:
+            return kernel.ensure(kind)
+        except SetupError as error:
+            pytest.skip(f"Debian's archive does not give the kernel '{kind}' here: {error}")
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def stock(kernel_named: Callable[[str], kernel.Kernel]) -> kernel.Kernel:
     """Debian's own kernel."""
-    if problems := machine.lacking():
-        pytest.skip(f"no virtual machine here: {'; '.join(problems)}")
-    return kernel.ensure("stock")
+    return kernel_named("stock")
 
 
 @pytest.fixture(scope="session")
-def boot(stock: kernel.Kernel) -> Callable[..., machine.Ended]:
-    """Boots a guest with the module, and programs of `guest/` by name, and runs a script in it."""
+def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boot]:
+    """By kernel: boots a guest with the module, and programs of `guest/` by name, and runs a script in it."""
 
-    def run(script: str, *programs: str, remove_at: str = "") -> machine.Ended:
-        sources = [HERE / f"guest/{name}.c" for name in programs]
-        guest, card = guests.with_driver(stock, script, sources)
-        return machine.run(stock, guest, card, say=print, remove_at=remove_at)
+    def on(kind: str) -> Boot:
+        booted = kernel_named(kind)
 
-    return run
+        def run(script: str, *programs: str, remove_at: str = "", timeout_s: float = 600) -> machine.Ended:
+            sources = [HERE / f"guest/{name}.c" for name in programs]
+            guest, card = guests.with_driver(booted, script, sources)
+            return machine.run(booted, guest, card, say=print, remove_at=remove_at, timeout_s=timeout_s)
+
+        return run
+
+    return on

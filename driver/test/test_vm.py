@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from godwit import toolchain
-from godwit.errors import SetupError
+from godwit.errors import InputError, SetupError
 from godwit.vm import initramfs, kernel, module
 
 
@@ -66,8 +67,23 @@ def test_a_file_is_one_concern(source: Path) -> None:
     assert len(source.read_text().splitlines()) < 400
 
 
-def test_sparse_finds_nothing(stock: kernel.Kernel) -> None:
-    module.check(stock, toolchain.root() / "build/spec")
+@pytest.mark.parametrize("kind", ["6.1", "stock", "backports"])
+def test_the_module_is_built_for_every_kernel_without_a_warning(
+    kernel_named: Callable[[str], kernel.Kernel], kind: str
+) -> None:
+    built = module.build(kernel_named(kind), toolchain.root() / "build/spec")
+    assert f"vermagic={kernel_named(kind).release} ".encode() in built.read_bytes()
+
+
+def test_a_kernel_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InputError) as wrong:
+        kernel.ensure("7")
+    assert str(wrong.value) == "there is no kernel '7': stock, 6.1, backports or hmm"
+
+
+@pytest.mark.parametrize("kind", ["stock", "backports"])
+def test_sparse_finds_nothing(kernel_named: Callable[[str], kernel.Kernel], kind: str) -> None:
+    module.check(kernel_named(kind), toolchain.root() / "build/spec")
 
 
 def test_sparse_is_heard(stock: kernel.Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
+/* godwit_info.flags: memory can move to device memory (GODWIT_IOC_MIGRATE). */
+#define GODWIT_INFO_MIGRATE 2u
 
 /**
  * struct godwit_info - what the card is
@@ -112,9 +114,32 @@ struct godwit_run {
 	__aligned_u64 fault_address;
 };
 
+/* From device memory to the host's; without it, to device memory. */
+#define GODWIT_MIGRATE_TO_HOST 1u
+
+/**
+ * struct godwit_migrate - memory of the program that is better elsewhere
+ * @addr: first byte; its page moves as a whole
+ * @size: bytes
+ * @flags: GODWIT_MIGRATE_TO_HOST or 0
+ * @reserved: 0
+ * @pages: filled in: so many pages moved
+ *
+ * A hint: pages that cannot move (of files, locked, pinned) stay, and nothing is wrong. A processor that touches memory in
+ * device memory has it brought back. EOPNOTSUPP without GODWIT_INFO_MIGRATE.
+ */
+struct godwit_migrate {
+	__aligned_u64 addr;
+	__aligned_u64 size;
+	__u32 flags;
+	__u32 reserved;
+	__aligned_u64 pages;
+};
+
 #define GODWIT_IOC_INFO _IOR('g', 0x40, struct godwit_info)
 #define GODWIT_IOC_PIN _IOW('g', 0x41, struct godwit_pin)
 #define GODWIT_IOC_UNPIN _IOW('g', 0x42, struct godwit_pin)
 #define GODWIT_IOC_RUN _IOWR('g', 0x43, struct godwit_run)
+#define GODWIT_IOC_MIGRATE _IOWR('g', 0x44, struct godwit_migrate)
 
 #endif /* _UAPI_GODWIT_H */

@@ -7,57 +7,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "card.h"
-#include "check.h"
-
-#define PAGE 4096ul
-#define BYTES (64 * PAGE)
-#define COUNT (BYTES / 8)
-
-static int card = -1;
-
-static uint64_t *fresh(int prot, int flags)
-{
-	return mmap(NULL, BYTES, prot, flags | MAP_ANONYMOUS, -1, 0);
-}
-
-static uint64_t fill(uint64_t *values, uint64_t first)
-{
-	uint64_t sum = 0, i;
-
-	for (i = 0; i < COUNT; i++)
-		sum += values[i] = (first + i) * 0x9e3779b97f4a7c15ull;
-	return sum;
-}
-
-/* The sum that the card sees; 1 after a fault, which no sum here is. */
-static uint64_t seen(const uint64_t *values)
-{
-	struct card_sum got;
-
-	if (card_array_sum(card, values, COUNT, 0, &got))
-		return 2;
-	return got.run.end == GODWIT_RUN_DONE && !got.status ? got.sum : 1;
-}
-
-#define SEES(values, wanted)                                                                                    \
-	do {                                                                                                    \
-		uint64_t sum_ = seen(values);                                                                   \
-		CHECK(sum_ == (wanted), "the card sees %llx, not %llx", (unsigned long long)sum_,               \
-		      (unsigned long long)(wanted));                                                            \
-	} while (0)
-
-/* Whether the card copies; a fault is no copy. */
-static bool copies(void *to, const void *from)
-{
-	struct godwit_run run;
-	uint32_t status;
-
-	return !card_memcopy(card, to, from, BYTES, &run, &status) && run.end == GODWIT_RUN_DONE && !status;
-}
+#include "values.h"
 
 static void anon_read(const char *name)
 {

@@ -162,6 +162,8 @@ static void what_makes_no_sense_is_refused(const char *name)
 	REFUSED(card_pin(fd, page, ~0ull, 0), EINVAL);
 	REFUSED(card_pin(fd, (void *)(1ull << 47), 4096, 0), EINVAL);
 	REFUSED(ioctl(fd, GODWIT_IOC_PIN, &pin), EINVAL);
+	/* More than there is: nobody else's memory goes for the list of its pages. */
+	REFUSED(card_pin(fd, page, 1ull << 45, 0), ENOMEM);
 	REFUSED(card_pin(fd, (void *)4096, 4096, 0), EFAULT);
 	REFUSED(card_unpin(fd, page, 4096), ENOENT);
 	CHECK(!card_pin(fd, page, 4096, 0), "pin: %s", strerror(errno));

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What kernels from 6.1 to 7.x call differently. */
+#ifndef GODWIT_COMPAT_H_
+#define GODWIT_COMPAT_H_
+
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+static inline struct dev_pagemap *page_pgmap(const struct page *page)
+{
+	return page->pgmap;
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+#define GODWIT_PAGE_FREE(function) .page_free = function##_page
+
+/* @function##_page, for struct dev_pagemap_ops, from @function(struct page *). */
+#define GODWIT_DEFINE_PAGE_FREE(function)              \
+	static void function##_page(struct page *page) \
+	{                                              \
+		function(page);                        \
+	}
+
+static inline void godwit_zone_device_page_init(struct page *page, struct dev_pagemap *pgmap)
+{
+	zone_device_page_init(page);
+}
+#else
+#define GODWIT_PAGE_FREE(function) .folio_free = function##_folio
+
+#define GODWIT_DEFINE_PAGE_FREE(function)                  \
+	static void function##_folio(struct folio *folio)  \
+	{                                                  \
+		function(&folio->page);                    \
+	}
+
+static inline void godwit_zone_device_page_init(struct page *page, struct dev_pagemap *pgmap)
+{
+	zone_device_page_init(page, pgmap, 0);
+}
+#endif
+
+#endif /* GODWIT_COMPAT_H_ */

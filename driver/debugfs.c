@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a card does, for people who look: /sys/kernel/debug/godwit/godwitN. Readable by root, no interface for programs.
+ *
+ * The files go before the card does, and that waits for who reads them: so registers can be read without struct
+ * godwit_device.alive_lock.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "driver.h"
+
+static struct dentry *godwit_root;
+
+static const char *const godwit_event_names[GODWIT_EVENTS] = {
+	[GODWIT_EVENT_CALLS] = "calls",
+	[GODWIT_EVENT_LAUNCHES] = "launches",
+	[GODWIT_EVENT_MMU_INTERRUPTS] = "mmu_interrupts",
+	[GODWIT_EVENT_KERNEL_INTERRUPTS] = "kernel_interrupts",
+	[GODWIT_EVENT_PAGE_REQUESTS] = "page_requests",
+	[GODWIT_EVENT_BATCHES] = "batches",
+	[GODWIT_EVENT_GROUPS] = "groups",
+	[GODWIT_EVENT_PAGES_SHOWN] = "pages_shown",
+	[GODWIT_EVENT_PAGES_HIDDEN] = "pages_hidden",
+	[GODWIT_EVENT_PAGES_OUT] = "pages_out",
+	[GODWIT_EVENT_PAGES_HOME] = "pages_home",
+	[GODWIT_EVENT_INVALIDATIONS] = "invalidations",
+	[GODWIT_EVENT_FENCES] = "fences",
+	[GODWIT_EVENT_FAULTS] = "faults",
+};
+
+static int counters_show(struct seq_file *out, void *unused)
+{
+	struct godwit_device *gdev = out->private;
+	int i;
+
+	for (i = 0; i < GODWIT_EVENTS; i++)
+		seq_printf(out, "%s %lld\n", godwit_event_names[i], atomic64_read(&gdev->observed.events[i]));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(counters);
+
+static int contexts_show(struct seq_file *out, void *unused)
+{
+	struct godwit_device *gdev = out->private;
+	struct godwit_context *ctx;
+
+	seq_puts(out, "context process host_pages device_pages pinned_pages\n");
+	mutex_lock(&gdev->contexts_lock);
+	list_for_each_entry(ctx, &gdev->context_list, node) {
+		mutex_lock(&ctx->lock);
+		seq_printf(out, "%u %d %lu %lu %lu\n", ctx->number, pid_nr(ctx->pid), ctx->host_pages, ctx->device_pages,
+			   ctx->pinned_pages);
+		mutex_unlock(&ctx->lock);
+	}
+	mutex_unlock(&gdev->contexts_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(contexts);
+
+static int pages_show(struct seq_file *out, void *unused)
+{
+	struct godwit_device *gdev = out->private;
+
+	seq_printf(out, "frames %llu\n", gdev->memory_bytes / GODWIT_FRAME_BYTES);
+	seq_printf(out, "frames_free %llu\n", (u64)gw_range_free_bytes(&gdev->frames) / GODWIT_FRAME_BYTES);
+	seq_printf(out, "pool %llu\n", godwit_pool_bytes(gdev) / PAGE_SIZE);
+	seq_printf(out, "pool_used %llu\n", godwit_pool_used_bytes(gdev) / PAGE_SIZE);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pages);
+
+static int queues_show(struct seq_file *out, void *unused)
+{
+	struct godwit_device *gdev = out->private;
+
+	seq_puts(out, "queue head tail status\n");
+	mutex_lock(&gdev->queue.lock);
+	seq_printf(out, "command %u %u %#x%s\n", godwit_read(gdev, GODWIT_MMU(cqh)), godwit_read(gdev, GODWIT_MMU(cqt)),
+		   godwit_read(gdev, GODWIT_MMU(cqcsr)), gdev->queue.broken ? " broken" : "");
+	mutex_unlock(&gdev->queue.lock);
+	if (gdev->pages.ring)
+		seq_printf(out, "page_request %u %u %#x\n", godwit_read(gdev, GODWIT_MMU(page_queue.pqh)),
+			   godwit_read(gdev, GODWIT_MMU(page_queue.pqt)), godwit_read(gdev, GODWIT_MMU(page_queue.pqcsr)));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(queues);
+
+void godwit_debugfs_add(struct godwit_device *gdev)
+{
+	struct dentry *folder = debugfs_create_dir(gdev->name, godwit_root);
+
+	debugfs_create_file("contexts", 0400, folder, gdev, &contexts_fops);
+	debugfs_create_file("counters", 0400, folder, gdev, &counters_fops);
+	debugfs_create_file("pages", 0400, folder, gdev, &pages_fops);
+	debugfs_create_file("queues", 0400, folder, gdev, &queues_fops);
+	gdev->observed.folder = folder;
+}
+
+void godwit_debugfs_remove(struct godwit_device *gdev)
+{
+	debugfs_remove_recursive(gdev->observed.folder);
+}
+
+/* Without debugfs all of these do nothing, and nothing is missed. */
+void godwit_debugfs_init(void)
+{
+	godwit_root = debugfs_create_dir("godwit", NULL);
+}
+
+void godwit_debugfs_exit(void)
+{
+	debugfs_remove_recursive(godwit_root);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory of a process moves to device memory when the program asks for it, and comes back when a processor touches it, when
+ * the program asks, or when the card goes. Linux takes a page from the process (migrate_vma_setup(), which has the notifier
+ * take it from the card), it is copied through BAR 2, and the process gets the copy: nobody can write it in between.
+ *
+ * DOC: locking
+ *   The memory map's lock of the process first, then struct godwit_pool.device_lock. The notifier's locks are taken inside
+ *   migrate_vma_setup(), before the latter.
+ */
+#include <linux/highmem.h>
+#include <linux/io.h>
+#include <linux/migrate.h>
+#include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "migrate.h"
+#include "trace.h"
+
+/* Pages of one step. */
+#define GODWIT_STEP 64
+/* How often pages are brought back that somebody else holds for a moment. */
+#define GODWIT_HOME_TRIES 10
+
+/* Whether a card that is gone gave ones instead of what is in its memory. */
+static bool godwit_is_lost(struct godwit_device *gdev)
+{
+	return godwit_read(gdev, GODWIT_MMU(id)) == ~0u;
+}
+
+/* Copies a page of the host, or zeros, to device memory. */
+static int godwit_copy_to_device(struct godwit_pool *pool, struct page *to, struct page *from)
+{
+	void __iomem *place;
+	void *data;
+	int err = -ENODEV;
+
+	down_read(&pool->device_lock);
+	if (pool->device) {
+		place = pool->device->memory + godwit_pool_address(to);
+		if (from) {
+			data = kmap_local_page(from);
+			memcpy_toio(place, data, PAGE_SIZE);
+			kunmap_local(data);
+		} else {
+			memset_io(place, 0, PAGE_SIZE);
+		}
+		err = godwit_is_lost(pool->device) ? -ENODEV : 0;
+	}
+	up_read(&pool->device_lock);
+	return err;
+}
+
+static int godwit_copy_to_host(struct page *to, struct page *from)
+{
+	struct godwit_pool *pool = godwit_pool_of(from);
+	void *data;
+	int err = -ENODEV;
+
+	down_read(&pool->device_lock);
+	if (pool->device) {
+		data = kmap_local_page(to);
+		memcpy_fromio(data, pool->device->memory + godwit_pool_address(from), PAGE_SIZE);
+		kunmap_local(data);
+		err = godwit_is_lost(pool->device) ? -ENODEV : 0;
+	}
+	up_read(&pool->device_lock);
+	return err;
+}
+
+/* A page of the pool in place of one of the host; 0: it stays where it is. */
+static unsigned long godwit_page_out(struct godwit_pool *pool, unsigned long src, bool writable)
+{
+	struct page *from = migrate_pfn_to_page(src), *to;
+
+	if (!(src & MIGRATE_PFN_MIGRATE))
+		return 0;
+	to = godwit_pool_take(pool);
+	if (!to)
+		return 0;
+	if (godwit_copy_to_device(pool, to, from)) {
+		unlock_page(to);
+		put_page(to);
+		return 0;
+	}
+	/* A page that was never touched is as writable as its area. */
+	return migrate_pfn(page_to_pfn(to)) | ((from ? src & MIGRATE_PFN_WRITE : writable) ? MIGRATE_PFN_WRITE : 0);
+}
+
+/* A page of the host in place of one of a pool; 0: it stays where it is, @err says why. */
+static unsigned long godwit_page_home(unsigned long src, int *err)
+{
+	struct page *from = migrate_pfn_to_page(src), *to;
+
+	if (!(src & MIGRATE_PFN_MIGRATE) || !from || !is_device_private_page(from))
+		return 0;
+	to = alloc_page(GFP_HIGHUSER);
+	if (!to) {
+		*err = -ENOMEM;
+		return 0;
+	}
+	lock_page(to);
+	*err = godwit_copy_to_host(to, from);
+	if (*err) {
+		unlock_page(to);
+		put_page(to);
+		return 0;
+	}
+	return migrate_pfn(page_to_pfn(to)) | (src & MIGRATE_PFN_WRITE);
+}
+
+static u32 godwit_count_moved(const unsigned long *src, const unsigned long *dst, unsigned long count)
+{
+	unsigned long i;
+	u32 moved = 0;
+
+	for (i = 0; i < count; i++)
+		moved += dst[i] && src[i] & MIGRATE_PFN_MIGRATE;
+	return moved;
+}
+
+static void godwit_tell_out(struct godwit_pool *pool, u64 address, u32 pages)
+{
+	down_read(&pool->device_lock);
+	if (pool->device && pages) {
+		trace_godwit_out(pool->device->id, address, pages);
+		godwit_count(pool->device, GODWIT_EVENT_PAGES_OUT, pages);
+	}
+	up_read(&pool->device_lock);
+}
+
+/* @address is 0 when all pages come home, whosever they are. */
+static void godwit_tell_home(struct godwit_pool *pool, u64 address, u32 pages)
+{
+	down_read(&pool->device_lock);
+	if (pool->device && pages) {
+		trace_godwit_home(pool->device->id, address, pages);
+		godwit_count(pool->device, GODWIT_EVENT_PAGES_HOME, pages);
+	}
+	up_read(&pool->device_lock);
+}
+
+/* Moves what can be of an area's range that is at most GODWIT_STEP pages; how many pages went. */
+static int godwit_move(struct godwit_pool *pool, struct vm_area_struct *vma, unsigned long start, unsigned long end,
+		       bool home)
+{
+	unsigned long src[GODWIT_STEP] = {}, dst[GODWIT_STEP] = {}, i, count = (end - start) >> PAGE_SHIFT;
+	struct migrate_vma args = {
+		.vma = vma,
+		.src = src,
+		.dst = dst,
+		.start = start,
+		.end = end,
+		.pgmap_owner = pool,
+		.flags = home ? MIGRATE_VMA_SELECT_DEVICE_PRIVATE : MIGRATE_VMA_SELECT_SYSTEM,
+	};
+	int err = migrate_vma_setup(&args), why = 0;
+	u32 moved;
+
+	if (err)
+		return err;
+	for (i = 0; i < count; i++)
+		dst[i] = home ? godwit_page_home(src[i], &why) :
+				godwit_page_out(pool, src[i], vma->vm_flags & VM_WRITE);
+	migrate_vma_pages(&args);
+	moved = godwit_count_moved(src, dst, count);
+	migrate_vma_finalize(&args);
+	if (home)
+		godwit_tell_home(pool, start, moved);
+	else
+		godwit_tell_out(pool, start, moved);
+	return moved ? moved : why;
+}
+
+/* Whether memory of this area can be anywhere but in the host. */
+static bool godwit_can_move(const struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_SPECIAL | VM_HUGETLB | VM_LOCKED)) && vma_is_anonymous(vma);
+}
+
+/* Moves pages of the program; those that cannot be stay where they are. */
+int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
+{
+	u64 at = what->addr & PAGE_MASK, end = PAGE_ALIGN(what->addr + what->size);
+	bool home = what->flags & GODWIT_MIGRATE_TO_HOST;
+	struct vm_area_struct *vma;
+	int done = 0;
+
+	if (what->flags & ~GODWIT_MIGRATE_TO_HOST || what->reserved || !what->size ||
+	    what->addr + what->size < what->addr || end < at || end > BIT_ULL(ctx->device->va_bits))
+		return -EINVAL;
+	if (!ctx->device->pool)
+		return -EOPNOTSUPP;
+	what->pages = 0;
+	if (!mmget_not_zero(ctx->mm))
+		return -EFAULT;
+	while (at < end && done >= 0) {
+		unsigned long next = min_t(u64, end, at + GODWIT_STEP * PAGE_SIZE);
+
+		if (READ_ONCE(ctx->device->going) || fatal_signal_pending(current)) {
+			done = READ_ONCE(ctx->device->going) ? -ENODEV : -EINTR;
+			break;
+		}
+		mmap_read_lock(ctx->mm);
+		vma = find_vma_intersection(ctx->mm, at, end);
+		done = 0;
+		if (!vma) {
+			next = end;
+		} else if (!godwit_can_move(vma)) {
+			next = min_t(u64, end, vma->vm_end);
+		} else {
+			at = max_t(u64, at, vma->vm_start);
+			next = min3((u64)end, (u64)vma->vm_end, at + GODWIT_STEP * PAGE_SIZE);
+			done = godwit_move(ctx->device->pool, vma, at, next, home);
+			what->pages += max(done, 0);
+		}
+		mmap_read_unlock(ctx->mm);
+		at = next;
+		cond_resched();
+	}
+	mmput(ctx->mm);
+	return min(done, 0);
+}
+
+/* A processor touches a page that is in device memory. */
+vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
+{
+	unsigned long src = 0, dst = 0, start = vmf->address & PAGE_MASK;
+	struct migrate_vma args = {
+		.vma = vmf->vma,
+		.src = &src,
+		.dst = &dst,
+		.start = start,
+		.end = start + PAGE_SIZE,
+		.pgmap_owner = godwit_pool_of(vmf->page),
+		.flags = MIGRATE_VMA_SELECT_DEVICE_PRIVATE,
+		.fault_page = vmf->page,
+	};
+	int err = 0;
+
+	if (migrate_vma_setup(&args))
+		return VM_FAULT_SIGBUS;
+	/* Somebody else was faster: the process looks again. */
+	if (!args.cpages)
+		return 0;
+	dst = godwit_page_home(src, &err);
+	migrate_vma_pages(&args);
+	godwit_tell_home(godwit_pool_of(vmf->page), start, godwit_count_moved(&src, &dst, 1));
+	migrate_vma_finalize(&args);
+	if (err == -ENOMEM)
+		return VM_FAULT_OOM;
+	return err ? VM_FAULT_SIGBUS : 0;
+}
+
+/* Brings all pages of a pool back, whosever they are. */
+void godwit_migrate_home_all(struct godwit_pool *pool)
+{
+	unsigned long src[GODWIT_STEP], dst[GODWIT_STEP], at, count, i;
+	int tries, err;
+
+	for (tries = 0; tries < GODWIT_HOME_TRIES && READ_ONCE(pool->used); tries++) {
+		for (at = 0, err = 0; at < pool->fresh && err != -ENODEV; at += count) {
+			count = min_t(unsigned long, GODWIT_STEP, pool->fresh - at);
+			memset(dst, 0, sizeof(dst));
+			migrate_device_range(src, pool->first_pfn + at, count);
+			for (i = 0; i < count && err != -ENODEV; i++)
+				dst[i] = godwit_page_home(src[i], &err);
+			migrate_device_pages(src, dst, count);
+			godwit_tell_home(pool, 0, godwit_count_moved(src, dst, count));
+			migrate_device_finalize(src, dst, count);
+			cond_resched();
+		}
+		if (err == -ENODEV)
+			return;
+	}
+}

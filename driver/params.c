@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Module parameters. One that is out of range is refused, with the range, when it is set: none is silently another. */
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "params.h"
+
+/* The page-request ring has a page: an interrupt for more records than that holds never comes. */
+#define GODWIT_IRQ_RECORDS_MAX 128
+
+static int godwit_set_range(const char *value, const struct kernel_param *param, unsigned int min, unsigned int max)
+{
+	int err = param_set_uint_minmax(value, param, min, max);
+
+	if (err)
+		pr_err("godwit: parameter %s is %u to %u, not \"%s\"\n", param->name, min, max, value);
+	return err;
+}
+
+#define GODWIT_PARAM(parameter, first, min, max, mode, description)                                \
+	static int godwit_set_##parameter(const char *value, const struct kernel_param *param)     \
+	{                                                                                          \
+		return godwit_set_range(value, param, min, max);                                   \
+	}                                                                                          \
+	static const struct kernel_param_ops godwit_##parameter##_ops = {                          \
+		.set = godwit_set_##parameter,                                                     \
+		.get = param_get_uint,                                                             \
+	};                                                                                         \
+	unsigned int godwit_param_##parameter = first;                                             \
+	module_param_cb(parameter, &godwit_##parameter##_ops, &godwit_param_##parameter, mode);    \
+	MODULE_PARM_DESC(parameter, description)
+
+GODWIT_PARAM(contexts, GODWIT_MAX_CONTEXTS, 1, GODWIT_MAX_CONTEXTS, 0444,
+	     "Most contexts of a card, 1 to 256; never more than it holds (default: all)");
+GODWIT_PARAM(fence_ms, 60000, 100, 600000, 0644,
+	     "Milliseconds that an invalidation may take before the card is taken off the bus, 100 to 600000 (default: 60000)");
+GODWIT_PARAM(irq_records, 16, 1, GODWIT_IRQ_RECORDS_MAX, 0444,
+	     "Page requests until the card interrupts, 1 to 128 (default: 16)");
+GODWIT_PARAM(irq_cycles, 64, 1, 65535, 0444,
+	     "Cycles of the card after the first page request until it interrupts, 1 to 65535 (default: 64)");
+
+/* Pages are brought in groups that are naturally aligned. */
+static int godwit_set_bring_pages(const char *value, const struct kernel_param *param)
+{
+	unsigned int pages;
+	int err = kstrtouint(value, 0, &pages);
+
+	if (!err && (!is_power_of_2(pages) || pages > GODWIT_BRING_PAGES))
+		err = -EINVAL;
+	if (err) {
+		pr_err("godwit: parameter %s is a power of two up to %u, not \"%s\"\n", param->name, GODWIT_BRING_PAGES,
+		       value);
+		return err;
+	}
+	WRITE_ONCE(godwit_param_bring_pages, pages);
+	return 0;
+}
+
+static const struct kernel_param_ops godwit_bring_pages_ops = {
+	.set = godwit_set_bring_pages,
+	.get = param_get_uint,
+};
+unsigned int godwit_param_bring_pages = GODWIT_BRING_PAGES;
+module_param_cb(bring_pages, &godwit_bring_pages_ops, &godwit_param_bring_pages, 0644);
+MODULE_PARM_DESC(bring_pages, "Most neighbouring pages brought in one go: 1, 2, 4, 8 or 16 (default: 16)");
+
+unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
+module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);
+MODULE_PARM_DESC(pool_mib,
+		 "MiB of device memory that processes' memory can be in, in steps of 128; 0: none (default: as much as the host has memory, at most half of the card's)");

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What can be chosen when the module is loaded, checked when it is set. */
+#ifndef GODWIT_PARAMS_H_
+#define GODWIT_PARAMS_H_
+
+/* Pages brought in one go are at most what one entry of the TLB covers. */
+#define GODWIT_BRING_PAGES 16
+#define GODWIT_MAX_CONTEXTS 256
+/* pool_mib: as much as the host has memory, at most half of the card's. */
+#define GODWIT_POOL_AUTO (~0u)
+
+extern unsigned int godwit_param_contexts;
+extern unsigned int godwit_param_bring_pages;
+extern unsigned int godwit_param_pool_mib;
+extern unsigned int godwit_param_fence_ms;
+extern unsigned int godwit_param_irq_records;
+extern unsigned int godwit_param_irq_cycles;
+
+#endif /* GODWIT_PARAMS_H_ */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Device memory that Linux has pages for (device-private: no processor can reach them), so that memory of a process can be
+ * there. A pool outlives its card as long as a process has memory in it: what could not be brought back is lost, and who
+ * touches it gets SIGBUS. The module stays loaded as long as a process has memory on a card.
+ */
+#include <linux/ioport.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "migrate.h"
+
+/* Device memory has pages in pieces of this. */
+#define GODWIT_POOL_ALIGN SZ_128M
+
+static struct workqueue_struct *godwit_pool_ends;
+
+int godwit_pools_init(void)
+{
+	godwit_pool_ends = alloc_workqueue("godwit-pools", WQ_UNBOUND, 0);
+	return godwit_pool_ends ? 0 : -ENOMEM;
+}
+
+/* Nobody has memory in a pool any more, for this is the module's end: all of them end by themselves. */
+void godwit_pools_exit(void)
+{
+	destroy_workqueue(godwit_pool_ends);
+}
+
+/* May be called with any lock held, by whoever lets go of a page last. */
+static void godwit_pool_free(struct page *page)
+{
+	struct godwit_pool *pool = godwit_pool_of(page);
+
+	spin_lock(&pool->free_lock);
+	page->zone_device_data = pool->free;
+	pool->free = page;
+	pool->used--;
+	spin_unlock(&pool->free_lock);
+	/* The pool's end waits until the caller has let go of the page, and the module's end for that. */
+	module_put(THIS_MODULE);
+}
+
+GODWIT_DEFINE_PAGE_FREE(godwit_pool_free)
+
+static const struct dev_pagemap_ops godwit_pool_ops = {
+	GODWIT_PAGE_FREE(godwit_pool_free),
+	.migrate_to_ram = godwit_migrate_touched,
+};
+
+struct godwit_pool *godwit_pool_of(const struct page *page)
+{
+	return container_of(page_pgmap(page), struct godwit_pool, pgmap);
+}
+
+u64 godwit_pool_address(const struct page *page)
+{
+	struct godwit_pool *pool = godwit_pool_of(page);
+
+	return pool->base + ((u64)(page_to_pfn(page) - pool->first_pfn) << PAGE_SHIFT);
+}
+
+u64 godwit_pool_bytes(struct godwit_device *gdev)
+{
+	return gdev->pool ? (u64)gdev->pool->pages << PAGE_SHIFT : 0;
+}
+
+u64 godwit_pool_used_bytes(struct godwit_device *gdev)
+{
+	return gdev->pool ? (u64)READ_ONCE(gdev->pool->used) << PAGE_SHIFT : 0;
+}
+
+/* A page that is locked and has one reference; NULL when all are in use. */
+struct page *godwit_pool_take(struct godwit_pool *pool)
+{
+	struct page *page;
+
+	if (!try_module_get(THIS_MODULE))
+		return NULL;
+	spin_lock(&pool->free_lock);
+	page = pool->free;
+	if (page) {
+		pool->free = page->zone_device_data;
+		pool->used++;
+	} else if (pool->fresh < pool->pages) {
+		page = pfn_to_page(pool->first_pfn + pool->fresh++);
+		pool->used++;
+	}
+	spin_unlock(&pool->free_lock);
+	if (!page) {
+		module_put(THIS_MODULE);
+		return NULL;
+	}
+	godwit_zone_device_page_init(page, &pool->pgmap);
+	page->zone_device_data = NULL;
+	return page;
+}
+
+/* Waits for processes that have lost memory: not in the card's end, which waits for nobody. */
+static void godwit_pool_end(struct work_struct *work)
+{
+	struct godwit_pool *pool = container_of(work, struct godwit_pool, end);
+
+	memunmap_pages(&pool->pgmap);
+	release_mem_region(pool->pgmap.range.start, range_len(&pool->pgmap.range));
+	kfree(pool);
+}
+
+/*
+ * Makes pages of as much device memory as the host has memory, or as the parameter says, at most half of the card's: they
+ * cost the host a sixty-fourth of that. A card without a pool works, in place.
+ */
+void godwit_pool_init(struct godwit_device *gdev)
+{
+	u64 wanted = godwit_param_pool_mib == GODWIT_POOL_AUTO ? (u64)totalram_pages() << PAGE_SHIFT :
+								 (u64)godwit_param_pool_mib << 20;
+	u64 bytes = min(gdev->memory_bytes / 2, wanted);
+	struct gw_range_request request = { .max = ~0ull, .node = GW_RANGE_ANY_NODE };
+	struct godwit_pool *pool;
+	struct resource *place;
+	void *mapped;
+
+	bytes = round_down(bytes, GODWIT_POOL_ALIGN);
+	if (!gdev->demand || !bytes)
+		return;
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		goto without;
+	request.bytes = bytes;
+	if (gw_range_alloc(&gdev->frames, &request, &pool->base, NULL))
+		goto free_pool;
+	place = request_free_mem_region(&iomem_resource, bytes, "godwit");
+	if (IS_ERR(place))
+		goto free_range;
+	init_rwsem(&pool->device_lock);
+	spin_lock_init(&pool->free_lock);
+	INIT_WORK(&pool->end, godwit_pool_end);
+	pool->device = gdev;
+	pool->first_pfn = PHYS_PFN(place->start);
+	pool->pages = bytes >> PAGE_SHIFT;
+	pool->pgmap.type = MEMORY_DEVICE_PRIVATE;
+	pool->pgmap.range.start = place->start;
+	pool->pgmap.range.end = place->end;
+	pool->pgmap.nr_range = 1;
+	pool->pgmap.ops = &godwit_pool_ops;
+	pool->pgmap.owner = pool;
+	mapped = memremap_pages(&pool->pgmap, dev_to_node(&gdev->pdev->dev));
+	if (IS_ERR(mapped))
+		goto release;
+	gdev->pool = pool;
+	return;
+
+release:
+	release_mem_region(place->start, resource_size(place));
+free_range:
+	gw_range_free(&gdev->frames, pool->base, NULL);
+free_pool:
+	kfree(pool);
+without:
+	dev_warn(&gdev->pdev->dev, "no pages for device memory: memory of processes stays in the host\n");
+}
+
+/* The card goes: what can be brought back is, the rest is lost. */
+void godwit_pool_fini(struct godwit_device *gdev)
+{
+	struct godwit_pool *pool = gdev->pool;
+	u64 lost;
+
+	if (!pool)
+		return;
+	godwit_migrate_home_all(pool);
+	down_write(&pool->device_lock);
+	pool->device = NULL;
+	up_write(&pool->device_lock);
+	spin_lock(&pool->free_lock);
+	lost = pool->used;
+	spin_unlock(&pool->free_lock);
+	if (lost)
+		dev_err(&gdev->pdev->dev, "%llu pages of processes are lost with the card: who touches them gets SIGBUS\n",
+			lost);
+	gdev->pool = NULL;
+	queue_work(godwit_pool_ends, &pool->end);
+}

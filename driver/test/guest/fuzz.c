@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls that a malicious program makes: structures that are right but for some fields, at addresses that are no memory, while
+ * other threads take memory away and close the file. Each comes back, and the card works for others as before.
+ *
+ *	fuzz [CALLS [SEED]]
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "values.h"
+
+#define CALLERS 2
+#define ARENA_PAGES 64
+
+static uint64_t calls = 4000, seed;
+static char *arena;
+static volatile bool ended;
+/* Closed and opened again meanwhile: a caller may find a file that is none. */
+static volatile int victim = -1;
+
+static uint64_t next(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+/* A number that somebody may not have thought of. */
+static uint64_t odd(uint64_t *state)
+{
+	static const uint64_t known[] = {
+		0, 1, 3, 4, 8, 0xfff, 0x1000, 0x1001, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 38, 1ull << 39, 1ull << 47,
+		1ull << 56, 0x7fffffffffffffff, 1ull << 63, ~0xfffull, ~0ull,
+	};
+	uint64_t which = next(state);
+
+	return which % 4 ? known[which / 4 % (sizeof(known) / sizeof(known[0]))] : next(state);
+}
+
+/* An address: in the arena, mostly. */
+static uint64_t place(uint64_t *state)
+{
+	uint64_t which = next(state);
+
+	if (which % 8 == 0)
+		return odd(state);
+	return (uint64_t)arena + which / 8 % (ARENA_PAGES * PAGE);
+}
+
+static uint64_t size(uint64_t *state)
+{
+	return next(state) % 4 ? next(state) % (8 * PAGE) : odd(state);
+}
+
+/* One time in so many something else than @right. */
+static uint64_t mostly(uint64_t *state, uint64_t right)
+{
+	return next(state) % 4 ? right : odd(state);
+}
+
+/* A call with its structure at @at, which may be no memory: what is written there may be lost, or may fault in the kernel. */
+static void call(int fd, unsigned long number, const void *what, size_t bytes, uint64_t *state)
+{
+	static __thread char own[512];
+	uint64_t which = next(state) % 8;
+
+	memcpy(own, what, bytes);
+	if (which == 0)
+		ioctl(fd, number, odd(state));
+	else if (which == 1)
+		ioctl(fd, number, place(state));
+	else
+		ioctl(fd, number, own);
+}
+
+static void run_call(int fd, uint64_t *state)
+{
+	uint64_t at = place(state), count = next(state) % 512;
+	struct godwit_register writes[] = {
+		{ ARRAY_SUM_VALUES, (uint32_t)at }, { ARRAY_SUM_VALUES + 4, (uint32_t)(at >> 32) },
+		{ ARRAY_SUM_COUNT, (uint32_t)count }, { ARRAY_SUM_COUNT + 4, 0 }, { ARRAY_SUM_DTYPE, 1 },
+		{ ARRAY_SUM_VALIDITY, 0 }, { ARRAY_SUM_VALIDITY + 4, 0 },
+		{ ARRAY_SUM_OFFSET, 0 }, { ARRAY_SUM_OFFSET + 4, 0 },
+	};
+	struct godwit_register reads[] = { { ARRAY_SUM_SUM, 0 }, { ARRAY_SUM_STATUS, 0 } };
+	struct godwit_run run = {
+		.slot = ARRAY_SUM_SLOT,
+		.timeout_ms = 1000,
+		.writes = (uint64_t)writes,
+		.write_count = sizeof(writes) / sizeof(writes[0]),
+		.reads = (uint64_t)reads,
+		.read_count = sizeof(reads) / sizeof(reads[0]),
+	};
+
+	/* A launch takes the card long: most have something wrong that is to be found before. */
+	switch (next(state) % 32) {
+	case 0:
+		break;
+	case 1 ... 8:
+		run.slot = 1000 + next(state) % 100000;
+		break;
+	case 9 ... 16:
+		run.writes = next(state) % 2 ? 0 : 1ull << 63;
+		break;
+	case 17 ... 24:
+		run.write_count = GODWIT_RUN_REGISTERS + 1 + odd(state) % 0x7fffffff;
+		break;
+	default:
+		reads[1].offset = next(state) % 2 ? 0xfffffff0 : next(state) % 0x10;
+	}
+	call(fd, GODWIT_IOC_RUN, &run, sizeof(run), state);
+}
+
+static void any_call(int fd, uint64_t *state)
+{
+	struct godwit_pin pin = {
+		.addr = place(state),
+		.size = size(state),
+		.flags = mostly(state, next(state) % 2),
+		.reserved = mostly(state, 0),
+	};
+	struct godwit_migrate move = {
+		.addr = place(state),
+		.size = size(state),
+		.flags = mostly(state, next(state) % 2),
+		.reserved = mostly(state, 0),
+	};
+	struct godwit_info info;
+
+	memset(&info, 0, sizeof(info));
+	switch (next(state) % 8) {
+	case 0:
+		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
+		break;
+	case 1:
+	case 2:
+		call(fd, GODWIT_IOC_PIN, &pin, sizeof(pin), state);
+		break;
+	case 3:
+		call(fd, GODWIT_IOC_UNPIN, &pin, sizeof(pin), state);
+		break;
+	case 4:
+	case 5:
+		call(fd, GODWIT_IOC_MIGRATE, &move, sizeof(move), state);
+		break;
+	case 6:
+		run_call(fd, state);
+		break;
+	default:
+		/* The numbers and sizes beside the right ones. */
+		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 10, odd(state) % 0x4000), &pin, sizeof(pin), state);
+	}
+}
+
+static void *caller(void *which)
+{
+	uint64_t state = seed + (uintptr_t)which, i;
+
+	for (i = 0; i < calls / CALLERS; i++)
+		any_call(next(&state) % 4 ? card : victim, &state);
+	return NULL;
+}
+
+/* Takes memory away, gives new, and forbids it. */
+static void *disturb(void *none)
+{
+	uint64_t state = seed ^ 0x5555;
+
+	while (!ended) {
+		char *at = arena + next(&state) % ARENA_PAGES * PAGE;
+		size_t bytes = (arena + ARENA_PAGES * PAGE - at) / 2 / PAGE * PAGE + PAGE;
+
+		switch (next(&state) % 4) {
+		case 0:
+			munmap(at, bytes);
+			break;
+		case 1:
+			mprotect(at, bytes, next(&state) % 2 ? PROT_READ : PROT_NONE);
+			break;
+		case 2:
+			madvise(at, bytes, MADV_DONTNEED);
+			break;
+		default:
+			mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		}
+		usleep(200);
+	}
+	return none;
+}
+
+static void *reopen(void *none)
+{
+	while (!ended) {
+		victim = card_open();
+		usleep(1000);
+		close(victim);
+	}
+	return none;
+}
+
+static void calls_that_make_no_sense_harm_nobody(const char *name)
+{
+	pthread_t callers[CALLERS], others[2];
+	struct godwit_info before = { 0 }, after = { 0 };
+	uint64_t *values, sum;
+	uintptr_t i;
+
+	card = card_open();
+	CHECK(!ioctl(card, GODWIT_IOC_INFO, &before), "info: %s", strerror(errno));
+	arena = mmap(NULL, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(!pthread_create(&others[1], NULL, reopen, NULL), "threads");
+	for (i = 0; i < CALLERS; i++)
+		CHECK(!pthread_create(&callers[i], NULL, caller, (void *)i), "threads");
+	/* The last: where memory is taken away no thread's stack must come. */
+	CHECK(!pthread_create(&others[0], NULL, disturb, NULL), "threads");
+	for (i = 0; i < CALLERS; i++)
+		pthread_join(callers[i], NULL);
+	ended = true;
+	pthread_join(others[0], NULL);
+	pthread_join(others[1], NULL);
+	close(card);
+
+	card = card_open();
+	values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	sum = fill(values, 1);
+	SEES(values, sum);
+	close(card);
+	card = card_open();
+	CHECK(!ioctl(card, GODWIT_IOC_INFO, &after), "info: %s", strerror(errno));
+	CHECK(before.free_bytes == after.free_bytes, "%lld bytes of device memory are left over",
+	      (long long)(before.free_bytes - after.free_bytes));
+}
+
+int main(int count, char **words)
+{
+	if (count > 1)
+		calls = strtoull(words[1], NULL, 0);
+	seed = count > 2 ? strtoull(words[2], NULL, 0) : (uint64_t)time(NULL) * 1000003 + getpid();
+	printf("%llu calls with seed %llu\n", (unsigned long long)calls, (unsigned long long)seed);
+	fflush(stdout);
+	TEST(calls_that_make_no_sense_harm_nobody);
+	return failures != 0;
+}

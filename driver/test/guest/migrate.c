@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory that moves to the card and back. Names that the kernel's own test of HMM (tools/testing/selftests/mm/hmm-tests.c)
+ * has too are of its cases; here an accelerator makes the accesses.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "bind.h"
+#include "values.h"
+
+#define TO_DEVICE 0
+#define TO_HOST GODWIT_MIGRATE_TO_HOST
+
+/* Pages that moved, or -1. */
+static long moved(const void *at, uint64_t bytes, uint32_t flags)
+{
+	struct godwit_migrate what = { .addr = (uint64_t)at, .size = bytes, .flags = flags };
+
+	return ioctl(card, GODWIT_IOC_MIGRATE, &what) ? -1 : (long)what.pages;
+}
+
+#define MOVES(at, bytes, flags, wanted)                                                             \
+	do {                                                                                        \
+		long moved_ = moved(at, bytes, flags);                                              \
+		CHECK(moved_ == (long)(wanted), "%ld pages moved, not %ld: %s", moved_, (long)(wanted), \
+		      moved_ < 0 ? strerror(errno) : "");                                           \
+	} while (0)
+
+static uint64_t sum_of(const uint64_t *values)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < COUNT; i++)
+		sum += values[i];
+	return sum;
+}
+
+static void migrate(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 1);
+
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	SEES(values, sum);
+	CHECK(sum_of(values) == sum, "the process sees another content");
+	MOVES(values, BYTES, TO_HOST, 0);
+	SEES(values, sum);
+	munmap(values, BYTES);
+}
+
+static void migrate_fault(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 2);
+
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	SEES(values, sum);
+	CHECK(sum_of(values) == sum, "another content");
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	SEES(values, sum);
+	/* One touch brings one page. */
+	values[0] += 5;
+	MOVES(values, BYTES, TO_HOST, PAGES - 1);
+	SEES(values, sum + 5);
+	munmap(values, BYTES);
+}
+
+static void migrate_release(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 3);
+
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	SEES(values, sum);
+	MOVES(values, BYTES, TO_HOST, PAGES);
+	CHECK(sum_of(values) == sum, "another content");
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	munmap(values, BYTES);
+	SEES(values, 1);
+}
+
+static void migrate_shared(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_SHARED), sum = fill(values, 4);
+
+	MOVES(values, BYTES, TO_DEVICE, 0);
+	SEES(values, sum);
+	munmap(values, BYTES);
+}
+
+/* A hole, pages that were never touched, read-only and writable ones in one range. */
+static void migrate_mixed(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	char *page = (char *)values;
+
+	munmap(page + PAGE, PAGE);
+	page[3 * PAGE] = 3;
+	mprotect(page + 3 * PAGE, PAGE, PROT_READ);
+	page[4 * PAGE] = 4;
+	MOVES(values, 5 * PAGE, TO_DEVICE, 4);
+	CHECK(!page[0] && !page[2 * PAGE] && page[3 * PAGE] == 3 && page[4 * PAGE] == 4, "another content");
+	MOVES(page + 3 * PAGE, PAGE, TO_DEVICE, 1);
+	CHECK(!copies(page + 3 * PAGE, page + 4 * PAGE), "the card writes a page that is read-only");
+	CHECK(page[3 * PAGE] == 3, "another content");
+	munmap(values, BYTES);
+}
+
+static void migrate_multiple(const char *name)
+{
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 5 + i);
+
+		MOVES(values, BYTES, TO_DEVICE, PAGES);
+		SEES(values, sum);
+		CHECK(sum_of(values) == sum, "another content");
+		munmap(values, BYTES);
+	}
+}
+
+static void the_card_writes_its_own_memory(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+	fill(from, 6);
+	MOVES(from, BYTES, TO_DEVICE, PAGES);
+	MOVES(to, BYTES, TO_DEVICE, PAGES);
+	CHECK(copies(to, from), "no copy");
+	MOVES(to, BYTES, TO_HOST, PAGES);
+	CHECK(!memcmp(to, from, BYTES), "another content");
+	munmap(from, BYTES);
+	munmap(to, BYTES);
+}
+
+/* After a fork parent and child share pages in device memory; who writes gets one of its own. */
+static void cow_in_device(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 7);
+	int status;
+	pid_t child;
+
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	child = fork();
+	if (!child) {
+		values[0]++;
+		_exit(sum_of(values) != sum + 1);
+	}
+	waitpid(child, &status, 0);
+	CHECK(!status, "the child sees another content");
+	SEES(values, sum);
+	CHECK(sum_of(values) == sum, "another content");
+	munmap(values, BYTES);
+}
+
+static void anon_teardown(const char *name)
+{
+	int status, i;
+
+	for (i = 0; i < 4; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 8);
+
+			card = card_open();
+			if (moved(values, BYTES, TO_DEVICE) != PAGES || seen(values) != sum)
+				_exit(1);
+			if (i % 2)
+				close(card);
+			_exit(0);
+		}
+		waitpid(child, &status, 0);
+		CHECK(!status, "child %d: %x", i, status);
+	}
+}
+
+/* A thread counts in every page while these go to the card and come back: no count is lost. */
+static volatile bool stop;
+static uint64_t *counted;
+static uint64_t rounds;
+
+static void *count_up(void *none)
+{
+	uint64_t i;
+
+	for (rounds = 0; !stop; rounds++)
+		for (i = 0; i < PAGES; i++)
+			counted[i * PAGE / 8]++;
+	return none;
+}
+
+static void no_write_is_lost_while_pages_move(const char *name)
+{
+	pthread_t other;
+	long i, there = 0;
+
+	counted = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	stop = false;
+	CHECK(!pthread_create(&other, NULL, count_up, NULL), "pthread_create");
+	for (i = 0; i < 50; i++) {
+		long now = moved(counted, BYTES, TO_DEVICE);
+
+		there += now;
+		if (now < 0)
+			break;
+	}
+	stop = true;
+	pthread_join(other, NULL);
+	CHECK(i == 50 && there > 0, "%ld pages moved: %s", there, strerror(errno));
+	for (i = 0; i < PAGES; i++)
+		CHECK(counted[i * PAGE / 8] == rounds, "page %ld counts %llu of %llu", i,
+		      (unsigned long long)counted[i * PAGE / 8], (unsigned long long)rounds);
+	munmap(counted, BYTES);
+}
+
+static void nonsense_is_refused(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+	REFUSED(moved(values, 0, TO_DEVICE), EINVAL);
+	REFUSED(moved(values, BYTES, 8), EINVAL);
+	REFUSED(moved(values, ~0ull, TO_DEVICE), EINVAL);
+	REFUSED(moved((void *)~0xffful, PAGE, TO_DEVICE), EINVAL);
+	REFUSED(ioctl(card, GODWIT_IOC_MIGRATE, NULL), EFAULT);
+	munmap(values, BYTES);
+	MOVES(values, BYTES, TO_DEVICE, 0);
+}
+
+/* The driver lets go of the card: what is in its memory comes back first. */
+static void memory_comes_home_when_the_card_goes(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 9);
+
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	CHECK(card_find(), "no card at " CARD_DRIVER);
+	CHECK(card_tell(CARD_DRIVER "/unbind"), "unbind: %s", strerror(errno));
+	CHECK(sum_of(values) == sum, "another content");
+	CHECK(moved(values, BYTES, TO_DEVICE) == -1 && errno == ENODEV, "the card is still there");
+	close(card);
+	CHECK(card_tell(CARD_DRIVER "/bind"), "bind: %s", strerror(errno));
+	card = card_open();
+	MOVES(values, BYTES, TO_DEVICE, PAGES);
+	SEES(values, sum);
+	munmap(values, BYTES);
+}
+
+int main(void)
+{
+	struct godwit_info info = { 0 };
+
+	card = card_open();
+	ioctl(card, GODWIT_IOC_INFO, &info);
+	if (!(info.flags & GODWIT_INFO_MIGRATE)) {
+		printf("skip: this kernel has no device-private memory\n");
+		return 0;
+	}
+	TEST(migrate);
+	TEST(migrate_fault);
+	TEST(migrate_release);
+	TEST(migrate_shared);
+	TEST(migrate_mixed);
+	TEST(migrate_multiple);
+	TEST(the_card_writes_its_own_memory);
+	TEST(cow_in_device);
+	TEST(anon_teardown);
+	TEST(no_write_is_lost_while_pages_move);
+	TEST(nonsense_is_refused);
+	TEST(memory_comes_home_when_the_card_goes);
+	return failures != 0;
+}
