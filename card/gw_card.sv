@@ -119,6 +119,12 @@ module gw_card #(
   gw_axi_pkg::cq_rsp_t cq_rsp;
   gw_pkg::heap_to_mmu_t heap_to_mmu;
   gw_pkg::heap_from_mmu_t heap_from_mmu;
+  gw_pkg::port_cfg_t [NumPorts-1:0] port_cfg;
+  // Kernels' streams to the heap, and how their ports are bound.
+  localparam int unsigned NumAgents = (NumKernels > 0) ? NumKernels : 1;
+  logic [NumAgents-1:0] agent_cmd_valid, agent_cmd_ready, agent_rsp_valid, agent_rsp_ready;
+  logic [NumAgents-1:0][191:0] agent_cmd;
+  logic [NumAgents-1:0][127:0] agent_rsp;
   localparam gw_pkg::vpn_t HeapFirst = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowFirst >> gw_pkg::PageShift);
   localparam gw_pkg::vpn_t HeapSmall = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowSmall >> gw_pkg::PageShift);
   localparam gw_pkg::vpn_t HeapLast = gw_pkg::vpn_t'(gw_spec_pkg::HeapWindowEnd >> gw_pkg::PageShift) - 1'b1;
@@ -128,6 +134,8 @@ module gw_card #(
   gw_pkg::cache_cmd_t cache_cmd;
   gw_pkg::cache_ack_t cache_ack;
   gw_pkg::cache_event_t cache_event;
+  gw_pkg::access_req_t access_req;
+  gw_pkg::access_rsp_t access_rsp;
 
   gw_mmu #(
     .NumPorts        (NumPorts),
@@ -154,6 +162,7 @@ module gw_card #(
     .HeapFirst       (HeapFirst),
     .HeapLast        (HeapLast),
     .PageCache       (HasCache),
+    .AccessCounters  (HasCache && gw_config_pkg::CacheCounters > 0),
     .req_t           (req_t),
     .rsp_t           (rsp_t)
   ) u_mmu (
@@ -176,6 +185,9 @@ module gw_card #(
     .cache_o      (cache_cmd),
     .cache_ack_i  (cache_ack),
     .cache_event_i(cache_event),
+    .access_o     (access_req),
+    .access_i     (access_rsp),
+    .port_cfg_o   (port_cfg),
     .port_event_o,
     .mmu_event_o,
     .irq_o     (irq_o[0])
@@ -196,6 +208,8 @@ module gw_card #(
       .Writes     (gw_config_pkg::CacheWrites),
       .Fills      (gw_config_pkg::CacheFills),
       .Merges     (gw_config_pkg::CacheMerges),
+      .RestLines  (gw_config_pkg::CacheRestLines),
+      .Counters   (gw_config_pkg::CacheCounters),
       .req_t      (req_t),
       .rsp_t      (rsp_t),
       .link_req_t (cache_req_t),
@@ -213,7 +227,9 @@ module gw_card #(
       .cmd_ready_o(cache_cmd_ready),
       .cmd_i      (cache_cmd),
       .ack_o      (cache_ack),
-      .event_o    (cache_event)
+      .event_o    (cache_event),
+      .access_req_i(access_req),
+      .access_rsp_o(access_rsp)
     );
   end else begin : gen_no_cache
     for (genvar i = 0; i < NumPorts; i++) begin : gen_wire
@@ -224,8 +240,9 @@ module gw_card #(
     assign cache_cmd_ready = 1'b0;
     assign cache_ack = '0;
     assign cache_event = '0;
+    assign access_rsp = '0;
     logic unused;
-    assign unused = ^{cache_rsp_i, cache_cmd_valid, cache_cmd};
+    assign unused = ^{cache_rsp_i, cache_cmd_valid, cache_cmd, access_req};
   end
 
   gw_walker_port #(
@@ -264,6 +281,9 @@ module gw_card #(
   if (HasHeap) begin : gen_heap
     gw_axi_pkg::heap_mem_req_t heap_req;
     gw_axi_pkg::heap_mem_rsp_t heap_rsp;
+    // Ports that are no kernel's first.
+    logic unused;
+    assign unused = ^port_cfg;
 
     // Clearing is left the cycles in which nobody else asks memory for something, or gets it.
     logic [NumPorts-1:0] port_used;
@@ -278,9 +298,12 @@ module gw_card #(
 
     gw_heap_unit #(
       .NumContexts(gw_config_pkg::NumContexts),
+      .Agents     (NumAgents),
       .Blocks     (gw_config_pkg::HeapBlocks),
       .Lines      (gw_config_pkg::HeapLines),
       .Levels     (gw_config_pkg::Levels),
+      // A narrower port splits wider accesses, and what is split is not exclusive.
+      .Together   (gw_config_pkg::DataWidth < 512 ? gw_config_pkg::DataWidth / 64 : 8),
       .Slots      (gw_config_pkg::HeapSlots),
       .LargeBase  (HeapFirst),
       .SmallBase  (HeapSmall),
@@ -293,6 +316,13 @@ module gw_card #(
       .axil_rsp_o(slave_rsp[HeapSlave]),
       .mmu_i     (heap_from_mmu),
       .mmu_o     (heap_to_mmu),
+      .agent_port_i     (port_cfg[NumAgents-1:0]),
+      .agent_cmd_valid_i(agent_cmd_valid),
+      .agent_cmd_ready_o(agent_cmd_ready),
+      .agent_cmd_i      (agent_cmd),
+      .agent_rsp_valid_o(agent_rsp_valid),
+      .agent_rsp_ready_i(agent_rsp_ready),
+      .agent_rsp_o      (agent_rsp),
       .room_i    (room_q),
       .m_req_o   (heap_req),
       .m_rsp_i   (heap_rsp)
@@ -320,7 +350,10 @@ module gw_card #(
     assign heap_req_o = '0;
     assign heap_to_mmu = '0;
     logic unused;
-    assign unused = ^{heap_rsp_i, heap_from_mmu};
+    assign unused = ^{heap_rsp_i, heap_from_mmu, port_cfg, agent_cmd_valid, agent_cmd, agent_rsp_ready};
+    assign agent_cmd_ready = '0;
+    assign agent_rsp_valid = '0;
+    assign agent_rsp = '0;
   end
 
   if (HasDma) begin : gen_dma
@@ -400,6 +433,12 @@ module gw_card #(
       .axil_rsp_o(slave_rsp[NumKernels:1]),
       .m_req_o   (kernel_req),
       .m_rsp_i   (kernel_rsp),
+      .heap_cmd_valid_o(agent_cmd_valid),
+      .heap_cmd_ready_i(agent_cmd_ready),
+      .heap_cmd_o      (agent_cmd),
+      .heap_rsp_valid_i(agent_rsp_valid),
+      .heap_rsp_ready_o(agent_rsp_ready),
+      .heap_rsp_i      (agent_rsp),
       .irq_o     (irq_o[NumKernels:1])
     );
 
@@ -408,6 +447,12 @@ module gw_card #(
       assign port_req[Port] = kernel_req[b];
       assign kernel_rsp[b] = port_rsp[Port];
     end
+  end else begin : gen_no_kernels
+    assign agent_cmd_valid = '0;
+    assign agent_cmd = '0;
+    assign agent_rsp_ready = '0;
+    logic unused;
+    assign unused = ^{agent_cmd_ready, agent_rsp_valid, agent_rsp};
   end
 
   for (genvar e = 0; e < gw_config_pkg::NumExternal; e++) begin : gen_external

@@ -141,8 +141,12 @@ int gw_card_port_submit(gw_card* card, const gw_port_req* reqs, size_t count) {
     });
 }
 
-int gw_card_port_drain(gw_card* card, uint64_t max_cycles) {
-    return call(card, [&] { card->card.drain(max_cycles); });
+int gw_card_port_drain(gw_card* card, uint64_t max_cycles, uint32_t irq_mask, uint32_t* irq, uint64_t* pending) {
+    return call(card, [&] {
+        const uint64_t left = card->card.drain(max_cycles, irq_mask);
+        if (irq) *irq = card->card.irq();
+        if (pending) *pending = left;
+    });
 }
 
 size_t gw_card_port_poll(gw_card* card, gw_port_done* out, size_t max, void* data, size_t data_size) {

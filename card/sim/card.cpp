@@ -208,10 +208,14 @@ uint32_t Card::run(uint64_t max_cycles, uint32_t irq_mask) {
     require_working();
     waited_irqs_ = irq_mask;
     for (uint64_t i = 0; i < max_cycles && !(irq() & irq_mask); ++i) step();
-    for (uint32_t lines = irq() >> 1 & ((uint64_t{1} << kNumKernels) - 1); lines != 0; lines &= lines - 1)
-        kernels_[static_cast<size_t>(std::countr_zero(lines))].started = false;
+    note_interrupts();
     check_files();
     return irq();
+}
+
+void Card::note_interrupts() {
+    for (uint32_t lines = irq() >> 1 & ((uint64_t{1} << kNumKernels) - 1); lines != 0; lines &= lines - 1)
+        kernels_[static_cast<size_t>(std::countr_zero(lines))].started = false;
 }
 
 void Card::transfer(bool to_device, uint64_t device_addr, void* host, uint64_t size_bytes) {
@@ -249,11 +253,13 @@ uint64_t Card::pending() const {
     return count;
 }
 
-void Card::drain(uint64_t max_cycles) {
+uint64_t Card::drain(uint64_t max_cycles, uint32_t irq_mask) {
     require_working();
-    waited_irqs_ = 0;
-    for (uint64_t i = 0; i < max_cycles && pending() != 0; ++i) step();
+    waited_irqs_ = irq_mask;
+    for (uint64_t i = 0; i < max_cycles && pending() != 0 && !(irq() & irq_mask); ++i) step();
+    note_interrupts();
     check_files();
+    return pending();
 }
 
 size_t Card::poll(gw_port_done* out, size_t max, void* data, size_t data_size) {

@@ -46,7 +46,10 @@ class Card {
     void host_window(uint64_t bus_addr, void* host, uint64_t size_bytes);
 
     void submit(const gw_port_req* requests, size_t count);
-    void drain(uint64_t max_cycles);
+    /// The interrupt lines.
+    uint32_t irq() const { return model_->irq_o; }
+    /// Returns how many requests of driven ports are not answered.
+    uint64_t drain(uint64_t max_cycles, uint32_t irq_mask);
     size_t poll(gw_port_done* out, size_t max, void* data, size_t data_size);
 
     gw_card_stats stats() const;
@@ -68,13 +71,14 @@ class Card {
     void require_working() const;
     /// Throws when a trace or the event stream could not be written.
     void check_files() const;
+    /// A kernel whose line is high is not waited for by the watchdog any more.
+    void note_interrupts();
     void inspect();
     void register_access(uint64_t offset, std::optional<uint32_t> write_value);
     /// Kernel whose ap_ctrl is at this offset, if one's is.
     static std::optional<unsigned> control_of(uint64_t offset);
     void note_kernel(unsigned k, std::optional<uint32_t> written);
     uint64_t pending() const;
-    uint32_t irq() const { return model_->irq_o; }
 
     const Clock clock_;
     const uint64_t watchdog_limit_;

@@ -22,7 +22,7 @@ extern "C" {
 /* The library is built with hidden symbols, so that cards of several configurations live in one process. */
 #pragma GCC visibility push(default)
 
-#define GW_CARD_ABI 3u
+#define GW_CARD_ABI 4u
 
 typedef struct gw_card gw_card;
 
@@ -154,8 +154,11 @@ typedef struct gw_port_done {
 } gw_port_done;
 
 int gw_card_port_submit(gw_card *card, const gw_port_req *reqs, size_t count);
-/* Runs until all submitted requests are answered, or max_cycles: GW_CARD_OK either way, the answers tell. */
-int gw_card_port_drain(gw_card *card, uint64_t max_cycles);
+/*
+ * Runs until all submitted requests are answered, an interrupt in `irq_mask` is high or max_cycles have passed: `irq` gets the
+ * lines as they are, `pending` how many requests are not answered. Either may be NULL.
+ */
+int gw_card_port_drain(gw_card *card, uint64_t max_cycles, uint32_t irq_mask, uint32_t *irq, uint64_t *pending);
 /*
  * Takes up to `max` answers, oldest first; read data is packed into `data` in the same order. Returns how many;
  * an answer whose bytes do not fit is left for the next call. Without `data` the bytes are dropped.

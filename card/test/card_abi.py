@@ -127,7 +127,7 @@ def load(path: Path) -> ctypes.CDLL:
     library.gw_card_launch_times.argtypes = [pointer, ctypes.c_uint32, pointer]
     library.gw_card_get_decode_errors.argtypes = [pointer] * 3
     library.gw_card_port_submit.argtypes = [pointer, pointer, ctypes.c_size_t]
-    library.gw_card_port_drain.argtypes = [pointer, u64]
+    library.gw_card_port_drain.argtypes = [pointer, u64, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p]
     library.gw_card_port_poll.restype = ctypes.c_size_t
     library.gw_card_port_poll.argtypes = [pointer, pointer, ctypes.c_size_t, pointer, ctypes.c_size_t]
     library.gw_card_record_events.argtypes = [pointer, ctypes.c_int]
@@ -218,7 +218,7 @@ class Card:
         self._check(self._library.gw_card_port_submit(self.handle, requests.ctypes.data, len(requests)))
 
     def drain(self, cycles: int = 1_000_000) -> None:
-        self._check(self._library.gw_card_port_drain(self.handle, cycles))
+        self._check(self._library.gw_card_port_drain(self.handle, cycles, 0, None, None))
 
     def poll(self, max_answers: int = 1 << 20) -> list[Answer]:
         """All answers that are there, oldest first."""

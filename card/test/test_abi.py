@@ -85,7 +85,7 @@ def test_open_cuts_its_message_to_the_buffer(library):
 
 def test_describe_and_abi(library):
     assert json.loads(library.gw_card_describe())["name"] == "passthrough"
-    assert library.gw_card_abi() == 3
+    assert library.gw_card_abi() == 4
 
 
 def test_registers_read_back_and_take_the_link_latency(open_card):
@@ -335,7 +335,7 @@ def test_null_pointers_are_errors(library, open_card):
         library.gw_card_reg_write(None, 0, 0),
         library.gw_card_run(None, 1, 0, None),
         library.gw_card_memory(None, None, None, None),
-        library.gw_card_port_drain(None, 1),
+        library.gw_card_port_drain(None, 1, 0, None, None),
         library.gw_card_record_events(None, 1),
     ):
         assert status == EINVAL

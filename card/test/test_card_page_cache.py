@@ -22,12 +22,15 @@ HOST = CONSTANTS["host_aperture", "base"]
 REGISTERS = {r.name: r for r in registers.registers(registers.elaborate(16, 2))}
 CSR = {field.inst_name: 1 << field.low for field in REGISTERS["cqcsr"].fields}
 ERRORS = CSR["cqmf"] | CSR["cmd_to"] | CSR["cmd_ill"]
+ACCESS = ("control", "threshold", "status", "take", "report_group", "report_lines", "clear_group")
 PAGE, LINE = 4096, 64
 SIZE = 64 * PAGE
 """Of host memory behind the window."""
 RING, FENCE, TABLES = 0x80_0000, 0x81_0000, 0x90_0000
 """In device memory."""
 PAGES = 4
+GROUP, GROUPS = 1 << CONSTANTS["access_group", "shift"], 16
+"""Bytes that access counters count together, and how many such at a time."""
 
 
 class Software:
@@ -92,8 +95,9 @@ class Software:
 
 @pytest.fixture(scope="module")
 def built():
-    """The smallest card, which checks its assertions, with a page cache."""
-    return card_abi.load(build.build(plan.plan("tiny", [f"page_cache.pages={PAGES}"])).library)
+    """The smallest card, which checks its assertions, with a page cache and access counters."""
+    overrides = [f"page_cache.pages={PAGES}", f"page_cache.counters={GROUPS}"]
+    return card_abi.load(build.build(plan.plan("tiny", overrides)).library)
 
 
 @pytest.fixture
@@ -242,9 +246,54 @@ def test_errors_of_the_link_reach_the_access_or_the_next_flush(open_one):
     assert software.fence() == 0
 
 
+def test_access_counters_report_the_groups_that_cross_the_link_most(open_one):
+    """By interrupt, with the lines read and written back; once until the group is cleared."""
+    software = open_one()
+    software.bind("bare")
+    card, at = software.card, {name: REGISTERS[f"access_counters_{name}"].offset for name in ACCESS}
+    assert card.read(at["control"]) >> 8 == GROUPS.bit_length() - 1
+    card.write(at["threshold"], 2 * (PAGE // LINE) + 1)
+    card.write(at["control"], 3)
+
+    def report() -> tuple[int, int, int] | None:
+        group = card.read(at["report_group"]) | card.read(at["report_group"] + 4) << 32
+        lines = card.read(at["report_lines"])
+        return (group & ~(1 << 63), lines & 0xFFFF, lines >> 16) if group >> 63 else None
+
+    # A line of each of two pages of group 0, which the cache fills with the rest; one line of group 1, written and cleaned.
+    for page in range(2):
+        card.play([read(0, HOST + page * PAGE)])
+        card.run(3000)
+    card.play([write(1, HOST + GROUP + 5 * LINE, bytes(LINE))])
+    assert software.fence(cache_range(clean=True)) == 0
+    card.run(100)
+    assert report() is None and card.read(at["status"]) == 0
+    card.play([read(0, HOST + 2 * PAGE)])
+    card.run(3000)
+    group, fills, writebacks = report() or (0, 0, 0)
+    assert group == HOST // GROUP and writebacks == 0
+    assert 2 * (PAGE // LINE) < fills <= 3 * (PAGE // LINE)
+    assert software.counters()["fills"] == 3 * (PAGE // LINE)
+    card.write(at["take"], 1)
+    card.play([read(0, HOST + 3 * PAGE)])
+    card.run(3000)
+    assert report() is None
+    card.write(at["clear_group"], group & 0xFFFF_FFFF)
+    card.write(at["clear_group"] + 4, group >> 32)
+    for page in range(4, 7):
+        card.play([read(0, HOST + page * PAGE)])
+        card.run(3000)
+    again = report()
+    assert again is not None and again[0] == group and again[1] <= 3 * (PAGE // LINE)
+
+
 def test_a_card_without_one_says_so(seed):
     library = card_abi.load(build.build(plan.plan("tiny")).library)
     with Card(library) as card:
         software = Software(card, seed)
         assert software.fence(cache_range(clean=True)) == CSR["cmd_ill"]
         assert set(software.counters().values()) == {0}
+        card.write(REGISTERS["access_counters_control"].offset, 3)
+        assert [card.read(REGISTERS[f"access_counters_{name}"].offset) for name in ACCESS] == [0] * len(
+            ACCESS
+        )
