@@ -24,6 +24,7 @@ from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from weakref import WeakSet
 
 import numpy as np
 
@@ -33,9 +34,10 @@ from godwit.counters import nested
 from godwit.errors import ArgumentError, InputError, SetupError, StatusError
 from godwit.events import EventFile
 from godwit.heap import HeapMemory
+from godwit.heap_report import HeapReport, heap_report
 from godwit.launches import Launch, LaunchResult, with_result
 from godwit.memory import Context, Place, Ranges
-from godwit.shared import Advice, Residency, SharedMemory
+from godwit.shared import Advice, Migration, Residency, SharedMemory
 from godwit.units import parse_size
 
 if TYPE_CHECKING:
@@ -131,6 +133,7 @@ class Card:
         self.native = native
         """The native card, for what has no face here: external ports, registers, recorded events."""
         self._default: Context | None = None
+        self.contexts: WeakSet[Context] = WeakSet()  # its open address spaces
         self._default_lock = Lock()
         self._events = events
         self.device = device
@@ -169,7 +172,9 @@ class Card:
         self, mode: Literal["sv39", "sv48", "sv57"] | None = None, *, place: Place = "device"
     ) -> Context:
         """A new, empty address space. mode: the widest the card walks when None. place: where its buffers are (`Context.empty`)."""
-        return Context(self, self.native.context(mode), shared=self.shared, place=place)
+        context = Context(self, self.native.context(mode), shared=self.shared, place=place)
+        self.contexts.add(context)
+        return context
 
     @property
     def shared_memory(self) -> SharedMemory:
@@ -189,7 +194,7 @@ class Card:
         self.shared_memory.prefetch(array)
 
     def advise(self, array: np.ndarray, advice: Advice) -> None:
-        """Says who will use `array`; see `SharedMemory.advise`."""
+        """Says who will use `array`, or how it serves kernels; see `SharedMemory.advise`."""
         self.shared_memory.advise(array, advice)
 
     def discard(self, array: np.ndarray) -> None:
@@ -203,6 +208,10 @@ class Card:
     def migrations(self) -> dict[str, Any]:
         """What moved, and why; see `SharedMemory.migrations`."""
         return self.shared_memory.migrations()
+
+    def migration_log(self) -> list[Migration]:
+        """What moved, one by one; see `SharedMemory.log`."""
+        return self.shared_memory.log()
 
     def cmt_config(self, size: int | str) -> str:
         """Sets `size` bytes (or ``"64MiB"``) of device memory aside for contiguous memory, as long as the card is open, and
@@ -264,9 +273,17 @@ class Card:
         """Memory of the heap in hardware; see `Context.malloc`."""
         return self.default_context.malloc(nbytes, granule=granule, small=small)
 
+    def growing(self, type: Any) -> Any:
+        """An array that grows where it is, in memory of the heap in hardware; see `Context.growing`."""
+        return self.default_context.growing(type)
+
     def heap_free(self) -> int:
         """Bytes of the heap's memory that nobody has."""
         return self.native.heap_free()
+
+    def heap(self) -> HeapReport:
+        """What the heap in hardware has, and which of this card's contexts has it. Raises InputError on a card without one."""
+        return heap_report(self, sorted(self.contexts, key=lambda context: context.native.id))
 
     def launch(
         self,
@@ -367,6 +384,8 @@ class Card:
         """Closes the card and writes its events, if they were asked for; what its buffers hold stays readable for
         this process. Idempotent.
         """
+        if self._events and self.shared and not self.native.closed:
+            self._events.moves = self.migration_log()
         self._default = None
         self.native.close()
         if self._events:

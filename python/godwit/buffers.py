@@ -15,16 +15,17 @@ import numpy as np
 
 from godwit.errors import ArgumentError, GodwitError, InputError
 
-try:
-    from godwit._native import ViewOfSelf
-except ImportError:  # the native module is not built: help, doctor and card builds work without it
-    ViewOfSelf = object
-
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
+    from godwit._native import ViewOfSelf
+else:
+    try:
+        from godwit._native import ViewOfSelf
+    except ImportError:  # the native module is not built: help, doctor and card builds work without it
+        ViewOfSelf = object
 
 PageSize = Literal["auto", "4K", "64K", "2M", "1G"]
 Access = Literal["r", "w", "rw"]
@@ -83,7 +84,7 @@ class Buffer(ViewOfSelf):
     def to_numpy(self) -> np.ndarray:
         """A writable view of the memory itself, of this buffer's shape and dtype."""
         count = self.nbytes // self.dtype.itemsize if self.dtype.itemsize else 0
-        return np.frombuffer(self.native, dtype=self.dtype, count=count).reshape(self.shape)
+        return np.frombuffer(memoryview(self.native), dtype=self.dtype, count=count).reshape(self.shape)
 
     def to_arrow(
         self,

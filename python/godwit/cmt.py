@@ -57,7 +57,7 @@ def empty(
         raise ArgumentError(f"shape {shape} has no elements")
     nbytes = int(np.prod(shape, dtype=np.object_)) * element.itemsize
     block = _native.ContiguousBlock(nbytes, align, min_address, max_address, node, strict_node)
-    return np.frombuffer(block, dtype=element).reshape(shape)
+    return np.frombuffer(memoryview(block), dtype=element).reshape(shape)
 
 
 def extents(array: NDArray[Any]) -> list[tuple[int, int]]:

@@ -128,9 +128,7 @@ def draw(areas: Sequence[Area], found: Simulation, path: Path) -> None:
         fontsize=10,
         loc="left",
     )
-    handles = [
-        Patch(color=tuple(part / 255 for part in COLOURS[name]), label=name) for name in ("used", "free")
-    ]
+    handles = [Patch(color=f"#{bytes(COLOURS[name]).hex()}", label=name) for name in ("used", "free")]
     figure.legend(handles=handles, loc="outside lower right", ncols=2, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)

@@ -147,8 +147,8 @@ def _figures(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Line]:
         known = next(side for side in sides if side)
         for part, suffix in (("value", ""), ("physical", ", physical")):
             if any(side and part in side for side in sides):
-                values = [side.get(part) if side else None for side in sides]
-                found.append(Line(name + suffix, *values, unit=known["unit"], kind=known["kind"]))
+                left, right = (side.get(part) if side else None for side in sides)
+                found.append(Line(name + suffix, left, right, unit=known["unit"], kind=known["kind"]))
     return found
 
 
@@ -160,6 +160,6 @@ def _rows(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> lis
     found = []
     for name in _both(list(left), list(right)):
         known = left.get(name) or right[name]
-        values = [side[name]["value"] if name in side else None for side in (left, right)]
-        found.append(Line(name, *values, unit=known["unit"], kind=known["kind"]))
+        ours, theirs = (side[name]["value"] if name in side else None for side in (left, right))
+        found.append(Line(name, ours, theirs, unit=known["unit"], kind=known["kind"]))
     return found

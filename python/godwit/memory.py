@@ -16,10 +16,12 @@ import numpy as np
 from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream, put_arrow
 from godwit.buffers import Access, Buffer, PageSize, Shape, end, extents_of
 from godwit.errors import ArgumentError, InputError, OutOfMemory
+from godwit.growing import GrowingArray, GrowingView, growing
 from godwit.heap import HeapMemory, malloc
 from godwit.shared import SharedMemory
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
@@ -119,6 +121,18 @@ class Context:
         hardware's reason.
         """
         return malloc(self, nbytes, granule, small)
+
+    @overload
+    def growing(self, type: DTypeLike) -> GrowingView: ...
+
+    @overload
+    def growing(self, type: pa.DataType) -> GrowingArray: ...
+
+    def growing(self, type: Any) -> GrowingArray | GrowingView:
+        """An array in memory of the heap in hardware that grows where it is: of an Arrow type an Arrow builder, of a dtype a numpy
+        array. Kernels may be given it at any time; its addresses stay.
+        """
+        return growing(self, type)
 
     @overload
     def put(
@@ -244,6 +258,7 @@ class Context:
 
     def close(self) -> None:
         """Gives the address space back; it ends with its last buffer. Idempotent."""
+        self.card.contexts.discard(self)
         self.native.close()
 
     def __enter__(self) -> Self:

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 Kind = Literal["simulated", "modelled", "native", "quoted", "yosys", "nextpnr"]
@@ -175,37 +177,73 @@ def rows_json(rows: Sequence[Row]) -> str:
     return json.dumps([asdict(row) for row in rows], indent=1)
 
 
-def rows_table(suite: str, rows: Sequence[Row], *, boxed: bool) -> Table:
-    """All rows of a suite; a goal that was not reached says so."""
-    table = empty_table(f"godwit bench {suite}", boxed=boxed)
-    for heading in ("", "config"):
-        table.add_column(heading)
-    for heading in ("value", "unit", "theirs", "goal"):
-        table.add_column(heading, justify="left" if heading == "unit" else "right")
-    table.add_column("")
-    table.add_column("kind", style="dim")
-    for row in rows:
-        table.add_row(
-            row.row,
-            row.config,
-            number_text(row.value) if row.value is not None else "-",
-            row.unit,
-            number_text(row.theirs),
-            row.goal or "",
-            verdict(row.reached),
-            row.kind,
+_COLUMNS = ("", "value", "unit", "theirs", "goal", "", "kind")
+_ROW, _OTHERS = 0, 3
+"""Columns whose texts may take several lines."""
+
+
+def rows_table(suite: str, rows: Sequence[Row], *, width: int | None) -> Group:
+    """All rows of a suite, below the configuration they share; a goal that was not reached says so. `width`: of a
+    terminal, in which long texts take several lines.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    cells = [_cells(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(_COLUMNS, *cells, strict=True)]
+    if width is not None:
+        room = width - sum(widths) + widths[_ROW] + widths[_OTHERS] - 2 * (len(widths) - 1)
+        widths[_OTHERS] = min(widths[_OTHERS], max(12, room - min(widths[_ROW], max(12, room * 2 // 3))))
+        widths[_ROW] = min(widths[_ROW], max(12, room - widths[_OTHERS]))
+    parts: list[Any] = [Text(f"godwit bench {suite}", style="bold")]
+    for config, group in groupby(zip(rows, cells, strict=True), key=lambda pair: pair[0].config):
+        parts.append(Padding(Text(config, style="cyan"), (1, 0, 0, 0)))
+        parts.append(_rows_below(list(group), widths, header=len(parts) == 2))
+    return Group(*parts)
+
+
+def _cells(row: Row) -> list[str]:
+    return [
+        row.row,
+        number_text(row.value) if row.value is not None else "-",
+        row.unit,
+        number_text(row.theirs),
+        row.goal or "",
+        _VERDICTS[row.reached],
+        row.kind,
+    ]
+
+
+def _rows_below(group: Sequence[tuple[Row, list[str]]], widths: Sequence[int], *, header: bool) -> Table:
+    """Rows of one configuration; columns as wide as in the other tables."""
+    from rich.markup import escape
+
+    table = empty_table(None, boxed=False)
+    table.show_header = header
+    for index, (heading, width) in enumerate(zip(_COLUMNS, widths, strict=True)):
+        table.add_column(
+            heading,
+            width=width,
+            justify="right" if index in (1, 3, 4) else "left",
+            no_wrap=index not in (_ROW, _OTHERS),
+            style="dim" if heading == "kind" else None,
         )
+    for row, cells in group:
+        table.add_row(*map(escape, cells[:5]), verdict(row.reached), cells[6])
     return table
+
+
+_VERDICTS = {None: "", True: "reached", False: "NOT reached"}
 
 
 def verdict(reached: bool | None) -> str:
     """``reached`` or ``NOT reached``; nothing without a goal. With Rich markup."""
-    if reached is None:
-        return ""
-    return "[green]reached[/green]" if reached else "[bold red]NOT reached[/bold red]"
+    style = {None: "", True: "green", False: "bold red"}[reached]
+    return f"[{style}]{_VERDICTS[reached]}[/{style}]" if style else ""
 
 
-def empty_table(title: str, *, boxed: bool) -> Table:
+def empty_table(title: str | None, *, boxed: bool) -> Table:
     """An empty table in the style of all reports; `boxed` on a terminal."""
     from rich import box
     from rich.table import Table
@@ -246,8 +284,8 @@ def plot_rows(suite: str, rows: Sequence[Row], path: Path) -> None:
 
 
 _COLOURS = {True: "#2a9d5c", False: "#d1495b", None: "#4a7ebb"}
-_THEIRS = {"marker": "D", "s": 26, "color": "#333333"}
-_GOAL = {"marker": "|", "s": 260, "linewidths": 2.2, "color": "#e0a100"}
+_THEIRS: dict[str, Any] = {"marker": "D", "s": 26, "color": "#333333"}
+_GOAL: dict[str, Any] = {"marker": "|", "s": 260, "linewidths": 2.2, "color": "#e0a100"}
 
 
 LABEL = 60
@@ -299,7 +337,7 @@ def _legend(rows: Sequence[Row]) -> list[Any]:
         Patch(color=_COLOURS[key], label=name) for key, name in names.items() if key in used
     ]
     if any(row.goal for row in rows):
-        tick = {"marker": "|", "markersize": 12, "markeredgewidth": 2.2, "linestyle": ""}
+        tick: dict[str, Any] = {"marker": "|", "markersize": 12, "markeredgewidth": 2.2, "linestyle": ""}
         handles.append(Line2D([], [], **tick, color=_GOAL["color"], label="goal"))
     if any(isinstance(row.theirs, int | float) for row in rows):
         handles.append(Line2D([], [], marker="D", linestyle="", color=_THEIRS["color"], label="theirs"))

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,16 +25,44 @@ if TYPE_CHECKING:
     from godwit import _native
     from godwit.memory import Context
 
-Advice = Literal["will_need", "will_need_host"]
-"""Who will use memory: kernels, or the program."""
+Advice = Literal["will_need", "will_need_host", "in_place", "migrate", "read_mostly"]
+"""Who will use memory: kernels, or the program; and how its pages serve kernels: used in the host's memory, moved to the card, or on both
+sides at once while they are only read."""
 
 
 class Residency(NamedTuple):
-    """Pages in a row, and where they are: ``host``, ``device``, or ``elsewhere`` (another card or context)."""
+    """Pages in a row, and where they are: ``host``, ``device``, ``both`` (to be read), ``in_place`` (in the host's memory, for
+    kernels of this context), or ``elsewhere`` (another card or context)."""
 
     address: int
     nbytes: int
-    where: Literal["host", "device", "elsewhere"]
+    where: Literal["host", "device", "both", "in_place", "elsewhere"]
+
+
+class Migration(NamedTuple):
+    """Pages in a row that moved together."""
+
+    time_ps: int
+    """Virtual time of the card by which all that moved at once was there."""
+    to_device: bool
+    cause: str
+    """As in `SharedMemory.migrations`."""
+    address: int
+    nbytes: int
+    copied: bool
+    """They crossed the link: pages never touched, not written, or given up do not."""
+
+
+def residency_over_time(log: Sequence[Migration]) -> list[tuple[int, int]]:
+    """Bytes on the card after each moment in which something moved; time in ps."""
+    found: list[tuple[int, int]] = []
+    resident = 0
+    for move in log:
+        resident += move.nbytes if move.to_device else -move.nbytes
+        if found and found[-1][0] == move.time_ps:
+            found.pop()
+        found.append((move.time_ps, resident))
+    return found
 
 
 def array_of(what: str, value: object) -> np.ndarray:
@@ -115,11 +144,16 @@ class SharedMemory:
         self.advise(array, "will_need")
 
     def advise(self, array: np.ndarray, advice: Advice) -> None:
-        """Says who will use memory. A hint: what cannot be done is not done."""
+        """Says who will use memory, or how its whole pages serve kernels from now on: ``in_place``, ``migrate``, or ``read_mostly``: card
+        and program have them at once, from when the program reads one that the card has until somebody writes it. A hint: what
+        cannot be done is not done.
+        """
         self.native.advise(self.host_array("what is advised on", array), advice)
 
     def discard(self, array: np.ndarray) -> None:
-        """Gives up what is in `array`: nothing of it is copied any more, neither way. Its whole pages read as zero then."""
+        """Gives up what is in `array`: nothing of it is copied any more, neither way. Its whole pages read as zero then, where they are
+        private memory that is not locked. A hint, too.
+        """
         self.native.discard(self.host_array("what is discarded", array))
 
     def residency(self, array: np.ndarray) -> list[Residency]:
@@ -129,6 +163,11 @@ class SharedMemory:
 
     def migrations(self) -> dict[str, Any]:
         """What moved since the start of the process, in bytes: ``to_device`` and ``to_host`` by cause, ``cleared`` (never
-        touched, so not copied), ``clean`` (not written, so not copied back), ``lent``; and how often: ``touches``, ``groups``.
+        touched, so not copied), ``clean`` (not written, so not copied back), ``in_place``, ``duplicated`` (read by both), ``lent``,
+        and more; how often: ``touches``, ``groups``; and ``time_ps``: the virtual time that migrations of this card took, by step.
         """
         return self.native.migrations()
+
+    def log(self) -> list[Migration]:
+        """What moved to this card and home, one by one in the order of time; of very many the last 65,536 of the process."""
+        return [Migration(*move) for move in self.native.log()]

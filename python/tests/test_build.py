@@ -437,7 +437,7 @@ def test_kernel_wiring_has_every_port():
     """The generated slots of Godwit's own kernels: one instance each, every pin connected once."""
     todo = plan.plan("default")
     probed = [kernel.probed(own, todo.config.axi.id_width) for own in todo.kernels]
-    made = wiring.modules(slots.slots(probed, todo.config.card.external_ports), [], todo.config)
+    made = wiring.modules(slots.slots(probed, todo.config.card.external_ports), [], [], todo.config)
     for own in probed:
         for port in own.ports:
             assert made[f"gw_slot_{own.manifest.name}"].count(f".{port}(") == 1, port

@@ -130,6 +130,72 @@ def test_a_programs_first_blocks_need_no_pool(preload, tmp_path, config, waits):
     assert done.stderr.count("was refused") == 3
 
 
+LARGE_FIRST = r"""
+#include <cmt.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define CHECK(what) do { if (!(what)) { printf("%d: %s\n", __LINE__, #what); exit(1); } } while (0)
+static char *large;
+static void *use(void *all)
+{
+    char **blocks = all;
+    struct cmt_extent where;
+    for (int i = 0; i < 100; i++) {
+        blocks[i] = calloc(3, 33);
+        for (int at = 0; at < 99; at++)
+            CHECK(!blocks[i][at]);
+        memset(blocks[i], i, 99);
+    }
+    CHECK(!cmt_extents(blocks[0], &where, 1));
+    return NULL;
+}
+int main(void)
+{
+    char *blocks[2][100], *many[5000];
+    struct cmt_stats stats;
+    struct cmt_extent where;
+    pthread_t thread;
+    large = malloc(1 << 20);
+    CHECK(cmt_extents(large, &where, 1) == 1 && where.bytes >= 1 << 20);
+    use(blocks[0]);
+    pthread_create(&thread, NULL, use, blocks[1]);
+    pthread_join(thread, NULL);
+    cmt_stats(&stats);
+    CHECK(stats.superblock_bytes == 0);
+    for (int i = 0; i < 5000; i++)
+        CHECK(many[i] = memset(malloc(100), 1, 100));
+    cmt_stats(&stats);
+    CHECK(stats.superblock_bytes > 0 && cmt_extents(many[4999], &where, 1) == 1);
+    for (int i = 0; i < 100; i++) {
+        CHECK(blocks[0][i][98] == i && blocks[1][i][0] == i);
+        blocks[0][i] = realloc(blocks[0][i], 200);
+        CHECK(blocks[0][i][98] == i);
+        free(blocks[0][i]);
+        free(blocks[1][i]);
+    }
+    for (int i = 0; i < 5000; i++)
+        free(many[i]);
+    free(large);
+    CHECK(!cmt_check());
+    puts("good");
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("check", ["all", "some"])
+def test_small_blocks_beside_large_ones_need_no_heap_at_first(preload, tmp_path, check):
+    """They are zero, no contiguous memory, and live on when the pool has small blocks of its own."""
+    include = toolchain.root() / "crates" / "godwit-cmt" / "include"
+    link = ["-pthread", f"-I{include}", preload]
+    program = compiled(tmp_path, "cc", LARGE_FIRST, "large_first", *link)
+    done = run(preload, f"size=128MiB check={check}", program)
+    assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
+    assert done.stderr.count("was refused") == 2
+
+
 OPENED = r"""
 #include <pthread.h>
 #include <stdint.h>
@@ -179,6 +245,8 @@ def test_a_thread_that_ends_may_be_the_one_that_opened_the_pool(preload, tmp_pat
     [
         ("size=lots", "expected a number of bytes"),
         ("first=1MiB", "at most 512KiB"),
+        ("decay=soon", "milliseconds from 0 to 1000000, or never"),
+        ("populate=all decay=10", "use backing=private populate=need"),
         ("area=4GiB:1MiB area=4GiB:1MiB", "0x100000000"),
         ("size=64MiB backing=memfd", "use backing=private"),
     ],
@@ -238,6 +306,8 @@ int main(int argc, char **argv)
         mprotect(alone + 4096, 4096, PROT_READ | PROT_WRITE);
         free(alone + 4096);
         CHECK(errno == EINVAL && malloc_usable_size(alone + 4096) == 0);
+        free(memset(malloc(1500000), 1, 1500000));
+        CHECK(malloc_trim(0) == 1 && malloc_trim(0) == 0);
     }
     size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
     for (int i = 0; i < 3000; i++)
@@ -313,6 +383,11 @@ def test_the_allocators_benchmark_runs_every_program_on_every_allocator(godwit, 
     assert done.returncode == 0, done.stderr
     rows = [row for row in json.loads(done.stdout) if not row["row"].startswith("peer is not installed")]
     assert len(rows) == 8 + 1 + 8 + 1 + 1
+    table = (
+        (toolchain.build_dir() / "bench" / "allocators" / "table.md").read_text(encoding="utf-8").splitlines()
+    )
+    assert len(table) == 2 + 8 + 1
+    assert len({line.count("|") for line in table}) == 1
     assert all(row["value"] > 0 for row in rows)
     # Both modes see what docs/cmt.md says they do.
     assert rows[-1]["row"] == "wrong calls that are seen, of 13"

@@ -57,7 +57,7 @@ def tree(tmp_path_factory) -> Path:
         'equota = { value = -99, kind = "Quota", python = "QuotaError", doc = "no quota" }\neinternal = {',
     )
     replace(
-        tree / "python" / "godwit" / "spec" / "schema.py",
+        tree / "python" / "godwit" / "spec" / "sections" / "surroundings.py",
         '    banks: int = Field(default=16, ge=1, le=1024, description="banked: banks, all groups together")\n',
         '    banks: int = Field(default=16, ge=1, le=2048, description="banked: banks, all groups together")\n'
         '    ranks: int = Field(default=1, ge=1, le=4, description="banked: ranks")\n',

@@ -13,6 +13,7 @@ import pytest
 
 from godwit import events
 from godwit.errors import InputError
+from godwit.shared import Migration
 
 KINDS = [
     {"level": "l1", "name": "hit", "value": ""},
@@ -110,6 +111,24 @@ def test_a_bad_path_is_one_clear_error(call, tmp_path, name, said):
 
 
 @pytest.mark.usefixtures("library")
+def test_a_trace_has_migrations_beside_the_hardware(tmp_path):
+    moves = [
+        Migration(2_000_000, True, "request", 0x7000, 8192, True),
+        Migration(5_000_000, False, "touch", 0x7000, 8192, False),
+    ]
+    out = tmp_path / "out.json"
+    events.convert(raw_file(tmp_path / "raw", RECORDS), out, ".json", moves)
+    trace = json.loads(out.read_text())["traceEvents"]
+    pid = next(event["pid"] for event in trace if event.get("args", {}).get("name") == "migrations")
+    shown = [event for event in trace if event["pid"] == pid and event["ph"] != "M"]
+    assert [(event["name"], event["ts"], event["args"].get("bytes")) for event in shown] == [
+        ("request", 2.0, 8192),
+        ("touch", 5.0, 8192),
+        ("on the card", 2.0, 8192),
+        ("on the card", 5.0, 0),
+    ]
+
+
 def test_events_add_up_to_the_counters(call, tmp_path):
     """Every hit, miss and walk that the report counts is an event, at its port, and nothing else is left behind."""
     out = tmp_path / "run.arrow"

@@ -151,6 +151,13 @@ def test_the_sdist_makes_the_same_wheel(wheel, tmp_path):
     environment = {
         name: value for name, value in os.environ.items() if name not in ("GODWIT_ROOT", "PYTHONPATH")
     }
+    if kept := environment.get("CARGO_BUILD_BUILD_DIR"):
+        # Its crates have the names of the checkout's, and would take their places there while others link them.
+        environment["CARGO_BUILD_BUILD_DIR"] = f"{kept}-of-sdist"
+        # Files of an sdist all bear one old date, so cargo would take crates of an earlier sdist for these.
+        subprocess.run(
+            ["cargo", "clean", "--quiet", "--release", "--workspace"], cwd=folder, env=environment, check=True
+        )
     done = subprocess.run(
         [sys.executable, folder / "tools" / "package.py", "wheel", tmp_path / "dist"],
         cwd=folder,

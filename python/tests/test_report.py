@@ -77,13 +77,26 @@ def test_json_rows_have_exactly_the_documented_keys():
 
 
 def test_a_plain_table_has_one_line_a_row_and_no_boxes():
-    text = plain(rows_table("translate", ROWS, boxed=False))
+    text = plain(rows_table("translate", ROWS, width=None))
     lines = [line for line in text.splitlines() if line.strip()]
-    assert len(lines) == 2 + len(ROWS)
+    assert len(lines) == 2 + len({row.config for row in ROWS}) + len(ROWS)
     assert "with a very long name that a narrow console would cut" in text
     assert "NOT reached" in next(line for line in lines if "walk, warm" in line)
     assert text.isascii()
     assert "\x1b" not in text
+
+
+def test_rows_stand_below_the_configuration_they_share_and_fit_a_terminal():
+    theirs = "23.9 (PULP axi_tlb_l1, 16 entries: their RTL routed in this flow, cycles simulated)"
+    rows = [*ROWS[:2], Row("translate", "hit", "at 56 MHz [routed]", 35.5, "ns", theirs=theirs, kind="yosys")]
+    stream = io.StringIO()
+    Console(file=stream, width=100, highlight=False).print(rows_table("translate", rows, width=100))
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.count("ideal") == 1
+    assert "at 56 MHz [routed]" in text
+    for word in ("cycles", "NOT reached", "simulated", "yosys", "35.5"):
+        assert word in text, f"{word} is cut off in\n{text}"
 
 
 def test_figures_show_both_runs_and_their_ratio():

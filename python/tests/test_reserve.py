@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import godwit
 from godwit.errors import ArgumentError, FaultError, InputError
 
 PAGES = 6
@@ -39,6 +40,35 @@ def test_pages_are_brought_ahead(card):
     values.bring()
     assert values.resident_pages() == 4
     assert values.to_numpy().sum() == 512
+
+
+def test_ports_driven_from_outside_get_their_pages():
+    with godwit.open("sim:tiny", overrides=["page_requests.places=4"]) as card, card.context() as context:
+        for port in (0, 1):
+            card.native.bind_port(port, context.native)
+        values = context.reserve(12 * 512, "int64")
+        for page in range(12):
+            values.to_numpy()[512 * page] = page + 1
+        # More pages than there are places, each asked for by both ports; and one that is not there for anybody.
+        behind = values.address + 12 * 4096
+        reads = [
+            (port, page, page % 4, values.address + 4096 * page, 1, 6, None)
+            for port in (0, 1)
+            for page in range(12)
+        ]
+        card.native.port_submit([*reads, (0, 12, 0, behind, 1, 6, None)])
+        card.native.port_drain(1_000_000)
+        answers = card.native.port_poll()
+        assert len(answers) == 25
+        for answer in answers:
+            if answer["token"] == 12:
+                assert answer["resp"] != 0
+            else:
+                assert answer["resp"] == 0 and answer["data"][0] == answer["token"] + 1
+        assert values.resident_pages() == 12
+        page = card.counters()["page"]
+        assert (page["requests"], page["resolved"], page["refused"], page["timeouts"]) == (13, 12, 1, 0)
+        assert f"{behind:#x}" in card.native.take_fault()
 
 
 def test_what_is_behind_a_reservation_is_a_fault_that_says_so(card):

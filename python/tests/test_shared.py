@@ -14,6 +14,7 @@ import pytest
 
 import godwit
 from godwit.errors import ArgumentError
+from godwit.shared import residency_over_time
 
 PAGE = 4096
 
@@ -134,6 +135,58 @@ def test_by_hand(card):
     assert values[50_000] == 0
     with pytest.raises(ArgumentError, match="will_need"):
         card.advise(values, "maybe")
+
+
+def test_what_is_mostly_read_is_on_both_sides_until_somebody_writes(card):
+    mapping = mmap.mmap(-1, 64 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    values = np.frombuffer(mapping, np.int64)
+    values[:] = np.arange(len(values))
+    card.advise(values, "read_mostly")
+    arguments = {"values": values, "count": len(values), "dtype": 1}
+    assert card.launch("array_sum", **arguments).sum == values.sum()
+    assert {run.where for run in card.residency(values)} == {"both"}
+    before = card.migrations()
+    assert card.launch("array_sum", **arguments).sum == values.sum()
+    assert card.migrations() == before
+    assert before["duplicated"] >= values.nbytes
+    values[0] = 5
+    assert card.residency(values)[0].where == "host"
+    assert card.launch("array_sum", **arguments).sum == values.sum()
+    card.advise(values, "migrate")
+
+
+def test_the_log_says_what_the_counts_say(card):
+    before, earlier = card.migrations(), len(card.migration_log())
+    values = np.frombuffer(mmap.mmap(-1, 100 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.int64)
+    values[: len(values) // 2] = 3
+    assert card.launch("array_sum", values=values, count=len(values), dtype=1).sum == values.sum()
+    card.migrate_to_host(values)
+    after, log = card.migrations(), card.migration_log()[earlier:]
+    assert [move.time_ps for move in log] == sorted(move.time_ps for move in log)
+    went = sum(move.nbytes for move in log if move.to_device)
+    assert went == sum(move.nbytes for move in log if not move.to_device)
+    assert residency_over_time(log)[-1][1] == 0
+    copied = sum(after["to_device"].values()) - sum(before["to_device"].values())
+    assert copied == sum(move.nbytes for move in log if move.to_device and move.copied)
+    assert went == copied + after["cleared"] - before["cleared"]
+    steps = {name: after["time_ps"][name] - value for name, value in before["time_ps"].items()}
+    assert steps["request"] > 0 or not card.config["host"]["interrupt_ns"]
+    assert steps["link"] > 0
+
+
+def test_a_page_that_kernel_and_program_fight_for_moves_alone(card):
+    source = np.frombuffer(mmap.mmap(-1, 32 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    source[:] = 5
+    target = np.zeros_like(source)
+    before = card.migrations()
+    launch = card.start("memcopy", src=source, dst=target, bytes=source.nbytes, iterations=300)
+    while not launch.done():
+        source[3 * PAGE] = 5
+    launch.result()
+    after = card.migrations()
+    assert after["thrashing"] > before["thrashing"]
+    assert after["throttled"] > before["throttled"]
+    assert (target == 5).all()
 
 
 def test_a_file_takes_what_is_away(card, tmp_path):

@@ -15,6 +15,7 @@ from godwit.spec import config, config_docs, events, layout, pages, registers, s
 from godwit.spec.__main__ import main
 from godwit.spec.config import ConfigError
 from godwit.spec.generate import generate, write_if_changed
+from godwit.spec.sections.fields import Section
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +242,8 @@ def test_named_configurations_are_what_their_names_say():
         ("heap.slots=100", ["heap.slots", "0 or 1024 or 2048 or 4096"]),
         ("dma.slots=24", ["dma.slots", "24", "0, or a power of two from 2 to 64"]),
         ("dma.buffer_lines=48", ["dma.buffer_lines", "48", "a power of two from 32 to 4096"]),
+        ("page_cache.counters=8", ["page_cache.counters", "must be 0 (no access counters)", "16"]),
+        ("page_cache.counters=64", ["page_cache.counters", "64 groups", "set page_cache.pages"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
         ("l2.ways=32", ["l2.ways", "32", "a power of two from 1 to 16"]),
         ("l2.policy=random", ["l2.policy", "random", "partition or rehash or hashed"]),
@@ -305,7 +308,7 @@ def test_a_users_file_is_named_by_itself(tmp_path):
 
 def test_every_field_is_described():
     for section in schema.Config.model_fields.values():
-        if isinstance(section.annotation, type) and issubclass(section.annotation, schema.Section):
+        if isinstance(section.annotation, type) and issubclass(section.annotation, Section):
             assert section.annotation.__doc__
             for name, field in section.annotation.model_fields.items():
                 assert field.description, name

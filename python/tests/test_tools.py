@@ -36,6 +36,26 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
+def test_a_group_that_hangs_is_killed_with_what_it_started():
+    child = "import time; time.sleep(60)"
+    hangs = f"import subprocess, sys; print(1, flush=True); subprocess.run([sys.executable, '-c', {child!r}])"
+    code, output = finish(
+        start(f"import run_groups; print(run_groups.run(group('a', {hangs!r}), alone=False, silence_s=2))")
+    )
+    assert code == 0
+    assert "a | killed: it said nothing" in output
+    assert output.splitlines()[-1] == "Count(passed=0, failed=1)"
+
+
+def test_a_group_that_says_parts_of_a_line_lives():
+    says = "import time\nfor _ in range(8): print('.', end='', flush=True); time.sleep(0.5)"
+    code, output = finish(
+        start(f"import run_groups; print(run_groups.run(group('a', {says!r}), alone=False, silence_s=2))")
+    )
+    assert (code, output.splitlines()[-1]) == (0, "Count(passed=1, failed=0)")
+    assert "a | ........" in output
+
+
 def test_all_groups_run_and_are_summed_up_although_one_fails():
     code, output = finish(
         start(

@@ -88,11 +88,11 @@ def check(
     Raises `ManifestError` or `KernelError` with what is wrong.
     """
     path = Path(path)
-    manifest = path if path.suffix == ".toml" else path.with_suffix(".toml")
-    if manifest.is_file() and not top:
+    beside = path if path.suffix == ".toml" else path.with_suffix(".toml")
+    manifest = beside if beside.is_file() and not top else None
+    if manifest:
         kernel = Kernel(load(manifest), own=False)
     else:
-        manifest = None
         kernel = Kernel(_alone(path, top, include_dirs, defines), own=False)
     kernel = probed(kernel, config.axi.id_width)
     wiring.check(kernel)

@@ -17,7 +17,7 @@ from godwit.card.messages import warnings_of
 from godwit.card.plan import Plan, cpp_header, rtl_dirs, simulation_sources
 from godwit.card.process import Compilers
 from godwit.card.slots import slots
-from godwit.card.streams import links
+from godwit.card.streams import agents, links
 from godwit.card.unity import unite
 from godwit.card.verilated import VERILATE, Linkage, Model, Unit
 from godwit.card.wiring import modules
@@ -45,7 +45,9 @@ def generate_sources(work: Path, todo: Plan) -> tuple[list[Path], list[Path]]:
     kernels = _isolate(kernels, rtl, kernels_dir)
     if kernels:
         placed = slots(kernels, todo.config.card.external_ports)
-        for name, text in modules(placed, links(kernels, todo.config), todo.config).items():
+        for name, text in modules(
+            placed, links(kernels, todo.config), agents(kernels, todo.config), todo.config
+        ).items():
             (rtl / f"{name}.sv").write_text(text)
     (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
 

@@ -21,6 +21,7 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from godwit.card import reading
 from godwit.card.controls import SECOND_PORT
@@ -193,7 +194,8 @@ def _xml(path: Path) -> HlsKernel:
 
 def _component(path: Path, root: ElementTree.Element) -> HlsKernel:
     name = root.findtext("model/views/view/modelName") or root.findtext("name") or path.parent.name
-    registers, packaged = [], []
+    registers: list[Any] = []
+    packaged: list[Any] = []
     maps = [block for block in root.iter("addressBlock") if block.find("register") is not None]
     starting = [any(item.findtext("name") == "CTRL" for item in block.iter("register")) for block in maps]
     _check_ports(

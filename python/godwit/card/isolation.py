@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pyslang import parsing, syntax
 
@@ -110,7 +111,7 @@ class _Parsed:
         self.names.append((token.valueText, begin, begin + len(raw.encode())))
 
     @staticmethod
-    def _units(root: syntax.SyntaxNode) -> Iterator[syntax.ModuleDeclarationSyntax]:
+    def _units(root: syntax.SyntaxNode) -> Iterator[Any]:
         if root.kind in _DESIGN_UNITS:
             yield root
         else:

@@ -122,6 +122,15 @@ class Arg(BaseModel):
         return self.offset + 4 * self.kind.words
 
 
+class HeapStreams(BaseModel):
+    """AXI4-Streams, by the names before `_TVALID`, on which a kernel allocates and frees memory by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Name
+    response: Name
+
+
 class Manifest(BaseModel):
     """A kernel. ``sources`` are absolute paths once loaded with :func:`load`."""
 
@@ -136,6 +145,8 @@ class Manifest(BaseModel):
     control: Protocol | None = None
     """How a launch talks to the control block; None: as the RTL shows, else ap_ctrl_hs."""
     args: list[Arg] = []
+    heap: HeapStreams | None = None
+    """The kernel calls malloc, realloc and free; None: it does not."""
 
     @field_validator("args")
     @classmethod

@@ -19,9 +19,10 @@ from godwit.card.slots import extra_ports, slots
 from godwit.card.streams import links
 from godwit.spec import config as configs
 from godwit.spec import layout, registers
-from godwit.spec.schema import DMA_PORTS, Config
+from godwit.spec.schema import Config
+from godwit.spec.sections.units import DMA_PORTS
 
-ABI = 3
+ABI = 4
 """GW_CARD_ABI of card/sim/gw_card.h."""
 
 LIBRARY = "libgw_card.so"
@@ -198,6 +199,7 @@ def describe(todo: Plan) -> dict:
                 "description": kernel.manifest.description,
                 "control": kernel.protocol,
                 "interrupt": kernel.interface is None or kernel.interface.interrupt is not None,
+                "allocates": kernel.manifest.heap is not None,
                 "args": args,
             }
         )

@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
 import pyslang
 from pyslang import ast, driver
@@ -29,7 +30,7 @@ _LENIENT = (
     # What is not for synthesis is not in the kernel: HLS puts monitors there that only its own simulator takes.
     *(word for tool in NOT_FOR for word in ("--translate-off-format", f"{tool},translate_off,translate_on")),
 )
-_DIRECTIONS = {
+_DIRECTIONS: dict[Any, Literal["in", "out", "inout"]] = {
     ast.ArgumentDirection.In: "in",
     ast.ArgumentDirection.Out: "out",
     ast.ArgumentDirection.InOut: "inout",
@@ -218,7 +219,7 @@ def _advice(errors: Sequence[str]) -> str:
     return ""
 
 
-def _port(what: str, port: ast.Symbol) -> Port:
+def _port(what: str, port: Any) -> Port:
     direction = _DIRECTIONS.get(getattr(port, "direction", None))
     if direction is None:
         raise KernelError(
@@ -286,12 +287,13 @@ def _registers(below: Sequence[ast.InstanceSymbol]) -> Iterator[Register]:
 
 def _data_files(what: str, top: ast.InstanceSymbol, manager: pyslang.SourceManager) -> Iterator[DataFile]:
     found: list[DataFile] = []
+    scope: Any = top.body  # a Scope as well, which its types do not say
 
     def visit(node: object) -> None:
         if not isinstance(node, ast.CallExpression) or node.subroutineName not in MEMORY_TASKS:
             return
         place = _place(manager, node.sourceRange.start)
-        value = node.arguments[0].eval(ast.EvalContext(ast.ASTContext(top.body, ast.LookupLocation.max)))
+        value = node.arguments[0].eval(ast.EvalContext(ast.ASTContext(scope, ast.LookupLocation.max)))
         name = value.convertToStr().value if value else None
         if not isinstance(name, str):
             raise KernelError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AXI4-Streams between kernels: the connections of a configuration, checked against the ports that there are."""
+"""AXI4-Streams between kernels, and from kernels to the heap: the connections of a configuration, checked against the ports that there are."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ class Link:
         return sum(self.source.width(name) for name in self.signals)
 
 
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """A kernel that allocates by itself: its streams to and from the heap. `slot` is its number."""
+
+    slot: int
+    command: Stream
+    response: Stream
+
+
+HEAP_WIDTHS = {"out": 192, "in": 128}
+"""Bits of TDATA of a command, and of a response: three and two words of 64 bits."""
+
+
 def payload(stream: Stream) -> list[str]:
     """What a stream carries beside its handshake."""
     return [*stream.sideband, "TDATA"]
@@ -49,23 +62,65 @@ def links(kernels: Sequence[Kernel], config: Config) -> list[Link]:
         where = f"stream[{number}], from {stream.source} to {stream.target}"
         source_slot, source = _find(where, kernels, stream.source, "out")
         target_slot, target = _find(where, kernels, stream.target, "in")
-        for end, name in (
+        for place, name in (
             ((source_slot, source.name), stream.source),
             ((target_slot, target.name), stream.target),
         ):
-            if end in used:
+            if place in used:
                 raise KernelError(
                     f"{where}: {name} is connected twice",
                     hint="a stream goes from one kernel to one other: copy it in a kernel of its own",
                 )
-            used.add(end)
+            used.add(place)
         _agree(where, source, target)
         made.append(Link(source_slot, source, target_slot, target, stream.depth))
+    for agent in agents(kernels, config):
+        for end in (agent.command, agent.response):
+            if (agent.slot, end.name) in used:
+                name = f"{kernels[agent.slot].manifest.name}.{end.name}"
+                raise KernelError(
+                    f"{name} is a stream of the heap by the kernel's manifest, and a [[stream]] connects it",
+                    hint="take one of both away",
+                )
+            used.add((agent.slot, end.name))
     for slot, kernel in enumerate(kernels):
-        for stream in kernel.interface.streams if kernel.interface else ():
-            if (slot, stream.name) not in used:
-                _unconnected(kernel, stream, kernels)
+        for unused in kernel.interface.streams if kernel.interface else ():
+            if (slot, unused.name) not in used:
+                _unconnected(kernel, unused, kernels)
     return made
+
+
+def agents(kernels: Sequence[Kernel], config: Config) -> list[Agent]:
+    """Kernels whose manifest has `[heap]`. Raises `KernelError` for streams that are not what the heap takes, and without a heap."""
+    found = []
+    for slot, kernel in enumerate(kernels):
+        named = kernel.manifest.heap
+        if named is None:
+            continue
+        name = kernel.manifest.name
+        if not config.heap.slots:
+            raise KernelError(
+                f"kernel {name} allocates memory by itself, and this card has no heap",
+                hint="--set heap.slots=1024 --set walker.levels=4",
+            )
+        where = f"kernel {name}, [heap] of its manifest"
+        command = _heap_stream(where, kernels, f"{name}.{named.command}", "out")
+        response = _heap_stream(where, kernels, f"{name}.{named.response}", "in")
+        found.append(Agent(slot, command, response))
+    return found
+
+
+def _heap_stream(where: str, kernels: Sequence[Kernel], name: str, direction: str) -> Stream:
+    _, stream = _find(where, kernels, name, direction)
+    wanted = HEAP_WIDTHS[direction]
+    if stream.data_width != wanted or stream.sideband or "TREADY" not in stream:
+        extra = "".join(f", {signal}" for signal in stream.sideband)
+        raise KernelError(
+            f"{where}: {name} is no stream of the heap",
+            found=f"TDATA of {stream.data_width} bits{extra}{'' if 'TREADY' in stream else ', no TREADY'}",
+            hint=f"TDATA of {wanted} bits and TREADY, nothing else: the structs of examples/kernel/godwit_heap.hpp in a plain hls::stream",
+        )
+    return stream
 
 
 def _find(where: str, kernels: Sequence[Kernel], name: str, direction: str) -> tuple[int, Stream]:

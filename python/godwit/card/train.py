@@ -8,6 +8,7 @@ both small sizes, twice over more than an L1 holds, so that the second level hit
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def _traffic(card: godwit.Card) -> None:
         for pattern in ("linear", "random"):
             ids = min(16, 1 << card.config["axi"]["id_width"])
             plan = Plan(size // 4096, 4096, 8192, pattern, writes=64, beats=2, ids=ids)
-            result = card.launch("traffic", **plan.args(buffer))
+            args: dict[str, Any] = {**plan.args(buffer)}
+            result = card.launch("traffic", **args)
             if result.status:
                 raise DeviceError(f"traffic refused {plan}: status {result.status}")
 

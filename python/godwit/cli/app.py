@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import godwit
-from godwit.cli import bench, card, cmt, compare, data, doctor, kernel, vm
+from godwit.cli import bench, card, cmt, compare, data, doctor, heap, kernel, vm
 from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
 from godwit.errors import GodwitError
@@ -39,6 +39,7 @@ app.add_typer(kernel.app, name="kernel")
 app.add_typer(cmt.app, name="cmt")
 app.add_typer(vm.app, name="vm")
 app.add_typer(data.app, name="data")
+app.command("heap", epilog="Example: godwit heap --config tiny --set walker.levels=4 --events")(heap.heap)
 app.command("doctor")(doctor.doctor)
 
 

@@ -74,7 +74,7 @@ def bench(
         print(rows_json(rows))
         return
     console = stdout()
-    console.print(rows_table(suite, rows, boxed=console.is_terminal))
+    console.print(rows_table(suite, rows, width=console.width if console.is_terminal else None))
     judged = [row for row in rows if row.reached is not None]
     reached = sum(row.reached is True for row in judged)
     if judged:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from godwit.cli.console import progress_bar
+from godwit.cli.console import progress_bar, stdout
 
 if TYPE_CHECKING:
     from godwit.run.workload import Setup
@@ -89,6 +89,14 @@ Events = Annotated[
         rich_help_panel=_TRACE,
     ),
 ]
+Residency = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.png",
+        help="With --memory shared: plot what was on the card when, and what moved why.",
+        rich_help_panel=_TRACE,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 
@@ -101,6 +109,7 @@ def _shared(
     waves: Waves = None,
     axi_trace: AxiTrace = None,
     events: Events = None,
+    residency: Residency = None,
     as_json: Json = False,
 ) -> None:
     """The options, as the commands' signatures have them."""
@@ -137,6 +146,8 @@ def on_card(
                 print(json.dumps(report.to_json(), indent=1))
             else:
                 show(report)
+                if options.get("residency"):
+                    stdout().print(f"residency: {options['residency']}", markup=False, soft_wrap=True)
 
         # What typer makes the options of.
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]

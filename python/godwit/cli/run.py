@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -83,18 +83,107 @@ def split(
         Path,
         typer.Option(metavar="DIR", help="Where matches.parquet and rest.parquet go.", show_default="here"),
     ] = Path(),
+    outputs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="heap|mapped",
+            help="Outputs that are sized before and mapped, or, as well, ones that nobody sized, on the heap in hardware.",
+            show_default="heap on a card with one",
+        ),
+    ] = None,
+    rows: Annotated[
+        bool,
+        typer.Option(
+            "--rows",
+            help="The kernel writes the column's rows themselves, values with validity, not row numbers; the files hold that column.",
+        ),
+    ] = False,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With --rows: a utf8 column without nulls that is split beside it."
+        ),
+    ] = None,
 ) -> Work:
     """Split a Parquet table in two by a predicate on one column, on the card.
 
     The kernel streams the column from device memory through a translated port and writes the row numbers that
-    match, and those that do not. Nulls do not match; NaN compares as IEEE 754 says. The result is checked
-    against pyarrow.compute.
+    match, and those that do not; with --rows the column's rows themselves. Nulls do not match; NaN compares as IEEE 754 says. The
+    result is checked against pyarrow.compute.
     """
 
     def work(setup: Setup) -> Outcome:
-        from godwit.run import split
+        from godwit.errors import InputError
+        from godwit.run import split, split_rows
 
-        return split.run(setup, path=path, column=column, where=where, output_dir=output_dir)
+        given: dict[str, Any] = {
+            "path": path,
+            "column": column,
+            "where": where,
+            "output_dir": output_dir,
+            "outputs": outputs,
+        }
+        if rows:
+            return split_rows.run(setup, **given, text=text)
+        if text is not None:
+            raise InputError(
+                "--text needs --rows",
+                found="without it the kernel writes row numbers, and the files hold all columns",
+                hint="add --rows, or leave --text out",
+            )
+        return split.run(setup, **given)
+
+    return work
+
+
+@app.command(
+    "split-chain",
+    epilog="Example: godwit run split-chain --input flights.parquet --column dep_delay --where '> 15' --then-column arr_delay"
+    " --then-where '> 30' --plot memory.png",
+)
+@on_card(_print, without=("kernel", "memory", "events", "residency"))
+def split_chain(
+    path: Annotated[Path, typer.Option("--input", metavar="FILE.parquet", help="The table: A.")],
+    column: Annotated[
+        str, typer.Option(metavar="NAME", help="The column to split it by: int32, int64, float32 or float64.")
+    ],
+    where: Annotated[
+        str, typer.Option(metavar="'OP NUMBER'", help="What goes to B, the rest to C, quoted: '> 15'.")
+    ],
+    then_where: Annotated[str, typer.Option(metavar="'OP NUMBER'", help="What of B and C goes to D.")],
+    then_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column of that.", show_default="--column")
+    ] = None,
+    output_dir: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where then.parquet goes.", show_default="here")
+    ] = Path(),
+    granule: Annotated[
+        str, typer.Option(metavar="4K|64K", help="Memory that comes together with a first touch.")
+    ] = "4K",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot the device memory taken over time.")
+    ] = None,
+) -> Work:
+    """Split a table A into B and C, free it, and make D of B and C in the memory that A had.
+
+    All of it is on the heap in hardware, where a buffer has memory where a kernel wrote; then once more in mapped buffers, each as large
+    as it could become. The report shows the most device memory that was taken beside the size of A, and what was taken when.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import split_chain
+
+        return split_chain.run(
+            setup,
+            path=path,
+            column=column,
+            where=where,
+            then_column=then_column,
+            then_where=then_where,
+            output_dir=output_dir,
+            granule=granule,
+            plot=plot,
+        )
 
     return work
 
@@ -231,6 +320,35 @@ def stencil(
     return work
 
 
+@app.command(epilog="Example: godwit run sobel --input picture.png --memory shared --output edges.png")
+@on_card(_print)
+def sobel(
+    path: Annotated[
+        Path, typer.Option("--input", metavar="IMAGE.png|FILE.npy", help="The picture: 8 bits a point.")
+    ],
+    access: Annotated[
+        str,
+        typer.Option(
+            metavar="early|late", help="Bursts of 4 KiB, 16 pages ahead; or of 64 bytes, shortly before."
+        ),
+    ] = "early",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.png|FILE.npy", help="Write the gradient as a picture.")
+    ] = None,
+) -> Work:
+    """Find the edges of a picture: its Sobel gradient, on the card.
+
+    The kernel works on a byte a cycle, so that pages can move beside it. The result is checked against numpy, point by point.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import sobel
+
+        return sobel.run(setup, path=path, access=access, output=output)
+
+    return work
+
+
 @app.command(
     epilog="Example: godwit run bfs --input edges.parquet --source 0 --undirected --output levels.parquet",
 )
@@ -277,11 +395,32 @@ def bfs(
     return work
 
 
+@app.command(epilog="Example: godwit run tree --nodes 65536 --lookups 1000 --config tapasco --memory shared")
+@on_card(_print)
+def tree(
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes of the tree, 32 bytes each.")] = 65_536,
+    lookups: Annotated[int, typer.Option(min=1, help="Keys that are looked up.")] = 1024,
+    seed: Seed = 1,
+) -> Work:
+    """Look keys up in a binary search tree of nodes that point at each other, on the card.
+
+    On shared memory the kernel follows the pointers of this program; for copies they are rewritten. Every value is checked against
+    the host's.
+    """
+
+    def work(setup: Setup) -> Outcome:
+        from godwit.run import tree
+
+        return tree.run(setup, nodes=nodes, lookups=lookups, seed=seed)
+
+    return work
+
+
 @app.command(
     "tlb-stress",
     epilog="Example: godwit run tlb-stress --footprints 4K:16M --accesses 50000 --page-size 64K",
 )
-@on_card(_print_sweep, without=("kernel",), page_size="4K")
+@on_card(_print_sweep, without=("kernel", "residency"), page_size="4K")
 def tlb_stress(
     footprints: Annotated[
         str,

@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from godwit.cli.console import stderr, stdout
+
+if TYPE_CHECKING:
+    from godwit.vm.resident import State
 
 app = typer.Typer(
     help="Boot a Linux guest with the driver and the simulated card in it: no root, no KVM, no board.",
@@ -18,12 +21,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+KINDS = "stock|6.1|backports|hmm"
 KernelOption = Annotated[
     str,
     typer.Option(
         "--kernel",
-        metavar="stock|hmm",
-        help="Debian's own kernel, or one built with device-private memory (about 20 minutes of one processor, once).",
+        metavar=KINDS,
+        help="Debian 12's own kernel (6.12 or 6.1), the newest of Debian's backports, or one built with device-private memory "
+        "(about 20 minutes of one processor, once).",
     ),
 ]
 LOAD = "insmod /godwit.ko"
@@ -37,20 +42,32 @@ def _say(what: str) -> None:
 def run(
     program: Annotated[Path, typer.Argument(metavar="FILE.c", help="A C program of one file.", exists=True)],
     args: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,
-    kernel: KernelOption = "stock",
+    kernel: KernelOption | None = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Run a program in the guest that uses /dev/godwit0; ends as the program does."""
-    from godwit.vm import guests, machine
+    """Run a program in the guest that uses /dev/godwit0; ends as the program does.
+
+    In the guest of `godwit vm start`, if one with this kernel and driver runs, otherwise in one of its own.
+    """
+    from godwit.vm import guests, machine, resident
     from godwit.vm import kernel as kernels
 
-    booted = kernels.ensure(kernel, _say)
-    words = shlex.join([f"/{program.stem}", *(args or ())])
-    guest, card = guests.with_driver(booted, f"{LOAD} && {words}", [program])
-    ended = machine.run(booted, guest, card, say=_say if as_json else print)
+    there = resident.find()
+    kind = kernel or (there.kind if there and there.runs() else "stock")
+    booted = kernels.ensure(kind, _say)
+    say = _say if as_json else print
+    if there and _usable(there, kind, guests.identity(booted)):
+        with resident.alone():
+            ended = resident.run(there, guests.built(program), args or [], say)
+    else:
+        words = shlex.join([f"/{program.stem}", *(args or ())])
+        guest, card = guests.with_driver(booted, f"{LOAD} && {words}", [program])
+        ended = machine.run(booted, guest, card, say=say)
     if as_json:
         served = {"release": booted.release, "code": ended.code, "lines": ended.lines, "card": ended.served}
         print(json.dumps({**served, "seconds": round(ended.seconds, 3)}, indent=1))
+    elif not ended.served:
+        stdout().print(f"in the guest that runs; Linux {booted.release}, {ended.seconds:.1f} s")
     else:
         done = ended.served
         stdout().print(
@@ -58,6 +75,45 @@ def run(
             f"{done['interrupts']:,} interrupts; Linux {booted.release}, {ended.seconds:.1f} s"
         )
     raise typer.Exit(ended.code)
+
+
+def _usable(there: State, kind: str, identity: str) -> bool:
+    if not there.runs():
+        _say(
+            "the guest that was started has died: `godwit vm stop` cleans up; this program gets one of its own"
+        )
+        return False
+    if (there.kind, there.driver) != (kind, identity):
+        _say("the guest that runs has another kernel, driver or card: this program gets one of its own")
+        return False
+    return True
+
+
+@app.command()
+def start(kernel: KernelOption = "stock") -> None:
+    """Boot a guest that stays, with the driver loaded: `vm run` uses it, until `vm stop`."""
+    from godwit.vm import guests, resident
+    from godwit.vm import kernel as kernels
+
+    booted = kernels.ensure(kernel, _say)
+    guest, card = guests.with_driver(booted, f"{LOAD} || exit 1\n{resident.ORDERS}")
+    with resident.alone():
+        resident.start(booted, kernel, guest, card, guests.identity(booted))
+    stdout().print(
+        f"a guest with Linux {booted.release} runs: `godwit vm run FILE.c` uses it, `godwit vm stop` ends it"
+    )
+
+
+@app.command()
+def stop() -> None:
+    """End the guest of `vm start`, and remove what it left."""
+    from godwit.vm import resident
+
+    served = resident.stop()
+    if served:
+        stdout().print(f"the guest has ended; the card ran {served['cycles']:,} cycles for it")
+    else:
+        stdout().print("the guest had died, or did not end by itself: it is gone now")
 
 
 @app.command()
@@ -71,8 +127,20 @@ def shell(kernel: KernelOption = "stock") -> None:
     raise typer.Exit(machine.interact(booted, guest, card))
 
 
+@app.command(epilog="Example: sudo godwit vm dkms /usr/src && sudo dkms install godwit/0.1.0")
+def dkms(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the package's folder is made.")],
+) -> None:
+    """Make a DKMS package of the driver: it builds godwit.ko for every kernel of a machine."""
+    from godwit import toolchain
+    from godwit.vm import dkms as packages
+
+    made = packages.package(folder, toolchain.root() / "build/spec")
+    stdout().print(str(made), markup=False, soft_wrap=True)
+
+
 @app.command("kernel")
-def get_kernel(kind: Annotated[str, typer.Argument(metavar="stock|hmm")] = "stock") -> None:
+def get_kernel(kind: Annotated[str, typer.Argument(metavar=KINDS)] = "stock") -> None:
     """Fetch or build a kernel now, so that no guest has to wait for it."""
     from godwit.vm import kernel as kernels
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def run(
             }
         wanted = int(values.sum(dtype=np.int64)) & (1 << 64) - 1
         link_before = card.stats()["link_ps"]
-        options = {"page_size": setup.page_size, "access": "r", "contiguous": True}
+        options: dict[str, Any] = {"page_size": setup.page_size, "access": "r", "contiguous": True}
         if array is None:
             buffer = context.put(values, **options)
             args = {"values": buffer, "count": len(values), "dtype": DTYPE_CODES[values.dtype.name]}

@@ -71,7 +71,7 @@ def read_column(path: Path, name: str, types: Sequence[str] = tuple(TYPES)) -> p
         if str(data_type) not in types:
             raise InputError(
                 f"column '{name}' of '{path}' holds {type_name(data_type)}",
-                found="the kernel takes " + ", ".join(TYPES[accepted] for accepted in types),
+                found="the kernel takes " + ", ".join(TYPES.get(accepted, accepted) for accepted in types),
                 hint=usable,
             )
         try:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.buffers import Buffer
-from godwit.run.workload import PAGE_SIZES, Measurement, as_bytes, measure
+from godwit.run.workload import PAGE_SIZES, Check, Measurement, as_bytes, measure
 
 if TYPE_CHECKING:
     from godwit.api import Card
     from godwit.buffers import PageSize
-    from godwit.launches import LaunchResult
     from godwit.memory import Context
 
 
@@ -61,7 +60,7 @@ def run_shared(
     kernel: str,
     args: dict[str, Any],
     outputs: Sequence[Buffer],
-    check: Callable[[LaunchResult, str], None],
+    check: Check,
     page_size: PageSize,
     initial: Mapping[str, np.ndarray],
 ) -> Shared:

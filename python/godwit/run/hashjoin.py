@@ -174,9 +174,9 @@ def _phase(results: list[LaunchResult], name: str):
     from godwit.report import Figure
 
     label = {"build": "cycles of building the table", "probe": "cycles of probing it"}[name]
-    values = [result.results[f"{name}_cycles"] for result in results]
-    contiguous = values[2] if len(values) > 2 else None
-    return Figure(f"{name}_cycles", label, "cycles", "simulated", *values[:2], contiguous=contiguous)
+    value, physical, *others = (result.results[f"{name}_cycles"] for result in results)
+    contiguous = others[0] if others else None
+    return Figure(f"{name}_cycles", label, "cycles", "simulated", value, physical, contiguous=contiguous)
 
 
 def _joined(

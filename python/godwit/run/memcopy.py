@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def run(setup: Setup, *, size_bytes: int = 1 << 20, iterations: int = 1, seed: i
     with setup.open() as card:
         kernel = setup.kernel_name(card, "memcopy")
         context = setup.context(card)
-        options = {"page_size": setup.page_size, "contiguous": True}
+        options: dict[str, Any] = {"page_size": setup.page_size, "contiguous": True}
         setup.require_memory(card, [size_bytes, size_bytes])
         data = np.frombuffer(np.random.default_rng(seed).bytes(size_bytes), "u1")
         link_before = card.stats()["link_ps"]

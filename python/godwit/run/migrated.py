@@ -14,16 +14,21 @@ import numpy as np
 
 from godwit.buffers import Buffer
 from godwit.report import Figure
-from godwit.run.workload import Measurement, as_bytes, measure
+from godwit.run.workload import Check, Measurement, as_bytes, measure
+from godwit.shared import residency_over_time
 from godwit.units import seconds_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from godwit.api import Card
-    from godwit.launches import LaunchResult
+    from godwit.shared import Migration
 
 COUNTS = {
     "cleared": ("never touched, cleared on the card", "bytes"),
     "clean": ("home without a copy", "bytes"),
+    "duplicated": ("card and program had both, to read", "bytes"),
+    "in_place": ("used in the memory of the host", "bytes"),
     "lent": ("lent, which cannot move", "bytes"),
     "prefetched": ("came along with what was asked for", "bytes"),
     "evicted": ("made room on the card", "bytes"),
@@ -32,8 +37,18 @@ COUNTS = {
     "batches": ("batches of requests", "batches"),
     "touches": ("pages that the program touched", "touches"),
     "groups": ("groups that moved at once", "groups"),
+    "thrashing": ("pages that kernel and program fought for", "pages"),
+    "throttled": ("... which then moved alone", "times"),
 }
 """What is counted of migrations: how it is called, and its unit."""
+STEPS = {
+    "request": "requests: interrupt and wake-up",
+    "leave": "host: pages taken, given room, mapped",
+    "link": "waiting for bytes on the link",
+    "unmap": "unmapped, until nothing uses them",
+    "return": "host: pages given back",
+}
+"""Where the time of migrations goes."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,10 @@ class Migrated:
     """Virtual time from before the first byte moves until the program has the results."""
     moved: dict[str, Any]
     """As `Card.migrations`, of this launch; nothing with explicit copies."""
+    log: Sequence[Migration] = ()
+    """As `Card.migration_log`, of this launch."""
+    moved_ps: int = 0
+    """Virtual time at which it began."""
 
 
 def run_migrated(
@@ -52,13 +71,15 @@ def run_migrated(
     kernel: str,
     args: dict[str, Any],
     outputs: Sequence[Buffer],
-    check: Callable[[LaunchResult, str], None],
+    check: Check,
     initial: Mapping[str, np.ndarray],
     *,
     shared: bool,
+    placed: Mapping[str, Callable[[int], np.ndarray]] | None = None,
 ) -> Migrated:
     """Launches `kernel` with other memory in place of every buffer: plain memory, or buffers that are copied to and from. Outputs
-    begin as never touched; what the kernel wrote is copied into `outputs` and checked there.
+    begin as never touched; what the kernel wrote is copied into `outputs` and checked there. placed: by argument, what is in memory whose
+    content depends on its address.
     """
     buffers = {id(value): value for value in args.values() if isinstance(value, Buffer)}
     data = {key: as_bytes(buffer).copy() for key, buffer in buffers.items()}
@@ -68,12 +89,17 @@ def run_migrated(
         data[id(args[name])] = as_bytes(content)
     with card.context() as context:
         plain = {key: _plain(buffer.nbytes, data.get(key)) for key, buffer in buffers.items()}
+        pointing = {id(args[name]): content for name, content in (placed or {}).items()}
+        for key, make in pointing.items():
+            plain[key][:] = as_bytes(make(plain[key].ctypes.data))
         places: dict[int, Any] = dict(plain)
         moved, before = card.migrations() if shared else {}, card.stats()["time_ps"]
         if not shared:
             for key, buffer in buffers.items():
                 places[key] = context.empty(buffer.nbytes, np.uint8, access="rw")
-                if key in data:
+                if key in pointing:
+                    places[key].upload(as_bytes(pointing[key](places[key].address)))
+                elif key in data:
                     places[key].upload(plain[key])
         given = {name: places.get(id(value), value) for name, value in args.items()}
         run = measure(card, context, kernel, given, "translate")
@@ -81,10 +107,11 @@ def run_migrated(
         found = {id(output): _home(places[id(output)]) for output in outputs}
         total = card.stats()["time_ps"] - before
         moved = _since(card.migrations(), moved) if shared else {}
+        log = [move for move in card.migration_log() if move.time_ps >= before] if shared else []
     for output in outputs:
         as_bytes(output)[...] = found[id(output)][: output.nbytes]
     check(run.result, "migrated" if shared else "copied")
-    return Migrated(run, total, moved)
+    return Migrated(run, total, moved, log, before)
 
 
 def _plain(nbytes: int, content: np.ndarray | None) -> np.ndarray:
@@ -128,3 +155,50 @@ def figures(copied: Migrated, migrated: Migrated | None) -> Iterator[Figure]:
                 yield Figure(f"{way}_{cause}", f"{label}: {cause}", "bytes", "simulated", nbytes)
     for name, (label, unit) in COUNTS.items():
         yield Figure(f"pages_{name}", label, unit, "simulated", migrated.moved[name])
+    for step, label in STEPS.items():
+        took = migrated.moved["time_ps"][step] * 1e-12
+        yield Figure(f"time_{step}", label, "s", "modelled", took, show=seconds_text)
+    moved = sum(move.nbytes for move in migrated.log if move.to_device)
+    if moved:
+        walks = migrated.run.counters["walker"]["walks"]
+        yield Figure(
+            "walks_per_mib", "page-table walks a MiB moved", "walks", "simulated", walks / (moved / (1 << 20))
+        )
+
+
+def plot(migrated: Migrated, path: Path) -> None:
+    """Bytes on the card over time, and bytes that moved, by direction and cause."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (resident, moved) = plt.subplots(2, 1, figsize=(9, 6), sharex=True, layout="constrained")
+
+    def since(time_ps: int) -> float:
+        return (time_ps - migrated.moved_ps) / 1e6
+
+    times, sizes = [0.0], [0.0]
+    for time_ps, nbytes in residency_over_time(migrated.log):
+        times.append(since(time_ps))
+        sizes.append(nbytes / (1 << 20))
+    end = migrated.total_ps / 1e6
+    resident.step([*times, end], [*sizes, sizes[-1]], where="post", color="#4a7ebb")
+    resident.fill_between([*times, end], [*sizes, sizes[-1]], step="post", alpha=0.2, color="#4a7ebb")
+    resident.set_title("MiB on the card", loc="left", fontsize=10)
+    for to_device, style in ((True, "-"), (False, "--")):
+        for cause in dict.fromkeys(move.cause for move in migrated.log if move.to_device == to_device):
+            those = [move for move in migrated.log if (move.to_device, move.cause) == (to_device, cause)]
+            sums = np.cumsum([move.nbytes for move in those]) / (1 << 20)
+            label = f"{'to the card' if to_device else 'home'}: {cause}"
+            at = [since(move.time_ps) for move in those]
+            moved.step([*at, end], [*sums, sums[-1]], style, where="post", label=label)
+    moved.set_title("MiB moved so far", loc="left", fontsize=10)
+    moved.set_xlabel("µs of virtual time since the first byte moved")
+    if migrated.log:
+        moved.legend(frameon=False, fontsize=8)
+    for axis in (resident, moved):
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.set_ylim(bottom=0)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)

@@ -21,6 +21,7 @@ from godwit.outputs import OutputSet
 from godwit.report import Figure
 from godwit.run.picture import read_picture, write_picture
 from godwit.run.workload import (
+    LAUNCHES,
     Measurement,
     Outcome,
     Runs,
@@ -195,12 +196,12 @@ def _accelerator(
     spent: _Spent,
 ) -> Runs:
     a, b = buffers
-    result = buffers[work.iterations % 2]
+    last = buffers[work.iterations % 2]
     a.upload(work.rows)
 
-    def look(_: LaunchResult, which: str) -> None:
+    def look(result: LaunchResult, which: str) -> None:
         # Over the link once; the other runs are checked in place.
-        raw = result.download() if which == "virtual" else result.to_numpy()
+        raw = last.download() if which == "virtual" else last.to_numpy()
         spent.stop()
         check(np.frombuffer(raw, np.uint8).reshape(work.rows.shape), which)
 
@@ -223,7 +224,7 @@ def _software(
     firsts = range(0, work.height, tile_rows)
     total = 2 * work.iterations * len(firsts)
     measurements: list[Measurement] = []
-    for mode, which in (("translate", "virtual"), ("bare", "physical")):
+    for mode, which in LAUNCHES:
         card.clear_counters()
         start = time.perf_counter()
         results: list[LaunchResult] = []

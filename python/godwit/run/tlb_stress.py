@@ -24,7 +24,7 @@ from godwit.units import bytes_text, parse_size
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from godwit.api import Card
+    from godwit.api import Card, Mode
     from godwit.buffers import Buffer
     from godwit.memory import Context
 
@@ -212,7 +212,7 @@ def point(card: Card, context: Context, kernel: str, buffer: Buffer, plan: Plan,
     )
 
 
-def _checked(card: Card, context: Context, kernel: str, buffer: Buffer, plan: Plan, mode: str):
+def _checked(card: Card, context: Context, kernel: str, buffer: Buffer, plan: Plan, mode: Mode):
     found = measure(card, context, kernel, plan.args(buffer), mode)
     wanted = plan.checksum(buffer.to_numpy().view(np.uint64))
     if found.result.checksum != wanted:

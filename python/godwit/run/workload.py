@@ -8,12 +8,13 @@ costs.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
 
 if TYPE_CHECKING:
-    from godwit.api import Card
+    from godwit.api import Card, Mode
     from godwit.buffers import Buffer, PageSize
     from godwit.launches import LaunchResult
     from godwit.memory import Context
@@ -66,6 +67,8 @@ class Setup:
     waves: Path | None = None
     axi_trace: Path | None = None
     events: Path | None = None
+    residency: Path | None = None
+    """Where a plot of what was on the card when goes, with ``shared``."""
     progress: Progress = _silent
 
     def __post_init__(self) -> None:
@@ -80,6 +83,23 @@ class Setup:
                 f"no memory '{self.memory}'",
                 found="memory is one of " + ", ".join(MEMORIES),
                 hint=nearest(self.memory, MEMORIES),
+            )
+
+        if self.residency is not None:
+            self._check_residency(self.residency)
+
+    def _check_residency(self, path: Path) -> None:
+        if self.memory != "shared":
+            raise InputError(
+                "no plot of residency",
+                found=f"memory '{self.memory}', of which no page moves while the kernel runs",
+                hint="--memory shared",
+            )
+        if path.suffix != ".png" or not path.resolve().parent.is_dir():
+            raise InputError(
+                f"cannot write '{path}'",
+                found="it is no .png" if path.suffix != ".png" else "there is no such directory",
+                hint="a file ending in .png, in a directory that is there",
             )
 
     def open(self) -> Card:
@@ -126,13 +146,13 @@ class Setup:
         if not self.in_place:
             require_memory(card, sizes, self.page_size)
 
-    def with_kernel(self, name: str) -> Setup:
-        """The same with Godwit's kernel `name` on the card: in place of the configuration's when it has none."""
+    def with_kernel(self, *names: str) -> Setup:
+        """The same with Godwit's kernels `names` on the card: in place of the configuration's when it has not all of them."""
         from godwit.spec import config
 
-        if name in config.load(self.config, self.overrides).card.kernels:
+        if set(names) <= set(config.load(self.config, self.overrides).card.kernels):
             return self
-        return replace(self, overrides=(*self.overrides, f'card.kernels=["{name}"]'))
+        return replace(self, overrides=(*self.overrides, f"card.kernels={json.dumps(names)}"))
 
     def kernel_name(self, card: Card, own: str) -> str:
         """The kernel to launch: `own`, or the one brought with ``--kernel``. Its arguments must be those of
@@ -210,7 +230,17 @@ class Outcome:
         }
 
 
-def launch(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: str) -> LaunchResult:
+LAUNCHES: tuple[tuple[Mode, str], ...] = (("translate", "virtual"), ("bare", "physical"))
+"""The launches that are compared, and what their addresses are."""
+
+
+class Check(Protocol):
+    """Looks at what a launch made, `which` saying which launch it was. Raises CheckError."""
+
+    def __call__(self, result: LaunchResult, which: str) -> None: ...
+
+
+def launch(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: Mode) -> LaunchResult:
     """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
     result = card.launch(kernel, context=context, mode=mode, check_status=False, **args)
     status = result.results.get("status", 0)
@@ -228,7 +258,7 @@ def measure(
     context: Context,
     kernel: str,
     args: dict[str, Any],
-    mode: str,
+    mode: Mode,
     look: Callable[[LaunchResult], None] | None = None,
 ) -> Measurement:
     """A `launch`, and what the card counted during it. `look` is called in between: reading counters takes simulated time, which is not
@@ -279,7 +309,7 @@ def run_all(
     kernel: str,
     args: dict[str, Any],
     outputs: Sequence[Buffer],
-    check: Callable[[LaunchResult, str], None],
+    check: Check,
     setup: Setup,
     *,
     initial: Mapping[str, np.ndarray] | None = None,
@@ -293,7 +323,7 @@ def run_all(
     initial = initial or {}
     measurements = []
     total = 2 + {"cmt": 1, "copy": 1, "shared": 2}.get(setup.memory, 0)
-    for step, (mode, which) in enumerate((("translate", "virtual"), ("bare", "physical"))):
+    for step, (mode, which) in enumerate(LAUNCHES):
         setup.progress(f"running {kernel}", step, total)
         for output in outputs:
             output.to_numpy().view("u1")[...] = 0xFF
@@ -313,6 +343,10 @@ def run_all(
 
         setup.progress(f"running {kernel}", 2 + len(ways), total)
         ways[way] = run_migrated(card, kernel, args, outputs, check, initial, shared=way == "migrated")
+    if setup.residency and "migrated" in ways:
+        from godwit.run import migrated
+
+        migrated.plot(ways["migrated"], setup.residency)
     setup.progress(f"running {kernel}", total, total)
     return Runs(measurements[0], measurements[1], shared, **ways)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from godwit.spec import config, schema
+from godwit.spec.sections.fields import Legal
 
 
 def _number(value: float) -> str:
@@ -27,7 +28,7 @@ def legal(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         return " or ".join(f"{value}" for value in get_args(field.annotation))
     for constraint in field.metadata:
-        if isinstance(constraint, schema.Legal):
+        if isinstance(constraint, Legal):
             return constraint.text
     bounds = {}
     for constraint in field.metadata:

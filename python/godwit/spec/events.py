@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def _make(where: str, kind: type, body: dict[str, Any], **known: Any) -> Any:
     try:
         return kind(**known, **body)
     except TypeError as error:
-        names = ", ".join(name for name in kind.__dataclass_fields__ if name not in known)
+        names = ", ".join(field.name for field in fields(kind) if field.name not in known)
         raise EventsError(f"events.toml: {where}: {sorted(body)} is not of {names} ({error})") from error
 
 

@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 
 from godwit.spec import events, events_rtl, events_software, layout, limits, registers
-from godwit.spec.schema import CACHE_FILLS, CACHE_REPLACEMENTS, L2_POLICIES, Config
+from godwit.spec.schema import Config
+from godwit.spec.sections.translation import L2_POLICIES
+from godwit.spec.sections.units import CACHE_FILLS, CACHE_REPLACEMENTS
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -73,10 +75,15 @@ def config_package(config: Config) -> str:
             f"what a miss reads: {config.page_cache.fill}",
         ),
         "CacheSpare": (config.page_cache.spare, "pages kept free"),
+        "CacheRestLines": (config.page_cache.rest_lines, "lines of a rest that are asked for at a time"),
         "CacheReads": (config.page_cache.reads, "read bursts under way"),
         "CacheWrites": (config.page_cache.writes, "write bursts under way"),
         "CacheFills": (config.page_cache.fills, "reads over the link under way"),
         "CacheMerges": (config.page_cache.merges, "lines that stores wait for"),
+        "CacheCounters": (
+            config.page_cache.counters,
+            "groups of 64 KiB whose lines over the link are counted, 0 = none",
+        ),
     }
     lines = [
         f"  localparam int unsigned {name} = {value};  // {doc}" for name, (value, doc) in values.items()

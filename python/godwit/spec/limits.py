@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from godwit.spec import schema
+from godwit.spec.sections.surroundings import REFRESH_PERIOD
 
-BANNER = "Generated from python/godwit/spec/schema.py by `python -m godwit.spec generate`; do not edit."
+BANNER = "Generated from the schema in python/godwit/spec by `python -m godwit.spec generate`; do not edit."
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def cpp() -> str:
         low, high = (repr(float(value)) for value in (limit.low, limit.high))
         above = str(limit.above).lower()
         out.append(f'    {{"{limit.section}", "{limit.name}", {low}, {high}, {above}, {limit.multiple}}},')
-    terms = " + ".join(f"memory.{name}" for name in schema.REFRESH_PERIOD)
+    terms = " + ".join(f"memory.{name}" for name in REFRESH_PERIOD)
     out += [
         "};",
         "",
@@ -134,7 +135,7 @@ def cpp() -> str:
         f"    return {terms} + 1000.0 / clock_mhz;",
         "}",
         "",
-        f'inline constexpr const char* kRefreshPeriod = "{" + ".join(schema.REFRESH_PERIOD)} + a cycle";',
+        f'inline constexpr const char* kRefreshPeriod = "{" + ".join(REFRESH_PERIOD)} + a cycle";',
         "",
         "}  // namespace gw",
         "",

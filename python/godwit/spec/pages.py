@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from godwit.spec import config_docs, events, events_docs, events_rtl, limits, status
@@ -50,6 +51,10 @@ CLASSES = tuple(BLOCKS["python/godwit/errors.py"][name] for name in ("typed", "f
 """Blocks of Python classes, behind which the formatter wants a blank line."""
 
 
+def _refilled(body: str, match: re.Match[str]) -> str:
+    return f"{match[1]}{body}{match[2]}"
+
+
 def page(name: str, text: str) -> str:
     """The text of file `name` with its generated parts as they should be. Raises ValueError when a mark is missing."""
     for block, make in BLOCKS[name].items():
@@ -57,12 +62,8 @@ def page(name: str, text: str) -> str:
         pattern = re.compile(rf"^(.*{begin}.*\n)(?s:.*?)^(.*{END}.*)$", re.MULTILINE)
         before = "\n" if name.endswith(".md") else ""
         after = "\n" if name.endswith(".md") or make in CLASSES else ""
-        text, found = pattern.subn(
-            lambda match, make=make, before=before, after=after: (
-                f"{match[1]}{before}{make().rstrip()}\n{after}{match[2]}"
-            ),
-            text,
-        )
+        body = f"{before}{make().rstrip()}\n{after}"
+        text, found = pattern.subn(partial(_refilled, body), text)
         if found != 1:
             raise ValueError(
                 f"{name} must have one part marked '{BEGIN.format(block)}' to '{END}', has {found}"

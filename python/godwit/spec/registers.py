@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
 from systemrdl.messages import MessagePrinter
-from systemrdl.node import AddrmapNode, FieldNode, Node, RegNode
+from systemrdl.node import AddressableNode, AddrmapNode, FieldNode, Node, RegNode
 
 from godwit.spec import events, events_rtl
 from godwit.toolchain import root
@@ -72,7 +73,7 @@ def _counters(text: str) -> Path:
 
 def elaborate(contexts: int, ports: int, name: str = MMU) -> AddrmapNode:
     """An address map, for so many contexts and ports."""
-    parameters = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports} if name == MMU else {}
+    parameters: dict[str, Any] = {"NUM_CONTEXTS": contexts, "NUM_PORTS": ports} if name == MMU else {}
     messages = _Collect()
     compiler = RDLCompiler(message_printer=messages)
     for udp in ALL_UDPS:  # the register block's generator asks for its own properties on every register
@@ -221,7 +222,7 @@ def registers(top: AddrmapNode) -> Iterator[Register]:
 
     def visit(node: Node, path: tuple[str, ...], offset: int, strides: tuple) -> Iterator[Register]:
         for child in node.children(unroll=False):
-            if isinstance(child, FieldNode):
+            if not isinstance(child, AddressableNode):
                 continue
             name = (*path, child.inst_name)
             here = offset + child.raw_address_offset

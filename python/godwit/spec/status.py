@@ -72,8 +72,6 @@ def rust_constants(group: str, visibility: str) -> str:
     out = []
     for code in codes.codes:
         out.append(f"/// `{codes.prefix}{code.name.upper()}`: {code.doc}.")
-        if visibility != "pub":
-            out.append('#[allow(dead_code, reason = "all codes of the header are here")]')
         out.append(f"{visibility} const {code.name.upper()}: c_int = {code.value};")
     return "\n".join(out)
 

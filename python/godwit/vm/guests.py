@@ -29,14 +29,24 @@ def card_header(description: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def identity(kernel: Kernel, config: str = "default") -> str:
+    """What a guest with the driver is made of: one that runs can only be used by who wants the same."""
+    built = module.build(kernel, toolchain.root() / "build/spec")
+    return f"{built} {cards.ensure(config).library}"
+
+
+def built(source: Path, config: str = "default") -> bytes:
+    """A program for a guest with this card."""
+    return module.program(source, {CARD_HEADER: card_header(cards.find(config).description())})
+
+
 def with_driver(
     kernel: Kernel, script: str, programs: Sequence[Path] = (), config: str = "default"
 ) -> tuple[Guest, str]:
     """A guest that finds /godwit.ko and its programs (C sources, by their names without suffix), and the card it is made for."""
     card = cards.ensure(config)
-    headers = {CARD_HEADER: card_header(cards.find(config).description())}
-    built = module.build(kernel, toolchain.root() / "build/spec")
-    files = {"/godwit.ko": initramfs.plain(built.read_bytes())}
+    driver = module.build(kernel, toolchain.root() / "build/spec")
+    files = {"/godwit.ko": initramfs.plain(driver.read_bytes())}
     for source in programs:
-        files[f"/{source.stem}"] = initramfs.program(module.program(source, headers))
+        files[f"/{source.stem}"] = initramfs.program(built(source, config))
     return Guest(script, files, processors=2), f"sim:{card.library}"

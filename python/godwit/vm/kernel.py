@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel image, and what modules for it are built with.
 
-`stock` is Debian's own kernel: nothing to build, but it has no device-private memory (CONFIG_DEVICE_PRIVATE), so pages of a process
-cannot move to the card. `hmm` is built from Debian's source with `driver/kernel/hmm.config`, which has.
+`stock` and `6.1` are Debian 12's own kernels: nothing to build, but they have no device-private memory (CONFIG_DEVICE_PRIVATE), so
+pages of a process cannot move to the card. `backports`, the newest that Debian has for its next release, has it, and `hmm`, which is
+built from Debian's source with `driver/kernel/hmm.config`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from godwit.errors import InputError, SetupError
 from godwit.vm import debian
 
 RELEASE = "6.12"
-KINDS = ("stock", "hmm")
 _BUILD_TOOLS = ("flex", "bison", "m4", "libfl2", "libsigsegv2", "libelf-dev", "libelf1")
 
 Step = Callable[[str], None]
@@ -36,6 +36,8 @@ class Kernel:
     """Folder for `make -C`, when modules are built."""
     release: str
     """What `uname -r` says."""
+    options: tuple[str, ...] = ()
+    """Further words for that `make`."""
 
 
 def bookworm() -> debian.Suite:
@@ -43,37 +45,89 @@ def bookworm() -> debian.Suite:
     return debian.Suite("bookworm", "bookworm-security")
 
 
+def trixie() -> debian.Suite:
+    """The release after that, with its backports: newer kernels and QEMU."""
+    return debian.Suite("trixie", "trixie-backports")
+
+
+@dataclass(frozen=True)
+class _Debian:
+    """A kernel of Debian's archive."""
+
+    suite: Callable[[], debian.Suite]
+    package: str
+    """The package that depends on the newest image."""
+    place: str
+    """How the folder in the cache begins."""
+    options: tuple[str, ...] = ()
+
+
+_DEBIAN = {
+    "stock": _Debian(bookworm, f"linux-image-{RELEASE}-amd64", f"linux-image-{RELEASE}"),
+    "6.1": _Debian(bookworm, "linux-image-amd64", "linux-image-6.1."),
+    # Made with a newer compiler than this release's, which lacks one of its options.
+    "backports": _Debian(
+        trixie, "linux-image-amd64", "linux-binary-", ("CC=gcc-12", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")
+    ),
+}
+KINDS = (*_DEBIAN, "hmm")
+
+
 def ensure(kind: str, step: Step = lambda _: None) -> Kernel:
     """The kernel of this kind, fetched or built if it is not there yet."""
-    if kind == "stock":
-        return _stock(step)
+    if kind in _DEBIAN:
+        return _fetched(_DEBIAN[kind], step)
     if kind == "hmm":
         return _built(toolchain.root() / "driver/kernel/hmm.config", step)
-    raise InputError(f"there is no kernel '{kind}': {' or '.join(KINDS)}")
+    raise InputError(f"there is no kernel '{kind}': {', '.join(KINDS[:-1])} or {KINDS[-1]}")
 
 
 def is_there(kind: str) -> bool:
     """Whether that needs nothing to be fetched or built."""
-    places = {"stock": f"linux-image-{RELEASE}*", "hmm": "kernel-hmm-*"}
-    return any(debian.cache().glob(f"{places[kind]}/complete"))
+    place = _DEBIAN[kind].place if kind in _DEBIAN else f"kernel-{kind}-"
+    return any(debian.cache().glob(f"{place}*/complete"))
 
 
-def _stock(step: Step) -> Kernel:
-    suite = bookworm()
+def _fetched(kernel: _Debian, step: Step) -> Kernel:
+    suite = kernel.suite()
     step("Debian's kernel: looking for it")
-    image = suite.dependency(f"linux-image-{RELEASE}-amd64", "linux-image-")
+    image = suite.dependency(kernel.package, "linux-image-")
     release = image.removeprefix("linux-image-")
     headers = f"linux-headers-{release}"
     common = suite.dependency(headers, "linux-headers-")
     step(f"Debian's kernel: {release}")
-    root = suite.unpacked(image, headers, common, suite.dependency(headers, "linux-kbuild-"))
+    # Newer ones have the image in a package of its own.
+    contents = image if kernel.place.startswith("linux-image") else suite.dependency(image, kernel.place)
+    root = suite.unpacked(contents, headers, common, suite.dependency(headers, "linux-kbuild-"))
     build = root / "usr/src" / headers
     makefile = build / "Makefile"
-    elsewhere = f"include {root}/usr/src/{common}/Makefile\n"
-    if makefile.read_text() != elsewhere:
+    said = makefile.read_text()
+    if str(root) not in said:
         # It names the place where it would be installed.
-        makefile.write_text(elsewhere)
-    return Kernel(root / f"boot/vmlinuz-{release}", build, release)
+        makefile.write_text(said.replace("/usr/src/", f"{root}/usr/src/"))
+    if suite.suites != bookworm().suites:
+        _run_here(build, suite)
+    images = (root / f"boot/vmlinuz-{release}", root / f"usr/lib/modules/{release}/vmlinuz")
+    return Kernel(next(filter(Path.is_file, images)), build, release, kernel.options)
+
+
+_TOOLS = ("tools/objtool/objtool.real-x86", "scripts/mod/modpost.real-lsb-64")
+
+
+def _run_here(build: Path, suite: debian.Suite) -> None:
+    """Has programs of a newer release, which modules are built with, run with its libraries."""
+    libraries = suite.unpacked("libc6", "libelf1t64", "zlib1g", "libzstd1") / "usr/lib/x86_64-linux-gnu"
+    start = f"{libraries}/ld-linux-x86-64.so.2 --library-path {libraries}"
+    for name in _TOOLS:
+        tool = build / name
+        own = tool.with_name(tool.name + ".own")
+        with debian.locked(own):
+            if tool.read_bytes().startswith(b"\x7fELF"):
+                shutil.copy2(tool, own)
+                fresh = tool.with_name(tool.name + ".new")
+                fresh.write_text(f'#!/bin/sh\nexec {start} {own} "$@"\n')
+                fresh.chmod(0o755)
+                fresh.rename(tool)
 
 
 def _built(fragment: Path, step: Step) -> Kernel:

@@ -11,14 +11,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from godwit import toolchain
 from godwit.errors import GodwitError, SetupError
 from godwit.vm import debian, initramfs
-from godwit.vm.kernel import Kernel, bookworm
+from godwit.vm.kernel import Kernel, bookworm, trixie
 
 QEMU_AT_LEAST = (10, 1)
 """The first QEMU with `vfio-user-pci`."""
@@ -67,7 +67,7 @@ class Ended:
 
 def qemu() -> tuple[Path, list[str]]:
     """QEMU's folder, and the words that start it: its own libraries with their own loader, for its release is not this machine's."""
-    suite = debian.Suite("trixie", "trixie-backports")
+    suite = trixie()
     package = "qemu-system-x86"
     version = suite.version(package)
     number = version.split(":")[-1].split("+")[0].split("-")[0]
@@ -115,14 +115,17 @@ def files(guest: Guest) -> bytes:
     return initramfs.pack({**base, **guest.files})
 
 
-def command(kernel: Kernel, archive: Path, guest: Guest, socket: Path | None) -> list[str]:
-    """The words that start QEMU."""
+def command(
+    kernel: Kernel, archive: Path, guest: Guest, socket: Path | None, serial: Sequence[str] = ("stdio",)
+) -> list[str]:
+    """The words that start QEMU; `serial` is where its serial lines go."""
     root, start = qemu()
     memory = f"memory-backend-memfd,id=m,size={guest.memory_mib}M,share=on"
     words = [*start, "-L", str(root / "usr/share/qemu"), "-L", str(root / "usr/share/seabios")]
     words += ["-accel", "tcg", "-cpu", "max", "-smp", str(guest.processors), "-m", f"{guest.memory_mib}M"]
     words += ["-machine", "q35,memory-backend=m", "-object", memory]
-    words += ["-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot"]
+    words += ["-nodefaults", "-display", "none", "-no-reboot"]
+    words += [word for line in serial for word in ("-serial", line)]
     # A machine beside others may stand still for long: neither its timer nor its stalls say anything.
     boot = "console=ttyS0 panic=-1 quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog"
     words += ["-kernel", str(kernel.image), "-initrd", str(archive), "-append", boot]

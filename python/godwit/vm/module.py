@@ -58,6 +58,7 @@ def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) ->
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         f"-j{toolchain.jobs()}",
         "KCFLAGS=-Werror",
+        *kernel.options,
         *options,
     )
     debian.run(["make", "-C", kernel.build, *options, "modules"], f"building godwit.ko for {kernel.release}")
