@@ -17,7 +17,7 @@ MAX_CYCLES = 10_000_000
 
 @dataclass(frozen=True)
 class Bursts:
-    """What a series of reads took, in cycles."""
+    """What a series of bursts took, in cycles."""
 
     accepted: list[int]
     """Cycle of each address handshake at the accelerator's side, in the order of the requests."""
@@ -54,9 +54,9 @@ def open_card(page_table_latency: int, overrides: Sequence[str] = ()) -> Card:
     )
 
 
-def bind(card: Card, context: Context) -> None:
+def bind(card: Card, context: Context, port: int = PORT) -> None:
     """Gives the driven port a context."""
-    card.native.bind_port(PORT, context.native)
+    card.native.bind_port(port, context.native)
 
 
 def invalidate(card: Card) -> None:
@@ -64,8 +64,21 @@ def invalidate(card: Card) -> None:
     card.native.invalidate()
 
 
-def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None) -> Bursts:
+def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None, port: int = PORT) -> Bursts:
     """One-beat reads, offered one a cycle; ids: AXI ID of each, all rotated through when None."""
+    return _bursts(card, addresses, ids, None, port)
+
+
+def writes(
+    card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None, port: int = PORT
+) -> Bursts:
+    """One-beat writes of zeros, in the same way."""
+    return _bursts(card, addresses, ids, bytes(1 << BEAT_SIZE), port)
+
+
+def _bursts(
+    card: Card, addresses: Sequence[int], ids: Sequence[int] | None, data: bytes | None, port: int
+) -> Bursts:
     native = card.native
     count = 1 << card.config["axi"]["id_width"]
     chosen = ids if ids is not None else [number % count for number in range(len(addresses))]
@@ -73,7 +86,7 @@ def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None
     native.record_events(True)
     native.port_submit(
         [
-            (PORT, token, axi_id, address, 1, BEAT_SIZE, None)
+            (port, token, axi_id, address, 1, BEAT_SIZE, data)
             for token, (axi_id, address) in enumerate(zip(chosen, addresses, strict=True))
         ]
     )
@@ -82,9 +95,9 @@ def reads(card: Card, addresses: Sequence[int], ids: Sequence[int] | None = None
     wrong = [answer["token"] for answer in answers if answer["resp"] != 0]
     if wrong or len(answers) != len(addresses):
         raise godwit.DeviceError(
-            f"{len(answers)} of {len(addresses)} reads answered, {len(wrong)} with an error"
+            f"{len(answers)} of {len(addresses)} bursts answered, {len(wrong)} with an error"
         )
-    events = [event for event in native.take_events() if event[2] == PORT]
+    events = [event for event in native.take_events() if event[2] == port]
     native.record_events(False)
     return Bursts(
         [answer["accepted_cycle"] for answer in answers],

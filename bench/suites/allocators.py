@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import misuse
+from bench import misuse, settle
 from godwit import toolchain
 from godwit.errors import SetupError
 from godwit.report import Progress, Row
@@ -49,6 +49,8 @@ LOADS = {
 }
 MIMALLOC = "mimalloc 3"
 """What peak memory is held against: the allocator that small blocks are served by."""
+ROUNDS = 24
+"""A multiple of the number of allocators: each is first as often as the others."""
 POOL = "size=1GiB"
 DEFAULT = "size=256MiB"
 """The pool of a program that was given none: what the start of a small one is measured with."""
@@ -65,6 +67,7 @@ class Tools:
 
     loads: Path
     misuse: Path
+    settle: Path
     libraries: dict[str, str]
     """Path to preload by allocator, empty for glibc; ours first."""
     missing: list[str]
@@ -74,6 +77,7 @@ class Tools:
         """One process."""
         environment = dict(os.environ, LD_PRELOAD=self.libraries[allocator], GODWIT_CMT=pool)
         command = [str(self.loads), load, str(scale)]
+        settle.settle(self.settle)
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SetupError(f"{load} on {allocator} failed", found=done.stderr.strip())
@@ -87,7 +91,7 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
         Row("allocators", f"peer is not installed: apt-get install {package}", "", None, "", kind="native")
         for package in tools.missing
     ]
-    rounds, scale = (1, 1) if quick else (7, 3)
+    rounds, scale = (1, 1) if quick else (ROUNDS, 3)
     found: dict[str, dict[str, list[Usage]]] = {
         load: {name: [] for name in tools.libraries} for load in (*LOADS, "start")
     }
@@ -100,6 +104,8 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
                 measured = tools.run(name, *((load, scale) if load != "start" else ("simple", 0, DEFAULT)))
                 found[load][name].append(measured)
     times = {load: found[load] for load in LOADS}
+    table = toolchain.build_dir() / "bench" / "allocators" / "table.md"
+    table.write_text(_table(times), encoding="utf-8")
     rows += [_time(load, results) for load, results in times.items()]
     rows.append(_mean("user and system time", "geometric mean", times, _spent))
     rows += [_peak(load, results) for load, results in times.items()]
@@ -157,6 +163,32 @@ def _mean(name: str, config: str, times: dict[str, dict[str, list[Usage]]], what
     )
 
 
+def _table(times: dict[str, dict[str, list[Usage]]]) -> str:
+    """The rows as ``docs/benchmarks.md`` has them: milliseconds and MiB, medians."""
+    peaks = (OURS, "mimalloc 2", MIMALLOC)
+    lines = []
+    best_of_each = []
+    for load, results in times.items():
+        best = min(_ratios(results, _spent).values())
+        best_of_each.append(best)
+        ms = {name: statistics.median(map(_spent, measured)) / 1000 for name, measured in results.items()}
+        mib = {
+            name: statistics.median(usage["peak_bytes"] for usage in results[name]) / 2**20
+            for name in peaks
+            if name in results
+        }
+        cells = [f"{best:.2f}" + ("" if best >= 0.95 else " **not reached**")]
+        cells += [f"{value:,.0f}" for value in ms.values()]
+        cells += [f"{mib[name]:,.1f}" if name in mib else "" for name in peaks]
+        cells.append(f"{mib[OURS] / mib[MIMALLOC]:.2f}")
+        lines.append(f"| {LOADS[load]} | {' | '.join(cells)} |")
+    names = list(next(iter(times.values())))
+    head = ["", "×", f"time: {names[0]}", *names[1:], f"peak: {peaks[0]}", *peaks[1:], "over it"]
+    mean = math.exp(statistics.fmean(map(math.log, best_of_each)))
+    last = f"| geometric mean | **{mean:.2f}** |" + " |" * (len(head) - 2)
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, last]) + "\n"
+
+
 def _peak(load: str, results: dict[str, list[Usage]]) -> Row:
     peaks = {name: statistics.median(usage["peak_bytes"] for usage in all_) for name, all_ in results.items()}
     others = ", ".join(f"{name} {peak / 2**20:,.1f}" for name, peak in peaks.items())
@@ -196,8 +228,10 @@ def _misuse(tools: Tools) -> Row:
         found = [misuse.outcome(tools.misuse, case, library, pool) for case in range(cases)]
         return found.count("seen")
 
-    counts = {name: seen(name, DEFAULT) for name in tools.libraries}
-    counts["Godwit with check=all"] = seen(OURS, f"{DEFAULT} check=all")
+    # All is seen in a program's first blocks: this is about those of the pool.
+    pool = f"{DEFAULT} first=0"
+    counts = {name: seen(name, pool) for name in tools.libraries}
+    counts["Godwit with check=all"] = seen(OURS, f"{pool} check=all")
     return Row(
         "allocators",
         f"wrong calls that are seen, of {cases}",
@@ -239,7 +273,7 @@ def _build(progress: Progress) -> Tools:
         else:
             libraries[name] = found
     libraries[MIMALLOC] = str(_mimalloc(root, target))
-    return Tools(target / "loads", target / "misuse", libraries, missing)
+    return Tools(target / "loads", target / "misuse", settle.build(target), libraries, missing)
 
 
 def _mimalloc(root: Path, target: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 import godwit
-from bench import clocks, ports
+from bench import clocks, page_requests, ports
 from godwit.buffers import Buffer, PageSize
 from godwit.report import Progress, Row
 from godwit.run.tlb_stress import fragment
@@ -65,6 +65,7 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
         rows += list(_translation(latency))
     progress("walks and streams", len(LATENCIES), len(LATENCIES))
     rows += list(clocks.rows(rows))
+    rows += list(page_requests.rows())
     rows += list(_linear(progress))
     rows += [_speed(progress, ()), _speed(progress, ("card.profile_guided=true",))]
     return rows

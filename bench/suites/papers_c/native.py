@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench import settle
 from godwit import toolchain
 from godwit.errors import SetupError
 from godwit.report import Progress
@@ -59,6 +60,7 @@ class Tools:
         """The JSON that `program` prints when it runs on `allocator`."""
         environment = dict(os.environ, LD_PRELOAD=self.libraries[allocator], GODWIT_CMT=config)
         command = [str(self.directory / program), *map(str, args)]
+        settle.settle(self.directory / "settle")
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SetupError(
@@ -143,6 +145,7 @@ def build(progress: Progress) -> Tools:
         link = [f"-L{release}", f"-Wl,-rpath,{release}", "-lgodwit_cmt", "-o", str(program)]
         _build(["c++", *flags, "-g", f"-I{include}", str(stress), *link], root)
 
+    settle.build(target)
     libraries = {OURS: str(release / "libgodwit_cmt_preload.so")}
     missing = []
     for name, (library, package) in PEERS.items():

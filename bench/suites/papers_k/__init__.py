@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kalkhof 2021, shared virtual memory with page migrations: the page DMA (Table III), explicit copies and migrations (Table II, Fig. 3, 4).
+"""Kalkhof 2021, shared virtual memory with page migrations: the page DMA (Table III), explicit copies and migrations (Table II, Fig. 3, 4, 5).
 
 Configuration `tapasco`: 200 MHz, page DMA, L1 32 entries, L2 1024, 8 ranges. The page DMA, the kernel and the translation are RTL,
 counted cycle by cycle. Modelled, each with its source in the configuration: the link, memory, interrupts and threads of the host,
 staging of explicit copies, set-up, allocation and completion of migrations (their Table III). The link has the rates that the paper's page DMA reached on its board, so a share of the link says how
 much of that is lost here, and what is left of Table II is fitted by one rate, that of staging.
-
-What is not built yet is listed as rows without a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,10 @@ import numpy as np
 import godwit
 from bench.suites.papers_k.figures import draw
 from bench.suites.papers_k.migrations import ARRAY_SUM, array_sum, memcopy
+from bench.suites.papers_k.outputs import oversubscribed, write_only
+from bench.suites.papers_k.sobel import SIZES, sobel
+from bench.suites.papers_k.steps import table_iii
+from bench.suites.papers_k.tree import TREES, trees
 from godwit.api import Card
 from godwit.errors import CheckError
 from godwit.report import Progress, Row
@@ -42,16 +44,11 @@ TABLE_II = {
 }
 """MemCopy by array and iterations, in ms: the accelerator alone, and all with explicit copies."""
 FEW_ITERATIONS = (1, 2, 4, 16, 128)
-ONE_ITERATION = (1, 4)
-"""Iterations on migrated pages; of arrays for which copies are computed, too."""
+"""Iterations on migrated pages."""
+MEASURED = (1, 4)
+"""Those among them that are run of arrays for which copies are computed, too."""
 COMPUTED_FROM = 32 * MIB
 """Arrays from here on are copied once and twice, and more iterations computed: each takes what the second took."""
-NOT_BUILT = (
-    ("Sobel against copy (Fig. 5)", "about 1, above 2 with late bursts"),
-    ("set-up, allocation and completion of migrations (Table III)", "charged as they measured them"),
-    ("data larger than device memory: bytes moved against the least possible", ""),
-    ("a tree built by the program, shared against copied", ""),
-)
 
 
 @dataclass(frozen=True)
@@ -61,16 +58,22 @@ class Amount:
     sizes: tuple[int, ...] = tuple(TABLE_III)
     most_iterations: int = 128
     sums: tuple[int, ...] = tuple(ARRAY_SUM)
+    oversubscribed: tuple[float, ...] = (1.1, 1.5, 2.0)
+    """Data over device memory."""
+    pictures: tuple[tuple[int, int], ...] = SIZES
+    """Width and height, for Sobel."""
+    trees: dict[int, tuple[int, ...]] = field(default_factory=lambda: TREES)
+    """Look-ups by nodes."""
 
 
-FULL, QUICK = Amount(), Amount((32 * KIB,), 1, (4 * KIB,))
+FULL, QUICK = Amount(), Amount((32 * KIB,), 1, (4 * KIB,), (), (), {})
 
 
 def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -> list[Row]:
     """All rows, in the order of the paper's tables. quick: the smallest buffer. amount: which sizes."""
     size = amount or (QUICK if quick else FULL)
     rows: list[Row] = []
-    steps = 3 * len(size.sizes) + 1
+    steps = 3 * len(size.sizes) + 2
     with godwit.open(f"sim:{CONFIG}", shared=True, progress=progress) as card:
         for step, nbytes in enumerate(size.sizes):
             progress(f"paper K, pages of {bytes_text(nbytes)}", step, steps)
@@ -82,9 +85,15 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
         rows += array_sum(card, size.sums)
         for step, nbytes in enumerate(size.sizes, 2 * len(size.sizes) + 1):
             progress(f"paper K, migrations of {bytes_text(nbytes)}", step, steps)
-            rows += memcopy(card, nbytes, _totals(rows, nbytes), size.most_iterations)
+            measured = MEASURED if nbytes >= COMPUTED_FROM else FEW_ITERATIONS
+            rows += memcopy(card, nbytes, _totals(rows, nbytes), size.most_iterations, measured)
+            rows += write_only(card, nbytes)
+            rows += table_iii(card, nbytes)
+        progress("paper K, more than device memory", steps - 1, steps)
+        rows += oversubscribed(card, size.oversubscribed)
+    rows += sobel(progress, size.pictures)
+    rows += trees(progress, size.trees)
     progress("paper K", steps, steps)
-    rows += [Row(SUITE, f"{name}: not built yet", CONFIG, None, "", theirs) for name, theirs in NOT_BUILT]
     return rows
 
 
@@ -100,8 +109,7 @@ def _totals(rows: list[Row], nbytes: int) -> dict[int, float]:
         return found
     (few, base), (many, top) = sorted(found.items())
     each = (top - base) / (many - few)
-    wanted = FEW_ITERATIONS if nbytes < COMPUTED_FROM else ONE_ITERATION
-    return {iterations: base + (iterations - few) * each for iterations in wanted}
+    return {iterations: base + (iterations - few) * each for iterations in FEW_ITERATIONS}
 
 
 def _pages(card: Card, nbytes: int) -> Iterator[Row]:

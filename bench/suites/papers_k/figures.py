@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tables II and III beside what the suite measured."""
+"""The paper's tables II and III and its Fig. 5 beside what the suite measured."""
 
 from __future__ import annotations
 
@@ -10,26 +10,32 @@ from godwit.report import Row
 PANELS = (
     ("DMA", "(Table III)", "DMA, µs"),
     ("MemCopy", "total (Table II)", "MemCopy with explicit copies, ms"),
+    ("Sobel", "over copy (Fig. 5)", "Sobel on migrated pages over explicit copies"),
 )
 """Beginning and end of the rows' names, and what they are."""
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """A bar a row of either table, and one for the paper's, on a logarithmic scale."""
+    """A bar a row, and one for the paper's where it is a number, on a logarithmic scale."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(12, 4.5), layout="constrained")
-    for axis, (begin, end, title) in zip(axes, PANELS, strict=True):
-        shown = [row for row in rows if row.row.startswith(begin) and row.row.endswith(end)]
+    found = [
+        (begin, end, title, [row for row in rows if row.row.startswith(begin) and row.row.endswith(end)])
+        for begin, end, title in PANELS
+    ]
+    panels = [panel for panel in found if panel[-1]]
+    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), layout="constrained")
+    for axis, (begin, end, title, shown) in zip(axes, panels, strict=True):
         for offset, label, values in (
             (-0.2, "Godwit", [row.value for row in shown]),
             (0.2, "Kalkhof 2021", [row.theirs for row in shown]),
         ):
-            places = [index + offset for index in range(len(shown))]
-            bars = axis.barh(places, values, height=0.4, label=label)
+            numbers = [(index, value) for index, value in enumerate(values) if isinstance(value, int | float)]
+            places = [index + offset for index, _ in numbers]
+            bars = axis.barh(places, [value for _, value in numbers], height=0.4, label=label)
             axis.bar_label(bars, fmt="%.4g", fontsize=8, padding=3)
         names = [row.row.removeprefix(begin).removesuffix(end).strip(" ,") for row in shown]
         axis.set_yticks(range(len(shown)), names, fontsize=8)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ng 2013, direct virtual memory access: a 2D stencil that the accelerator drives, beside one that the host drives (Fig. 4).
+"""Ng 2013, direct virtual memory access: a 2D stencil that the accelerator drives, beside one that the host drives (Fig. 4), with the
+picture in device memory (configuration `default`) and in the host's (`ng`, with single accesses and Fig. 3); in place against migration.
 
-Configuration `default`: kernel and buffers are on the card, so the accelerator's way copies the picture over the link once each way.
-The host's way cuts tiles that fit into the paper's 16 KiB of memory on the card (four pages of 4 KiB) and copies, launches and copies
-back for each, in every iteration. Both results are checked. The rows that need host memory in place are not built yet.
+In device memory the accelerator's way copies the picture over the link once each way. The host's way cuts tiles that fit into the paper's
+16 KiB of memory on the card (four pages of 4 KiB) and copies, launches and copies back for each, in every iteration. All results are
+checked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.suites.papers_n import crossover, figures, in_place
 from godwit.report import Progress, Row, plot_rows
 from godwit.run import stencil
 from godwit.run.workload import Setup
@@ -24,13 +26,6 @@ QUICK = (64, 256)
 ITERATIONS = 16
 TILE_BYTES = 16 << 10
 THEIRS = "1.06 to 2.49"
-NOT_BUILT = (
-    ("TLB hit, page-cache hit, in place", "2, 2 cycles"),
-    ("TLB miss, in place", "600 to 227,000 cycles, through the OS"),
-    ("page-cache miss, by the word's position in its page", "11,100 to 18,000 cycles"),
-    ("access time against array and stride (Fig. 3)", "one level of cache"),
-    ("stencil in place (Fig. 4)", THEIRS),
-)
 
 
 def run(
@@ -39,27 +34,28 @@ def run(
     sizes: tuple[int, ...] | None = None,
     iterations: int = ITERATIONS,
 ) -> list[Row]:
-    """Three rows a size, time, interrupts and bytes over the link; then what is not built.
+    """Rows a size, time, interrupts and bytes over the link; then accesses in place, and in place against migration.
 
     quick: fewer sizes. sizes: edges of the pictures, in points of a byte.
     """
     edges = sizes or (QUICK if quick else SIZES)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        for step, edge in enumerate(edges):
+        pictures = {edge: Path(folder) / f"{edge}.npy" for edge in edges}
+        for step, (edge, path) in enumerate(pictures.items()):
             progress(f"paper N, stencil of {edge} x {edge}", step, len(edges))
-            path = Path(folder) / f"{edge}.npy"
             np.save(path, np.random.default_rng(edge).integers(0, 256, (edge, edge), np.uint8))
             rows += _stencil(path, edge, iterations)
+        rows += in_place.run(progress, edges, iterations, pictures)
+    rows += crossover.run(progress, quick)
     progress("paper N", len(edges), len(edges))
-    return rows + [
-        Row(SUITE, f"{name}: not built yet", CONFIG, None, "", theirs) for name, theirs in NOT_BUILT
-    ]
+    return rows
 
 
 def plot(rows: list[Row], path: Path) -> None:
-    """A bar a row."""
+    """A bar a row; beside it, as `*-curves.png`, Fig. 3 and the crossover."""
     plot_rows("papers --paper N", rows, path)
+    figures.draw(rows, path.with_name(f"{path.stem}-curves.png"))
 
 
 def _stencil(path: Path, edge: int, iterations: int) -> list[Row]:
