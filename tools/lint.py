@@ -24,7 +24,9 @@ PYTHON_DIRS = [
 QUICK = [
     Group("ruff", [str(BIN / "ruff"), "check", *PYTHON_DIRS]),
     Group("ruff format", [str(BIN / "ruff"), "format", "--check", *PYTHON_DIRS]),
+    Group("mypy", [str(BIN / "mypy")]),
     Group("rustfmt", ["cargo", "fmt", "--all", "--check"]),
+    Group("test names", [str(BIN / "python"), "tools/same_names.py"]),
     Group("verilator and verible", [str(BIN / "python"), "hw/lint.py"]),
 ]
 CLIPPY = [

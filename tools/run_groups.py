@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import os
 import re
 import signal
@@ -11,13 +13,15 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+# A group that says nothing for so long hangs: more than the longest test takes on a slow machine.
+SILENCE_S = 20 * 60
 
 
 @dataclass(frozen=True)
@@ -60,23 +64,78 @@ def count_junit(report: Path) -> Callable[[str], Count]:
     return count
 
 
-def run(group: Group, *, alone: bool = True) -> Count:
-    """Runs one group, its output passed on as it comes; unless it runs alone, its lines begin with its name."""
+class _Watchdog:
+    """Kills a command, with what it started, after a silence of `seconds`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float):
+        self._process, self._seconds = process, seconds
+        self._heard = time.monotonic()
+        self._over = threading.Event()
+        self.barked = False
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def heard(self) -> None:
+        self._heard = time.monotonic()
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def _watch(self) -> None:
+        while not self._over.wait(max(0.0, self._heard + self._seconds - time.monotonic())):
+            if time.monotonic() - self._heard >= self._seconds:
+                self.barked = True
+                _signal(self._process, signal.SIGKILL)
+                return
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    """To a group's command and what it started, as a terminal does."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _lines(process: subprocess.Popen[bytes], watchdog: _Watchdog) -> Iterator[str]:
+    """What a command says, line by line; a part of a line is a sign of life too, as pytest's dots are."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    rest = ""
+    assert process.stdout is not None
+    while chunk := os.read(process.stdout.fileno(), 1 << 16):
+        watchdog.heard()
+        *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+        yield from (line + "\n" for line in lines)
+    if rest:
+        yield rest + "\n"
+
+
+def run(group: Group, *, alone: bool = True, silence_s: float = SILENCE_S) -> Count:
+    """Runs one group, its output passed on as it comes; unless it runs alone, its lines begin with its name.
+
+    One that says nothing for `silence_s` seconds is killed, and has failed.
+    """
     begin = "" if alone else f"{group.name} | "
     print(f"\n==> {group.name}: {' '.join(group.command)}", flush=True)
     start = time.monotonic()
     env = dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=f"{VENV / 'bin'}:{os.environ['PATH']}")
     process = subprocess.Popen(
-        group.command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        group.command,
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     _running.add(process)
+    watchdog = _Watchdog(process, silence_s)
     lines = []
-    for line in process.stdout or ():
+    for line in _lines(process, watchdog):
         sys.stdout.write(begin + line)
         sys.stdout.flush()
         lines.append(line)
     ok = process.wait() == 0
+    watchdog.stop()
     _running.discard(process)
+    if watchdog.barked:
+        print(f"{begin}killed: it said nothing for {silence_s / 60:.0f} minutes", flush=True)
     count = group.count("".join(lines)) if group.count else Count(int(ok), int(not ok))
     if not ok and count.failed == 0:
         count = Count(count.passed, 1)
@@ -87,7 +146,7 @@ def run(group: Group, *, alone: bool = True) -> Count:
     return count
 
 
-_running: set[subprocess.Popen[str]] = set()
+_running: set[subprocess.Popen[bytes]] = set()
 _cancelled = threading.Event()
 
 
@@ -109,7 +168,7 @@ def run_all(*rows: list[Group]) -> int:
         except KeyboardInterrupt:
             _cancelled.set()
             for process in list(_running):
-                process.send_signal(signal.SIGINT)
+                _signal(process, signal.SIGINT)
     if _cancelled.is_set():
         print("\ncancelled", flush=True)
         return 130

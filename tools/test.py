@@ -12,7 +12,14 @@ BIN = VENV / "bin"
 REPORT = ROOT / "build/pytest.xml"
 
 # What the Rust tests open by name; pytest builds what it needs itself.
-CARDS = ("tiny", "default", "tapasco", "hw/test/cosim/cosim.toml", "hw/test/cosim/cosim-small.toml")
+CARDS = (
+    "tiny",
+    "default",
+    "tapasco",
+    "crates/godwit/tests/heap.toml",
+    "hw/test/cosim/cosim.toml",
+    "hw/test/cosim/cosim-small.toml",
+)
 
 RUST = [
     *(
