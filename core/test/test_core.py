@@ -54,7 +54,7 @@ def test_builds_freestanding_without_warnings_and_keeps_no_state(
             names.setdefault(fields[-2], set()).add(fields[-1])
     assert {"gw_pt_init", "gw_pt_map", "gw_pt_unmap", "gw_pt_protect", "gw_pt_lookup"} <= names["T"]
     assert {"gw_range_init", "gw_range_alloc", "gw_range_free", "gw_range_resize"} <= names["T"]
-    assert {"gw_fault_coalesce", "gw_prefetch_plan", "gw_evict_choose"} <= names["T"]
+    assert {"gw_fault_coalesce", "gw_prefetch_plan", "gw_evict_choose", "gw_stay_due"} <= names["T"]
     assert all(name.startswith("gw_") for name in names["T"])
     assert names["U"] - names["T"] <= COMPILER_CALLS
     assert not {kind: found for kind, found in names.items() if kind in "bBdDC"}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Unit tests of fault coalescing, prefetch and eviction: what they decide, case by case. */
+/* Unit tests of fault coalescing, prefetch, eviction and stays: what they decide, case by case. */
 #include <godwit/evict.h>
 #include <godwit/fault.h>
 #include <godwit/prefetch.h>
+#include <godwit/stay.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,6 +276,103 @@ static void bad_calls_change_nothing(void)
 	CHECK(!gw_evict_check(&e));
 }
 
+/* A line costs 2; moving costs 100 more at the begin of a stay, and 300 in it. */
+static const struct gw_stay_costs COSTS = { .line = 2, .begin = 100, .move = 300 };
+
+/* A stay of so many lines in place, ended by the host; whether the group moved, and where it began. */
+static bool stay(struct gw_stay *s, uint32_t lines, enum gw_stay_place *began)
+{
+	gw_stay_begin(s);
+	*began = s->place;
+	gw_stay_crossed(s, lines);
+	if (gw_stay_due(s, &COSTS))
+		gw_stay_moved(s);
+	bool moved = s->place == GW_STAY_DEVICE;
+	gw_stay_end(s, &COSTS, false, 0);
+	CHECK(s->place == GW_STAY_HOME);
+	return moved;
+}
+
+static void a_group_moves_when_its_lines_have_cost_what_moving_costs(void)
+{
+	struct gw_stay s = { 0 };
+	enum gw_stay_place began;
+
+	CHECK(!stay(&s, 49, &began) && began == GW_STAY_IN_PLACE);
+	/* Less than the move, more than moving at the begin: the next stay begins on the device, this one does not move. */
+	CHECK(!stay(&s, 149, &began) && began == GW_STAY_IN_PLACE);
+	CHECK(stay(&s, 0, &began) && began == GW_STAY_DEVICE);
+
+	struct gw_stay other = { 0 };
+	CHECK(stay(&other, 150, &began) && began == GW_STAY_IN_PLACE);
+	CHECK(stay(&other, 0, &began) && began == GW_STAY_DEVICE);
+}
+
+static void now_and_then_a_stay_looks_whether_it_still_pays(void)
+{
+	struct gw_stay s = { 0 };
+	enum gw_stay_place began;
+	uint32_t at[4], looks = 0;
+
+	stay(&s, 1000, &began);
+	for (uint32_t i = 0; looks < 4; i++) {
+		/* A look moves for what moving at the begin would have cost. */
+		CHECK(stay(&s, 50, &began));
+		if (began == GW_STAY_IN_PLACE)
+			at[looks++] = i;
+	}
+	CHECK(at[0] == 16 && at[1] - at[0] == 33 && at[2] - at[1] == 65 && at[3] - at[2] == 65);
+	/* It does not any more: the group stays where it is from then on. */
+	do
+		stay(&s, 49, &began);
+	while (began == GW_STAY_DEVICE);
+	for (uint32_t i = 0; i < 100; i++)
+		CHECK(!stay(&s, 49, &began) && began == GW_STAY_IN_PLACE);
+}
+
+static void short_memory_makes_moving_dearer(void)
+{
+	struct gw_stay s = { 0 };
+	enum gw_stay_place began;
+
+	for (uint32_t shift = 0; shift < 8; shift++) {
+		const uint32_t price = 150u << (shift < 6 ? shift : 6);
+
+		gw_stay_begin(&s);
+		CHECK(s.place == GW_STAY_IN_PLACE);
+		gw_stay_crossed(&s, price - 1);
+		CHECK(!gw_stay_due(&s, &COSTS));
+		gw_stay_crossed(&s, 1);
+		CHECK(gw_stay_due(&s, &COSTS));
+		gw_stay_moved(&s);
+		gw_stay_end(&s, &COSTS, true, 0);
+	}
+	/* Each end that the host brings halves it; a refusal doubles it at once. */
+	CHECK(!stay(&s, 10, &began));
+	gw_stay_begin(&s);
+	gw_stay_crossed(&s, 150u << 5);
+	CHECK(gw_stay_due(&s, &COSTS));
+	gw_stay_refused(&s);
+	CHECK(!gw_stay_due(&s, &COSTS) && s.place == GW_STAY_IN_PLACE);
+}
+
+static void costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly(void)
+{
+	const struct gw_stay_costs unknown = { .line = 0, .begin = 0, .move = 0 };
+	const struct gw_stay_costs huge = { .line = UINT64_MAX, .begin = 1, .move = UINT64_MAX };
+	const struct gw_stay_costs never = { .line = 1, .begin = 1, .move = UINT64_MAX };
+	struct gw_stay s = { 0 };
+
+	gw_stay_crossed(&s, 7);
+	CHECK(!s.lines && !gw_stay_due(&s, &COSTS));
+	gw_stay_begin(&s);
+	CHECK(!gw_stay_due(&s, &huge));
+	gw_stay_crossed(&s, UINT32_MAX);
+	gw_stay_crossed(&s, 2);
+	CHECK(s.lines == UINT32_MAX);
+	CHECK(!gw_stay_due(&s, &unknown) && !gw_stay_due(&s, &never) && gw_stay_due(&s, &huge));
+}
+
 int main(void)
 {
 	a_batch_becomes_aligned_groups();
@@ -290,6 +388,10 @@ int main(void)
 	a_loop_keeps_most_of_the_memory();
 	a_prefetch_takes_room_from_unused_prefetches_only();
 	bad_calls_change_nothing();
+	a_group_moves_when_its_lines_have_cost_what_moving_costs();
+	now_and_then_a_stay_looks_whether_it_still_pays();
+	short_memory_makes_moving_dearer();
+	costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly();
 	puts("tests passed");
 	return 0;
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
     "evict.c",
     "fault_coalesce.c",
     "prefetch.c",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 18] = [
     "range_map.c",
     "range_query.c",
     "range_search.c",
+    "stay.c",
 ];
 
 fn main() {

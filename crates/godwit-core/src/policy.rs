@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is decided about pages that move: which requests belong together, what comes along, what has to leave.
-//! The decisions and their reasons are in `core/include/godwit/{fault,prefetch,evict}.h`.
+//! What is decided about pages that move: which requests belong together, what comes along, what has to leave, and what does not move at
+//! all. The decisions and their reasons are in `core/include/godwit/{fault,prefetch,evict,stay}.h`.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -11,6 +11,7 @@ use crate::policy_ffi as ffi;
 pub use ffi::{
     gw_fault as Fault, gw_fault_group as FaultGroup, gw_fault_stats as FaultStats,
     gw_prefetch_block as Block, gw_prefetch_fault as FaultPage, gw_prefetch_plan as Plan,
+    gw_stay_costs as StayCosts,
 };
 
 /// Pages of a [`Block`].
@@ -226,5 +227,68 @@ impl Evictor {
     pub fn pages(&self) -> u64 {
         // SAFETY: as above.
         unsafe { ffi::gw_evict_pages(&raw const self.state) }
+    }
+}
+
+/// Where a group of pages is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StayPlace {
+    /// With the host.
+    Home,
+    /// The device uses it in the host's memory.
+    InPlace,
+    /// In the device's memory.
+    Device,
+}
+
+/// A group of pages that stays in the host's memory or moves, as what was seen of it says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stay(ffi::gw_stay);
+
+impl Stay {
+    /// Where it is.
+    pub fn place(&self) -> StayPlace {
+        match self.0.place {
+            ffi::GW_STAY_HOME => StayPlace::Home,
+            ffi::GW_STAY_IN_PLACE => StayPlace::InPlace,
+            _ => StayPlace::Device,
+        }
+    }
+
+    /// A device wants it, and it is at home; where it goes.
+    pub fn begin(&mut self) -> StayPlace {
+        // SAFETY: the struct is this object's, here and below.
+        unsafe { ffi::gw_stay_begin(&raw mut self.0) };
+        self.place()
+    }
+
+    /// So many lines of it have crossed the link, either way.
+    pub fn crossed(&mut self, lines: u32) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_crossed(&raw mut self.0, lines) }
+    }
+
+    /// Whether it is in place and is to move now.
+    pub fn due(&self, costs: &StayCosts) -> bool {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_due(&raw const self.0, costs) }
+    }
+
+    /// It has moved.
+    pub fn moved(&mut self) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_moved(&raw mut self.0) }
+    }
+
+    /// It was to move, and there is no room.
+    pub fn refused(&mut self) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_refused(&raw mut self.0) }
+    }
+
+    /// It is at home again; `evicted`: for want of device memory. `salt`: a number that differs from group to group.
+    pub fn end(&mut self, costs: &StayCosts, evicted: bool, salt: u32) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_end(&raw mut self.0, costs, evicted, salt) }
     }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `core/include/godwit/{fault,prefetch,evict}.h` as they are. The safe face is [`crate::policy`].
+//! `core/include/godwit/{fault,prefetch,evict,stay}.h` as they are. The safe face is [`crate::policy`].
 #![allow(missing_docs, reason = "the headers document every name")]
 
 use std::ffi::c_void;
 
 pub const GW_FAULT_WRITE: u32 = 1;
 pub const GW_FAULT_REPEAT: u32 = 2;
+pub const GW_STAY_HOME: u8 = 0;
+pub const GW_STAY_IN_PLACE: u8 = 1;
 pub const GW_EVICT_NONE: u32 = u32::MAX;
 const WORDS: usize = 8;
 const STREAMS: usize = 16;
@@ -129,6 +131,25 @@ impl Default for gw_evict {
     }
 }
 
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_stay {
+    pub lines: u32,
+    pub place: u8,
+    flags: u8,
+    shift: u8,
+    wait: u8,
+    looks: u8,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_stay_costs {
+    pub line: u64,
+    pub begin: u64,
+    pub r#move: u64,
+}
+
 /// The callback of [`gw_evict_choose`].
 pub type Accessed = unsafe extern "C" fn(ctx: *mut c_void, group: u32) -> bool;
 
@@ -159,4 +180,10 @@ unsafe extern "C" {
         ctx: *mut c_void,
     ) -> u32;
     pub fn gw_evict_pages(e: *const gw_evict) -> u64;
+    pub fn gw_stay_begin(s: *mut gw_stay);
+    pub fn gw_stay_crossed(s: *mut gw_stay, lines: u32);
+    pub fn gw_stay_due(s: *const gw_stay, costs: *const gw_stay_costs) -> bool;
+    pub fn gw_stay_moved(s: *mut gw_stay);
+    pub fn gw_stay_refused(s: *mut gw_stay);
+    pub fn gw_stay_end(s: *mut gw_stay, costs: *const gw_stay_costs, evicted: bool, salt: u32);
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use godwit_core::policy::{Block, Evictor, Fault, FaultPage, Prefetcher, coalesce};
+use godwit_core::policy::{
+    Block, Evictor, Fault, FaultPage, Prefetcher, Stay, StayCosts, StayPlace, coalesce,
+};
 use proptest::prelude::*;
 
 proptest! {
@@ -104,4 +106,87 @@ fn a_panic_of_the_callback_arrives_and_the_evictor_goes_on() {
     let group = evictor.choose(false, Some(0), &mut |_| false);
     assert_eq!(group, Some(1));
     assert_eq!((evictor.removed(1), evictor.pages()), (16, 16));
+}
+
+/// What a stay of so many lines costs, reported so many at a time, and what it costs at least with foresight: beside what both places
+/// cost alike.
+fn stay_costs(stay: &mut Stay, lines: u32, step: u32, costs: &StayCosts, salt: u32) -> (u64, u64) {
+    let mut cost = 0;
+    if stay.begin() == StayPlace::Device {
+        cost += costs.begin;
+    }
+    let mut left = lines;
+    while left > 0 && stay.place() == StayPlace::InPlace {
+        let now = left.min(step);
+        stay.crossed(now);
+        cost += u64::from(now) * costs.line;
+        left -= now;
+        if stay.due(costs) {
+            stay.moved();
+            cost += costs.r#move;
+        }
+    }
+    stay.end(costs, false, salt);
+    (cost, costs.begin.min(u64::from(lines) * costs.line))
+}
+
+proptest! {
+    #[test]
+    fn no_stay_costs_more_than_moving_twice_and_what_is_the_same_each_time_costs_hardly_more_than_the_least(
+        line in 1u64..1000,
+        begin in 1u64..100_000,
+        more in 0u64..100_000,
+        lines in 0u32..5000,
+        step in 1u32..64,
+        salt: u32,
+    ) {
+        let costs = StayCosts { line, begin, r#move: begin + more };
+        let mut stay = Stay::default();
+        let (mut sum, mut least) = (0, 0);
+        for turn in 0..400 {
+            let (cost, best) = stay_costs(&mut stay, lines, step, &costs, salt);
+            // It is seen after a report of some lines at the earliest.
+            prop_assert!(cost <= 2 * costs.r#move + u64::from(step) * line, "turn {turn}: {cost}");
+            if turn > 0 {
+                sum += cost;
+                least += best;
+            }
+        }
+        // 16 to 31 stays, then 32, then every 64 one looks: 7 or 8 of 399, each for a report's lines and the way twice at most.
+        let looks = 8 * (costs.begin + costs.r#move + u64::from(step) * line);
+        prop_assert!(sum <= least + looks, "{sum} of {least}");
+    }
+
+    #[test]
+    fn what_changes_is_followed(
+        stays in proptest::collection::vec((0u32..400, any::<bool>(), any::<bool>()), 1..200),
+        salt: u32,
+    ) {
+        let costs = StayCosts { line: 3, begin: 200, r#move: 500 };
+        let mut stay = Stay::default();
+        for (lines, evicted, room) in stays {
+            prop_assert_eq!(stay.place(), StayPlace::Home);
+            let place = stay.begin();
+            prop_assert!(place != StayPlace::Home);
+            stay.crossed(lines);
+            if stay.due(&costs) {
+                prop_assert_eq!(place, StayPlace::InPlace);
+                prop_assert!(u64::from(lines) * costs.line >= costs.begin);
+                if room {
+                    stay.moved();
+                    prop_assert_eq!(stay.place(), StayPlace::Device);
+                } else {
+                    stay.refused();
+                    prop_assert_eq!(stay.place(), StayPlace::InPlace);
+                }
+            }
+            let short = evicted && stay.place() == StayPlace::Device;
+            stay.end(&costs, evicted, salt);
+            if short {
+                // Device memory is short: the next one does not ask for it at once.
+                let mut next = stay;
+                prop_assert_eq!(next.begin(), StayPlace::InPlace);
+            }
+        }
+    }
 }
