@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from godwit import _native
     from godwit.memory import Context
 
-Advice = Literal["will_need", "will_need_host", "in_place", "migrate", "read_mostly"]
+Advice = Literal["will_need", "will_need_host", "in_place", "migrate", "auto", "read_mostly"]
 """Who will use memory: kernels, or the program; and how its pages serve kernels: used in the host's memory, moved to the card, or on both
 sides at once while they are only read."""
 
@@ -144,9 +144,10 @@ class SharedMemory:
         self.advise(array, "will_need")
 
     def advise(self, array: np.ndarray, advice: Advice) -> None:
-        """Says who will use memory, or how its whole pages serve kernels from now on: ``in_place``, ``migrate``, or ``read_mostly``: card
-        and program have them at once, from when the program reads one that the card has until somebody writes it. A hint: what
-        cannot be done is not done.
+        """Says who will use memory, or how its whole pages serve kernels from now on: ``in_place``, ``migrate``, ``auto``: one or
+        the other for each group of 64 KiB, as the lines say that kernels moved over the link by using it in place, on cards that count them
+        (``page_cache.counters``); or ``read_mostly``: card and program have them at once, from when the program reads one that the card
+        has until somebody writes it. A hint: what cannot be done is not done.
         """
         self.native.advise(self.host_array("what is advised on", array), advice)
 

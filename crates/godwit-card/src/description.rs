@@ -145,6 +145,9 @@ pub struct HeapConfig {
 pub struct PageCacheConfig {
     /// Pages cached; 0: the card has no page cache.
     pub pages: u32,
+    /// Groups of host memory whose lines over the link are counted at a time; 0: none.
+    #[serde(default)]
+    pub counters: u32,
 }
 
 /// `[page_requests]`

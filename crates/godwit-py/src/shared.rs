@@ -114,17 +114,18 @@ impl SharedMemory {
     }
 
     /// Says what is likely to happen to memory (`will_need`, `will_need_host`), or how its pages serve kernels (`in_place`, `migrate`,
-    /// `read_mostly`).
+    /// `auto`, `read_mostly`).
     fn advise(&self, py: Python<'_>, memory: &HostArray, advice: &str) -> PyResult<()> {
         let advice = match advice {
             "will_need" => Advice::WillNeed,
             "will_need_host" => Advice::WillNeedHost,
             "in_place" => Advice::InPlace,
             "migrate" => Advice::Migrate,
+            "auto" => Advice::Auto,
             "read_mostly" => Advice::ReadMostly,
             _ => {
                 return Err(ArgumentError::new_err(format!(
-                    "advice `{advice}` is not will_need, will_need_host, in_place, migrate or read_mostly"
+                    "advice `{advice}` is not will_need, will_need_host, in_place, migrate, auto or read_mostly"
                 )));
             }
         };

@@ -319,6 +319,7 @@ enum godwit_advice {
 	GODWIT_IN_PLACE,    /* they stay in the host's memory, where the card reaches it */
 	GODWIT_MIGRATE,     /* they move to the card, as without advice */
 	GODWIT_READ_MOSTLY, /* ... and card and program have them at once, while they only read them */
+	GODWIT_AUTO,        /* one of the first two, a group of 64 KiB at a time, by what crosses the link; where that is not counted they move */
 };
 
 /*

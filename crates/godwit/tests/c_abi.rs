@@ -181,6 +181,7 @@ fn layouts_and_constants_are_those_of_the_header() {
         ("GODWIT_IN_PLACE", i64::from(IN_PLACE)),
         ("GODWIT_MIGRATE", i64::from(MIGRATE)),
         ("GODWIT_READ_MOSTLY", i64::from(READ_MOSTLY)),
+        ("GODWIT_AUTO", i64::from(AUTO)),
         ("GODWIT_BARE", i64::from(BARE)),
         ("GODWIT_ALLOW_STATUS", i64::from(ALLOW_STATUS)),
         ("GODWIT_MAX_RESULTS", MAX_RESULTS as i64),

@@ -62,10 +62,11 @@ PageSize = Annotated[
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="pages|cmt|shared|copy|in-place",
+        metavar="pages|cmt|shared|copy|in-place|auto",
         help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer; copy with explicit copies; "
         "shared with copies and on plain memory whose pages move, and says what moved; in-place leaves buffers in host "
-        "memory, where the kernel reaches them over the link.",
+        "memory, where the kernel reaches them over the link; auto is shared beside plain memory that stays, and such of which the "
+        "system decides what stays.",
         rich_help_panel=_CARD,
     ),
 ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``--memory shared`` and ``copy``: the same launch on plain memory of this process, whose pages move while the kernel runs, and with
-explicit copies before and after.
+"""``--memory shared``, ``copy`` and ``auto``: the same launch on plain memory of this process, whose pages move while the kernel runs, with
+explicit copies before and after, and with the system's choice of what moves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from godwit.api import Card
+    from godwit.memory import Context
     from godwit.shared import Migration
+
+AUTO_LAUNCHES = 3
+"""With ``auto``: what is learnt of the first launch holds for the others."""
 
 COUNTS = {
     "cleared": ("never touched, cleared on the card", "bytes"),
@@ -81,37 +85,102 @@ def run_migrated(
     begin as never touched; what the kernel wrote is copied into `outputs` and checked there. placed: by argument, what is in memory whose
     content depends on its address.
     """
+    data = _contents(args, outputs, initial)
     buffers = {id(value): value for value in args.values() if isinstance(value, Buffer)}
-    data = {key: as_bytes(buffer).copy() for key, buffer in buffers.items()}
-    for output in outputs:
-        data.pop(id(output), None)
-    for name, content in initial.items():
-        data[id(args[name])] = as_bytes(content)
     with card.context() as context:
         plain = {key: _plain(buffer.nbytes, data.get(key)) for key, buffer in buffers.items()}
         pointing = {id(args[name]): content for name, content in (placed or {}).items()}
         for key, make in pointing.items():
             plain[key][:] = as_bytes(make(plain[key].ctypes.data))
         places: dict[int, Any] = dict(plain)
-        moved, before = card.migrations() if shared else {}, card.stats()["time_ps"]
-        if not shared:
-            for key, buffer in buffers.items():
-                places[key] = context.empty(buffer.nbytes, np.uint8, access="rw")
-                if key in pointing:
-                    places[key].upload(as_bytes(pointing[key](places[key].address)))
-                elif key in data:
-                    places[key].upload(plain[key])
+        before = card.stats()["time_ps"]
+        if shared:
+            return _on_plain(card, context, kernel, args, outputs, check, plain, "migrated")
+        for key, buffer in buffers.items():
+            places[key] = context.empty(buffer.nbytes, np.uint8, access="rw")
+            if key in pointing:
+                places[key].upload(as_bytes(pointing[key](places[key].address)))
+            elif key in data:
+                places[key].upload(plain[key])
         given = {name: places.get(id(value), value) for name, value in args.items()}
         run = measure(card, context, kernel, given, "translate")
-        # The program touches all of it, or copies it.
         found = {id(output): _home(places[id(output)]) for output in outputs}
         total = card.stats()["time_ps"] - before
-        moved = _since(card.migrations(), moved) if shared else {}
-        log = [move for move in card.migration_log() if move.time_ps >= before] if shared else []
+    _compare(run, outputs, found, check, "copied")
+    return Migrated(run, total, {}, (), before)
+
+
+def run_advised(
+    card: Card,
+    kernel: str,
+    args: dict[str, Any],
+    outputs: Sequence[Buffer],
+    check: Check,
+    initial: Mapping[str, np.ndarray],
+) -> dict[str, Migrated]:
+    """The same on plain memory that stays in the host's, and on such of which the system decides: a first launch, and the last of
+    `AUTO_LAUNCHES`, between which the program writes all inputs again.
+    """
+    data = _contents(args, outputs, initial)
+    buffers = {id(value): value for value in args.values() if isinstance(value, Buffer)}
+    ways: dict[str, Migrated] = {}
+    for advice, launches in (("in_place", 1), ("auto", AUTO_LAUNCHES)):
+        with card.context() as context:
+            plain = {key: _plain(buffer.nbytes, data.get(key)) for key, buffer in buffers.items()}
+            for array in plain.values():
+                card.advise(array, advice)  # type: ignore[arg-type]
+            for turn in range(launches):
+                for key, array in plain.items() if turn else ():
+                    if key in data:
+                        array[: data[key].nbytes] = data[key]
+                    else:
+                        card.discard(array)
+                done = _on_plain(card, context, kernel, args, outputs, check, plain, advice)
+                ways[f"{advice}_first" if advice == "auto" and not turn else advice] = done
+    return ways
+
+
+def _contents(
+    args: Mapping[str, Any], outputs: Sequence[Buffer], initial: Mapping[str, np.ndarray]
+) -> dict[int, np.ndarray]:
+    """What is in buffers before a launch, by their identity; nothing of outputs."""
+    buffers = {id(value): value for value in args.values() if isinstance(value, Buffer)}
+    data = {key: as_bytes(buffer).copy() for key, buffer in buffers.items()}
+    for output in outputs:
+        data.pop(id(output), None)
+    for name, content in initial.items():
+        data[id(args[name])] = as_bytes(content)
+    return data
+
+
+def _on_plain(
+    card: Card,
+    context: Context,
+    kernel: str,
+    args: dict[str, Any],
+    outputs: Sequence[Buffer],
+    check: Check,
+    plain: Mapping[int, np.ndarray],
+    which: str,
+) -> Migrated:
+    """A launch on plain memory, until the program has touched all of the outputs."""
+    moved, before = card.migrations(), card.stats()["time_ps"]
+    given = {name: plain.get(id(value), value) for name, value in args.items()}
+    run = measure(card, context, kernel, given, "translate")
+    found = {id(output): _home(plain[id(output)]) for output in outputs}
+    total = card.stats()["time_ps"] - before
+    moved = _since(card.migrations(), moved)
+    log = [move for move in card.migration_log() if move.time_ps >= before]
+    _compare(run, outputs, found, check, which)
+    return Migrated(run, total, moved, log, before)
+
+
+def _compare(
+    run: Measurement, outputs: Sequence[Buffer], found: Mapping[int, np.ndarray], check: Check, which: str
+) -> None:
     for output in outputs:
         as_bytes(output)[...] = found[id(output)][: output.nbytes]
-    check(run.result, "migrated" if shared else "copied")
-    return Migrated(run, total, moved, log, before)
+    check(run.result, which)
 
 
 def _plain(nbytes: int, content: np.ndarray | None) -> np.ndarray:
@@ -164,6 +233,25 @@ def figures(copied: Migrated, migrated: Migrated | None) -> Iterator[Figure]:
         yield Figure(
             "walks_per_mib", "page-table walks a MiB moved", "walks", "simulated", walks / (moved / (1 << 20))
         )
+
+
+def advised_figures(advised: Mapping[str, Migrated]) -> Iterator[Figure]:
+    """Totals of memory that was advised on, and where its pages were."""
+    labels = {
+        "in_place": "on shared memory that stays, there and back",
+        "auto_first": "auto: a first launch, there and back",
+        "auto": "auto: a later launch, there and back",
+    }
+    for way, label in labels.items() if advised else ():
+        total = advised[way].total_ps * 1e-12
+        yield Figure(f"{way}_time", label, "s", "modelled", total, show=seconds_text)
+    for way in ("auto_first", "auto") if advised else ():
+        moved, launch = advised[way].moved, "a first launch" if way == "auto_first" else "a later launch"
+        yield Figure(f"{way}_stayed", f"auto: stayed, {launch}", "bytes", "simulated", moved["in_place"])
+        went = moved["to_device"]
+        brought = sum(went.values()) - went["reuse"] + moved["cleared"]
+        yield Figure(f"{way}_moved", f"auto: moved at once, {launch}", "bytes", "simulated", brought)
+        yield Figure(f"{way}_reuse", f"auto: moved for reuse, {launch}", "bytes", "simulated", went["reuse"])
 
 
 def plot(migrated: Migrated, path: Path) -> None:

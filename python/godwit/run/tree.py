@@ -122,9 +122,9 @@ def run(setup: Setup, *, nodes: int, lookups: int, seed: int) -> Outcome:
         raise InputError(f"no tree of {nodes:,} nodes", found=f"1 to {MAX_NODES:,} are made")
     if not 1 <= lookups <= MAX_NODES:
         raise InputError(f"{lookups:,} keys cannot be looked up", found=f"1 to {MAX_NODES:,} are")
-    if setup.memory == "cmt":
+    if setup.memory in ("cmt", "auto"):
         raise InputError(
-            "no tree in memory 'cmt'",
+            f"no tree in memory '{setup.memory}'",
             found="its pointers are addresses of the memory that it is in",
             hint="--memory shared, where they are the program's",
         )

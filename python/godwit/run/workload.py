@@ -37,10 +37,10 @@ PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 
 LATENCY_LIMIT_CYCLES = 65_535
 """Where the walker's count of a walk's cycles ends (gw_walker, `walk_event_t`)."""
 
-MEMORIES = ("pages", "cmt", "shared", "copy", "in-place")
+MEMORIES = ("pages", "cmt", "shared", "copy", "in-place", "auto")
 """Where data is: in buffers of the card in pages alone; beside that in contiguous memory, with an entry of the range TLB a buffer; beside
 that in plain memory of the process, whose pages move, and with explicit copies; or with these only; or in host memory, where the kernel uses
-it in place."""
+it in place; or, beside what ``shared`` has, in plain memory that stays, and in such of which the system decides what stays."""
 
 _STATUS = {
     1: "a read was answered with an error",
@@ -113,6 +113,12 @@ class Setup:
                 found=f"configuration '{self.config}' has none",
                 hint="--set page_cache.pages=16, or --config ng",
             )
+        if self.memory == "auto" and not config.load(self.config, self.overrides).page_cache.counters:
+            raise InputError(
+                "memory 'auto' needs a page cache with access counters",
+                found=f"configuration '{self.config}' has none",
+                hint="--set page_cache.pages=16 --set page_cache.counters=256",
+            )
 
         if self.events is not None:
             check_path(self.events)
@@ -128,7 +134,7 @@ class Setup:
             waves=self.waves,
             axi_trace=self.axi_trace,
             events=self.events,
-            shared=self.memory == "shared",
+            shared=self.memory in ("shared", "auto"),
             progress=self.progress,
         )
 
@@ -300,7 +306,9 @@ class Runs:
     copied: Migrated | None = None
     """With ``--memory copy`` and ``shared``."""
     migrated: Migrated | None = None
-    """With ``--memory shared``."""
+    """With ``--memory shared`` and ``auto``."""
+    advised: Mapping[str, Migrated] = field(default_factory=dict)
+    """With ``--memory auto``: ``in_place``, ``auto_first`` and ``auto``, a later launch."""
 
 
 def run_all(
@@ -315,14 +323,14 @@ def run_all(
     initial: Mapping[str, np.ndarray] | None = None,
 ) -> Runs:
     """The translated launch and the physical one, and those on other memory that the setup names; `check(result, which)`, `which` being
-    ``virtual``, ``physical``, ``contiguous``, ``copied`` or ``migrated``, looks at each before the next begins.
+    ``virtual``, ``physical``, ``contiguous``, ``copied``, ``migrated``, ``in_place`` or ``auto``, looks at each before the next begins.
 
     Outputs are filled with ones before each launch, so that nothing of one run can pass for a result of the
     other; `initial` is what is put into some of them after that, by their argument's name.
     """
     initial = initial or {}
     measurements = []
-    total = 2 + {"cmt": 1, "copy": 1, "shared": 2}.get(setup.memory, 0)
+    total = 2 + {"cmt": 1, "copy": 1, "shared": 2, "auto": 4}.get(setup.memory, 0)
     for step, (mode, which) in enumerate(LAUNCHES):
         setup.progress(f"running {kernel}", step, total)
         for output in outputs:
@@ -338,17 +346,24 @@ def run_all(
         setup.progress(f"running {kernel}", 2, total)
         shared = run_shared(card, kernel, args, outputs, check, setup.page_size, initial)
     ways: dict[str, Migrated] = {}
-    for way in {"copy": ["copied"], "shared": ["copied", "migrated"]}.get(setup.memory, []):
+    both = ["copied", "migrated"]
+    for way in {"copy": ["copied"], "shared": both, "auto": both}.get(setup.memory, []):
         from godwit.run.migrated import run_migrated
 
         setup.progress(f"running {kernel}", 2 + len(ways), total)
         ways[way] = run_migrated(card, kernel, args, outputs, check, initial, shared=way == "migrated")
+    advised: dict[str, Migrated] = {}
+    if setup.memory == "auto":
+        from godwit.run.migrated import run_advised
+
+        setup.progress(f"running {kernel}", 4, total)
+        advised = run_advised(card, kernel, args, outputs, check, initial)
     if setup.residency and "migrated" in ways:
         from godwit.run import migrated
 
         migrated.plot(ways["migrated"], setup.residency)
     setup.progress(f"running {kernel}", total, total)
-    return Runs(measurements[0], measurements[1], shared, **ways)
+    return Runs(measurements[0], measurements[1], shared, **ways, advised=advised)
 
 
 def as_bytes(data: Buffer | np.ndarray) -> np.ndarray:
@@ -419,7 +434,7 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
     if runs.copied:
         from godwit.run import migrated
 
-        moves = list(migrated.figures(runs.copied, runs.migrated))
+        moves = [*migrated.figures(runs.copied, runs.migrated), *migrated.advised_figures(runs.advised)]
     entries = []
     if runs.shared:
         label = f"range entries, of {runs.shared.pieces} pieces"

@@ -20,6 +20,8 @@ pub const IN_PLACE: c_int = 2;
 pub const MIGRATE: c_int = 3;
 /// `GODWIT_READ_MOSTLY`.
 pub const READ_MOSTLY: c_int = 4;
+/// `GODWIT_AUTO`.
+pub const AUTO: c_int = 5;
 
 /// Memory that C said kernels may use, by first address.
 #[derive(Default)]
@@ -209,6 +211,7 @@ pub unsafe extern "C" fn godwit_advise(
             IN_PLACE => Advice::InPlace,
             MIGRATE => Advice::Migrate,
             READ_MOSTLY => Advice::ReadMostly,
+            AUTO => Advice::Auto,
             other => {
                 return Err(Error::Argument(format!(
                     "{other} is no advice: see enum godwit_advice"

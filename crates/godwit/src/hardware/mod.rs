@@ -9,6 +9,7 @@ pub(crate) mod dma;
 pub(crate) mod frames;
 pub(crate) mod heap;
 pub(crate) mod heap_map;
+pub(crate) mod line_counters;
 pub(crate) mod mmu;
 pub(crate) mod page_queue;
 pub(crate) mod queue;

@@ -14,6 +14,7 @@ pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod mapping;
 pub(crate) mod reserve;
+pub(crate) mod room;
 pub(crate) mod share;
 pub(crate) mod shared;
 pub(crate) mod sharing;

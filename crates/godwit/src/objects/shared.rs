@@ -34,6 +34,10 @@ pub enum Advice {
     /// Its whole pages stay in the host's memory, and kernels use them there, where the card reaches it. Holds until something else is
     /// said, or the memory is freed.
     InPlace,
+    /// Each group of 64 KiB of its whole pages stays in the host's memory or moves, as the lines say that kernels move over the link by using it
+    /// there, on a card that counts them (`page_cache.counters`); elsewhere they move. What is learnt holds over launches. Holds as long as
+    /// `InPlace` does.
+    Auto,
     /// Its pages move to the card when kernels use them, as those do of which nothing was said.
     Migrate,
     /// Kernels and program read it far more often than they write: both have its pages at once, from when the program reads a page that a
@@ -83,6 +87,7 @@ impl Context {
             Advice::WillNeed => self.bring(memory, Cause::Prefetch),
             Advice::WillNeedHost => self.migrate_to_host(memory),
             Advice::InPlace => self.serve_as(memory, Serving::InPlace),
+            Advice::Auto => self.serve_as(memory, Serving::Auto),
             Advice::Migrate => self.serve_as(memory, Serving::Move),
             Advice::ReadMostly => self.serve_as(memory, Serving::ReadMostly),
         };

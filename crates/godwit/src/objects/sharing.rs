@@ -2,28 +2,27 @@
 //! An address space on a card as one that has pages of the program.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use godwit_card::{Config, Memory};
-use godwit_core::{ErrorKind, PageSize, Perm};
+use godwit_core::{ErrorKind, Perm};
 
 use crate::Error;
-use crate::hardware::frames::{Extent, FRAME_BYTES, PAGE_BYTES};
+use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::page_queue::PageRequest;
-use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Shared;
 use crate::objects::crossing::{Crossing, Placed, Route};
+use crate::objects::room::Room;
 use crate::objects::staying;
 use crate::state::State;
+use crate::state::costs::Work;
 use crate::state::served::PageServer;
 use crate::state::steps::Step;
 use crate::svm::{
-    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, Pager, Piece, Questions,
+    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, PageCosts, Pager, Piece,
+    Questions,
 };
 
-/// Largest page that the program's memory is mapped with: no larger one moves as a whole.
-const LARGEST: u64 = PageSize::Size2M.bytes();
 /// Most pages that come with one: the largest plan of `core/`.
 const MOST_PAGES: u32 = 4096;
 /// Frames kept for page tables: taking pages away must not fail for want of a table.
@@ -60,12 +59,14 @@ impl Sharing {
             place: place.clone(),
             memory: Arc::clone(&shared.memory),
             spare: shared.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES),
-            pool: shared.pool.clone(),
+            room: Room::new(shared.pool.clone()),
             thread,
-            frames: BTreeMap::new(),
             demand: demand(&shared.description.config),
             has_dma: shared.description.config.dma.slots > 0,
             reaches_host: false,
+            pager: Arc::clone(&pager),
+            costs: staying::costs(&shared.description.config),
+            counts: false,
             now_ps: Cell::new(0),
         };
         let asks = side.demand.is_some();
@@ -154,15 +155,18 @@ struct CardSide {
     /// Closed, or dropped, it cannot reach anything any more; its memory stays.
     place: Place,
     memory: Arc<Memory>,
-    pool: FramePool,
+    room: Room,
     spare: Option<Extent>,
     thread: u32,
-    /// Frames of the pages that it has, by first address.
-    frames: BTreeMap<u64, Extent>,
     demand: Option<Demand>,
     has_dma: bool,
     /// It was shown the pager's memory.
     reaches_host: bool,
+    pager: Arc<Pager>,
+    /// What pages cost, where the card can count lines.
+    costs: Option<PageCosts>,
+    /// It does.
+    counts: bool,
     /// The card's virtual time when it was used last.
     now_ps: Cell<u64>,
 }
@@ -216,7 +220,7 @@ impl CardSide {
         let mut crossings = Vec::new();
         for page in pages {
             let Some(to) = page.to else { continue };
-            for (at, device) in self.pieces(page.va, page.len) {
+            for (at, device) in self.room.pieces(page.va, page.len) {
                 let host = to + (at - page.va);
                 crossings.push(Crossing { host, device });
             }
@@ -224,122 +228,49 @@ impl CardSide {
         crossings
     }
 
-    /// Has what kernels wrote in place where it belongs, and forgotten by the card.
+    /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work is charged as for pages that come
+    /// home.
     fn settle_in_place(&self, leaving: &[Leaving]) {
-        let pieces = leaving
-            .iter()
-            .flat_map(|page| self.pieces(page.va, page.len));
-        let places = staying::ranges(pieces.map(|(_, extent)| extent));
+        let places = self
+            .room
+            .places(leaving.iter().map(|page| (page.va, page.len)));
         if !places.is_empty() {
             // Closed or broken, the card has no more of it than is there.
-            let _ = self.with(|state| staying::settle(state, &places));
-        }
-    }
-
-    /// Frames for a piece: neighbours together and aligned as their pages are, so that large pages map them.
-    fn frames_for(&self, piece: &Piece) -> Result<Vec<(u64, Extent)>, Error> {
-        if let Some(place) = staying::of_piece(piece) {
-            return Ok(vec![(piece.va, place)]);
-        }
-        let mut placed = Vec::new();
-        let (mut va, end) = (piece.va, piece.va + piece.len);
-        let mut frames = self.pool.lock();
-        while va < end {
-            // The largest page that may begin here, and all that follow it up to the next boundary of a larger one.
-            let page = PAGE_BYTES
-                .into_iter()
-                .filter(|page| *page <= LARGEST)
-                .find(|page| va % page == 0 && end - va >= *page)
-                .unwrap_or(FRAME_BYTES);
-            let boundary = PAGE_BYTES
-                .into_iter()
-                .rev()
-                .find(|larger| *larger > page && *larger <= LARGEST)
-                .map_or(u64::MAX, |larger| (va + 1).next_multiple_of(larger));
-            let len = (end - va).min(boundary - va) / page * page;
-            let granules: Vec<u64> = PAGE_BYTES
-                .into_iter()
-                .filter(|size| *size <= page)
-                .collect();
-            let Some(extents) = frames.alloc_scattered(len, &granules) else {
-                placed
-                    .into_iter()
-                    .for_each(|(_, extent)| frames.free(extent));
-                drop(frames);
-                return Err(self.out_of_memory(piece.len));
-            };
-            for extent in extents {
-                placed.push((va, extent));
-                va += extent.len;
-            }
-        }
-        Ok(placed)
-    }
-
-    fn out_of_memory(&self, asked: u64) -> Error {
-        let frames = self.pool.lock();
-        Error::OutOfMemory {
-            asked,
-            contiguous: false,
-            free: frames.free_bytes(),
-            largest: frames.largest(),
-        }
-    }
-
-    /// Frames of the pages from `va` on, up to `len` bytes, each with its first address.
-    fn pieces(&self, va: u64, len: u64) -> Vec<(u64, Extent)> {
-        let end = va + len;
-        let first = self
-            .frames
-            .range(..=va)
-            .next_back()
-            .map_or(va, |(at, _)| *at);
-        self.frames
-            .range(first..end)
-            .filter_map(|(&at, &extent)| {
-                let (from, to) = (at.max(va), (at + extent.len).min(end));
-                (from < to).then(|| {
-                    let pa = extent.pa + (from - at);
-                    (from, Extent { pa, len: to - from })
+            let _ = self.with(|state| {
+                staying::settle(state, &places)?;
+                let bytes: u64 = places.iter().map(|(_, len)| len).sum();
+                state.host_works(Work::Return {
+                    pages: bytes / FRAME_BYTES,
+                    first: true,
                 })
-            })
-            .collect()
-    }
-
-    /// Gives back frames of its memory.
-    fn free_all(&self, extents: impl Iterator<Item = Extent>) {
-        extents
-            .filter(|extent| !staying::is_host(extent))
-            .for_each(|extent| self.pool.free(extent));
-    }
-
-    /// Takes frames out of the list.
-    fn remove(&mut self, va: u64, len: u64) -> Vec<Extent> {
-        let pieces = self.pieces(va, len);
-        for (from, piece) in &pieces {
-            let Some((&at, &extent)) = self.frames.range(..=*from).next_back() else {
-                continue;
-            };
-            self.frames.remove(&at);
-            if at < *from {
-                let before = from - at;
-                self.frames.insert(
-                    at,
-                    Extent {
-                        len: before,
-                        ..extent
-                    },
-                );
-            }
-            if piece.end() < extent.end() {
-                let rest = Extent {
-                    pa: piece.end(),
-                    len: extent.end() - piece.end(),
-                };
-                self.frames.insert(from + piece.len, rest);
-            }
+            });
         }
-        pieces.into_iter().map(|(_, extent)| extent).collect()
+    }
+
+    /// Brings pages that have room; on an error they have none any more.
+    fn bring_placed(&mut self, placed: Vec<Placed>, awaited: bool) -> Result<(), Error> {
+        let copied = if self.has_dma {
+            Ok(())
+        } else {
+            let crossings: Vec<Crossing> = placed.iter().filter_map(Placed::crossing).collect();
+            self.copy(&crossings, true)
+        };
+        let route = self.route();
+        let mapped =
+            copied.and_then(|()| self.with(|state| route.bring_all(state, &placed, awaited)));
+        if let Err(error) = mapped {
+            self.room
+                .free_all(placed.iter().map(|placed| placed.device));
+            return Err(match error {
+                // Of a table: room helps as it does for pages.
+                Error::PageTable(error) if error.kind() == ErrorKind::OutOfFrames => {
+                    self.room.out_of_memory(FRAME_BYTES)
+                }
+                error => error,
+            });
+        }
+        self.room.add(placed);
+        Ok(())
     }
 }
 
@@ -366,50 +297,43 @@ impl Owner for CardSide {
     }
 
     fn take(&mut self, pieces: &[Piece], awaited: bool) -> Result<(), Error> {
-        let mut placed: Vec<Placed> = Vec::new();
-        for piece in pieces {
-            match self.frames_for(piece) {
-                Ok(frames) => {
-                    placed.extend(frames.into_iter().map(|(va, device)| {
-                        Placed {
-                            va,
-                            device,
-                            host: piece
-                                .from
-                                .filter(|_| !piece.in_place)
-                                .map(|from| from + (va - piece.va)),
-                            writable: piece.writable,
-                        }
-                    }));
-                }
-                Err(error) => {
-                    self.free_all(placed.iter().map(|placed| placed.device));
-                    return Err(error);
-                }
-            }
+        let placed = self.room.place_all(pieces)?;
+        self.bring_placed(placed, awaited)
+    }
+
+    fn count_lines(&mut self) -> Option<PageCosts> {
+        let costs = self.costs?;
+        if !self.counts {
+            let watcher = staying::Watcher::new(&self.pager, &self.place.shared, self.memory().id);
+            let watched = self.with(|state| state.watch_lines(Arc::new(watcher)));
+            self.counts = watched.is_ok();
         }
-        let copied = if self.has_dma {
-            Ok(())
-        } else {
-            let crossings: Vec<Crossing> = placed.iter().filter_map(Placed::crossing).collect();
-            self.copy(&crossings, true)
+        self.counts.then_some(costs)
+    }
+
+    fn take_over(&mut self, pieces: &[Piece]) -> Result<bool, Error> {
+        let placed = match self.room.place_all(pieces) {
+            Err(Error::OutOfMemory { .. }) => return Ok(false),
+            placed => placed?,
         };
-        let route = self.route();
-        let mapped =
-            copied.and_then(|()| self.with(|state| route.bring_all(state, &placed, awaited)));
-        if let Err(error) = mapped {
-            self.free_all(placed.iter().map(|placed| placed.device));
-            return Err(match error {
-                // Of a table: room helps as it does for pages.
-                Error::PageTable(error) if error.kind() == ErrorKind::OutOfFrames => {
-                    self.out_of_memory(FRAME_BYTES)
-                }
-                error => error,
-            });
+        let ranges: Vec<(u64, u64)> = pieces.iter().map(|piece| (piece.va, piece.len)).collect();
+        let places = self.room.places(ranges.iter().copied());
+        let (id, serial) = (self.place.id, self.place.serial);
+        let left = self.with(|state| {
+            state.timed(Step::Unmap, |state| {
+                state.unmap_all(id, serial, &ranges)?;
+                staying::settle(state, &places)
+            })
+        });
+        if let Err(error) = left {
+            self.room
+                .free_all(placed.iter().map(|placed| placed.device));
+            return Err(error);
         }
-        let frames = placed.into_iter().map(|placed| (placed.va, placed.device));
-        self.frames.extend(frames);
-        Ok(())
+        for (va, len) in ranges {
+            self.room.remove(va, len);
+        }
+        self.bring_placed(placed, true).map(|()| true)
     }
 
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error> {
@@ -431,13 +355,13 @@ impl Owner for CardSide {
         if let Err(Error::PageTable(_)) = unmap() {
             // There was no frame for a table that a split needs.
             if let Some(spare) = self.spare.take() {
-                self.pool.free(spare);
+                self.room.pool.free(spare);
             }
             for (va, len) in &ranges {
                 // Those before the one that failed are gone; closed or broken, the card reaches nothing any more.
                 let _ = self.with(|state| state.unmap(id, serial, *va, *len));
             }
-            self.spare = self.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
+            self.spare = self.room.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
         self.settle_in_place(leaving);
         self.fetch(leaving);
@@ -458,8 +382,8 @@ impl Owner for CardSide {
     }
 
     fn release(&mut self, va: u64, len: u64) {
-        let frames = self.remove(va, len);
-        self.free_all(frames.into_iter());
+        let frames = self.room.remove(va, len);
+        self.room.free_all(frames.into_iter());
     }
 
     fn thread(&self) -> u32 {
@@ -478,7 +402,7 @@ impl Owner for CardSide {
     }
 
     fn free_bytes(&self) -> u64 {
-        self.pool.lock().free_bytes()
+        self.room.pool.lock().free_bytes()
     }
 
     fn reaches_host(&self) -> bool {
@@ -493,7 +417,7 @@ impl Owner for CardSide {
 impl Drop for CardSide {
     fn drop(&mut self) {
         if let Some(spare) = self.spare.take() {
-            self.pool.free(spare);
+            self.room.pool.free(spare);
         }
     }
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pages of the program that stay in the host's memory, where kernels reach them over the link.
 
+use std::sync::{Arc, Weak};
+
+use godwit_card::Config;
 use godwit_core::layout;
 
 use crate::Error;
-use crate::hardware::frames::{Extent, FRAME_BYTES};
+use crate::hardware::frames::Extent;
+use crate::hardware::line_counters::LineReport;
+use crate::objects::card::Shared;
 use crate::state::State;
-use crate::state::costs::Work;
-use crate::svm::Piece;
+use crate::state::lines::{LineWatcher, page_costs};
+use crate::svm::{Crossed, PageCosts, Pager, Piece};
 
 /// Where a piece is for the card, when it is used where its bytes are.
 pub(crate) fn of_piece(piece: &Piece) -> Option<Extent> {
@@ -33,13 +38,58 @@ pub(crate) fn ranges(extents: impl Iterator<Item = Extent>) -> Vec<(u64, u64)> {
     ranges
 }
 
-/// What kernels that reach these ranges no longer wrote there is there when this returns, and the card has forgotten it. The host's work
-/// is charged as for pages that come home.
+/// What kernels that reach these ranges no longer wrote there is there when this returns, and the card has forgotten it.
 pub(crate) fn settle(state: &mut State, ranges: &[(u64, u64)]) -> Result<(), Error> {
-    let bytes: u64 = ranges.iter().map(|(_, len)| len).sum();
     state.flush(Some(ranges))?;
-    state.host_works(Work::Return {
-        pages: bytes / FRAME_BYTES,
-        first: true,
-    })
+    state.clear_lines(ranges)
+}
+
+/// What pages cost on a card that can count which of them cross the link.
+pub(crate) fn costs(config: &Config) -> Option<PageCosts> {
+    (config.page_cache.counters > 0).then(|| page_costs(config))
+}
+
+/// Tells the pager which groups of its memory cross the link.
+pub(crate) struct Watcher {
+    pager: Arc<Pager>,
+    shared: Weak<Shared>,
+    memory: usize,
+}
+
+impl Watcher {
+    pub fn new(pager: &Arc<Pager>, shared: &Weak<Shared>, memory: usize) -> Self {
+        Self {
+            pager: Arc::clone(pager),
+            shared: Weak::clone(shared),
+            memory,
+        }
+    }
+}
+
+impl LineWatcher for Watcher {
+    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64) {
+        let crossed = |report: &LineReport| Crossed {
+            at: report.pa & !layout::HOST_APERTURE_BASE,
+            lines: report.lines,
+        };
+        let crossed = reports.iter().map(crossed).collect();
+        let seen = Seen(Weak::clone(&self.shared));
+        self.pager.crossed(self.memory, crossed, line_ps, seen);
+    }
+}
+
+/// Dropped, the card's clock runs on.
+struct Seen(Weak<Shared>);
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        let Some(shared) = self.0.upgrade() else {
+            return;
+        };
+        shared.engine.post(|state| {
+            if let Some(state) = state {
+                state.lines_seen();
+            }
+        });
+    }
 }

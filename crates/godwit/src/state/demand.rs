@@ -225,17 +225,17 @@ impl State {
         Ok(())
     }
 
-    /// Answers the page requests that are there.
-    pub(super) fn serve_pages(&mut self) -> Result<(), Error> {
+    /// Answers the page requests that are there; whether there were any.
+    pub(super) fn serve_pages(&mut self) -> Result<bool, Error> {
         let Some(mut demands) = self.demands.take() else {
-            return Ok(());
+            return Ok(false);
         };
         let served = self.serve(&mut demands);
         self.demands = Some(demands);
         served
     }
 
-    fn serve(&mut self, demands: &mut Demands) -> Result<(), Error> {
+    fn serve(&mut self, demands: &mut Demands) -> Result<bool, Error> {
         let requests = demands.queue.take(self.device.as_mut())?;
         if !requests.is_empty() {
             self.timed(Step::Request, |state| {
@@ -243,6 +243,7 @@ impl State {
                 state.host_works(Work::Wakeup)
             })?;
         }
+        let some = !requests.is_empty();
         let requests = self.hand_on(requests)?;
         for batch in requests.chunks(BATCH) {
             let (mut answers, mut crossed) = (Vec::new(), 0);
@@ -267,7 +268,7 @@ impl State {
             })?;
             self.queue.respond(self.device.as_mut(), &answers)?;
         }
-        Ok(())
+        Ok(some)
     }
 
     /// Maps the page that was asked for; returns whether its content crossed the link.

@@ -5,7 +5,7 @@
 //! Jobs run in the order in which they were posted. Between them the clock runs, a slice at a time, as long as somebody
 //! waits for a launch: in a wait, a poll, an await, or with a callback. Otherwise it stands, so that what a program on
 //! one thread measures is the same in every run, however fast the host is. So it stands, too, while pages are awaited that
-//! another thread brings ([`demand`](super::demand)). A launch is ended, and the next one of its kernel begun, by this thread.
+//! another thread brings ([`demand`](super::demand)), or decides about ([`lines`](super::lines)). A launch is ended, and the next one of its kernel begun, by this thread.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -191,7 +191,9 @@ impl Engine {
 fn run(state: State, mailbox: &Mailbox) {
     let mut state = Some(state);
     loop {
-        let runs = |state: &State| state.somebody_waits() && !state.awaits_pages();
+        let runs = |state: &State| {
+            state.somebody_waits() && !state.awaits_pages() && !state.awaits_lines()
+        };
         let busy = state.as_ref().is_some_and(runs);
         for mut job in mailbox.take(!busy) {
             if let Some(work) = job.work.take() {

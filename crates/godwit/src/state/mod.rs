@@ -10,6 +10,7 @@ pub(crate) mod engine;
 mod heap;
 mod heap_watch;
 mod launches;
+pub(crate) mod lines;
 pub(crate) mod notifier;
 mod ranges;
 pub(crate) mod served;
@@ -37,6 +38,7 @@ use demand::{DemandState, Demands};
 use driven::Driven;
 pub(crate) use launches::Request;
 use launches::{KernelState, Wait};
+use lines::Lines;
 use notifier::Notifier;
 use ranges::Ranges;
 use served::PageServer;
@@ -57,6 +59,8 @@ pub(crate) struct State {
     heap: Option<(Heap, HeapWatch)>,
     /// Page requests, from the first reservation on.
     demands: Option<Demands>,
+    /// Groups of pages in place are counted.
+    lines: Option<Lines>,
     /// Host memory is cached.
     has_page_cache: bool,
     /// Frames of device memory.
@@ -158,6 +162,7 @@ impl State {
             polls: false,
             heap: None,
             demands: None,
+            lines: None,
             has_page_cache,
             pool,
             contexts,
@@ -341,13 +346,15 @@ impl State {
         Ok(())
     }
 
-    /// Moves a recorded fault, if there is one, to those kept.
-    fn collect_faults(&mut self) -> Result<(), Error> {
-        self.faults.extend(mmu::take_fault(self.device.as_mut())?);
+    /// Moves a recorded fault, if there is one, to those kept; whether there was one.
+    fn collect_faults(&mut self) -> Result<bool, Error> {
+        let fault = mmu::take_fault(self.device.as_mut())?;
+        let found = fault.is_some();
+        self.faults.extend(fault);
         if self.faults.len() > FAULTS_KEPT {
             self.faults.pop_front();
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Takes the oldest fault that no launch has reported.

@@ -124,9 +124,9 @@ impl State {
             };
             commands.push(Command::respond(id as u32, asked.group, end.code()));
         }
-        if commands.is_empty() {
-            return Ok(());
+        if !commands.is_empty() {
+            self.queue.respond(self.device.as_mut(), &commands)?;
         }
-        self.queue.respond(self.device.as_mut(), &commands)
+        self.lines_go_on()
     }
 }

@@ -41,7 +41,7 @@ impl Steps {
             .into_iter()
     }
 
-    fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::OwnerId;
 use super::blocks::{Place, Run};
+use super::evict::{GROUP, groups};
 use super::memory::pages_inside;
 use super::pager::Pager;
 use super::pages::Pages;
@@ -22,6 +23,8 @@ pub(crate) enum Serving {
     Move,
     /// They stay in the host's memory.
     InPlace,
+    /// As was seen of each group of 64 KiB: see [`stays`](super::stays).
+    Auto,
     /// They move to the card, and the program gets copies when it reads them: see [`both`](super::both).
     ReadMostly,
 }
@@ -67,7 +70,7 @@ impl Advised {
     }
 
     /// Parts of a range, in order, each with what holds there.
-    fn parts(&self, start: u64, len: u64) -> Vec<(u64, u64, Serving)> {
+    pub(super) fn parts(&self, start: u64, len: u64) -> Vec<(u64, u64, Serving)> {
         let end = start + len;
         let before = self.ranges.range(..=start).next_back();
         let first = before.map_or(start, |(at, _)| *at);
@@ -90,11 +93,27 @@ impl Advised {
 }
 
 impl Pages {
-    /// Parts of a run that is at home, and whether each is used in place by an owner.
-    pub fn served(&self, owner: OwnerId, run: Run) -> Vec<(Run, bool)> {
-        let owner = self.owners.get(&owner);
-        let reaches = owner.is_some_and(|owner| owner.reaches_host());
-        let part = |(start, len, serving)| {
+    /// Parts of a run that is at home, and whether each is used in place by an owner, which may write them or not.
+    pub fn served(&mut self, owner: OwnerId, run: Run, writable: bool) -> Vec<(Run, bool)> {
+        let reaches = self.owners.get(&owner).is_some_and(|of| of.reaches_host());
+        let mut found: Vec<(u64, u64, bool)> = Vec::new();
+        for (start, len, serving) in self.advised.parts(run.start, run.len) {
+            if serving != Serving::Auto {
+                found.push((start, len, reaches && serving == Serving::InPlace));
+                continue;
+            }
+            for group in groups(start, len) {
+                let (from, end) = (group.max(start), (group + GROUP).min(start + len));
+                let in_place = reaches && self.stay_begins(owner, group, writable);
+                match found.last_mut() {
+                    Some((at, bytes, same)) if *same == in_place && *at + *bytes == from => {
+                        *bytes += end - from;
+                    }
+                    _ => found.push((from, end - from, in_place)),
+                }
+            }
+        }
+        let part = |(start, len, in_place)| {
             let shadow = match run.shadow {
                 0 => 0,
                 shadow => shadow + (start - run.start),
@@ -105,17 +124,23 @@ impl Pages {
                 shadow,
                 ..run
             };
-            (part, reaches && serving == Serving::InPlace)
+            (part, in_place)
         };
-        let parts = self.advised.parts(run.start, run.len);
-        parts.into_iter().map(part).collect()
+        found.into_iter().map(part).collect()
     }
 
     /// Says how pages serve kernels; those that serve otherwise come home, for the next kernel.
     fn advise(&mut self, start: u64, len: u64, serving: Serving) {
+        // What was learnt holds.
+        if serving == Serving::Auto && self.advised.all(start, len, serving) {
+            return;
+        }
         self.advised.set(start, len, serving);
+        self.stays.forget(start, len);
         let mut runs = self.blocks.away_runs(start, len, None);
         let otherwise = |run: &Run| match run.place {
+            // From now on it is decided about the pages where they are.
+            Place::Away(away) if serving == Serving::Auto => away.in_place,
             Place::Away(away) => away.in_place != (serving == Serving::InPlace),
             _ => false,
         };

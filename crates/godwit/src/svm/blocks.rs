@@ -138,6 +138,14 @@ impl Blocks {
             .map(|block| &mut block.shadow)
     }
 
+    /// The page whose place in the shadow this is.
+    pub fn of_shadow(&self, at: u64) -> Option<u64> {
+        let has = |block: &&Block| block.shadow != 0 && block.shadow == at & !(BLOCK - 1);
+        let mut blocks = self.blocks.iter();
+        let (start, _) = blocks.find(|(_, block)| has(block))?;
+        Some(start + at % BLOCK)
+    }
+
     /// The run that begins at `address`, up to `end` or the end of its block.
     fn run_at(&self, address: u64, end: u64) -> Run {
         let (start, page) = split(address);

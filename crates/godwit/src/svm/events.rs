@@ -63,6 +63,7 @@ impl Pages {
                 Event::Unmap { start, end } => {
                     self.given_up(start, end);
                     self.advised.set(start, end - start, Serving::default());
+                    self.stays.forget(start, end - start);
                     self.blocks.set(start, end - start, Place::Unwatched);
                     self.sweep();
                 }
@@ -163,6 +164,7 @@ impl Pages {
         self.retrieve_to(&runs, to.wrapping_sub(from), Cause::Touch);
         self.blocks.set(from, len, Place::Unwatched);
         self.advised.set(from, len, Serving::default());
+        self.stays.forget(from, len);
         self.unwatch(to, len);
         self.sweep();
     }

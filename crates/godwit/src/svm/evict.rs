@@ -14,7 +14,7 @@ use super::{OwnerId, PAGE};
 use crate::Error;
 
 /// Bytes of a group.
-const GROUP: u64 = 16 * PAGE;
+pub(super) const GROUP: u64 = 16 * PAGE;
 /// Groups that are remembered, for each one that the memory holds: those that are away, too.
 const REMEMBERED: u64 = 4;
 
@@ -93,7 +93,7 @@ impl Eviction {
 }
 
 /// Groups that overlap a range.
-fn groups(start: u64, len: u64) -> impl Iterator<Item = u64> {
+pub(super) fn groups(start: u64, len: u64) -> impl Iterator<Item = u64> {
     (start & !(GROUP - 1)..start + len).step_by(GROUP as usize)
 }
 
@@ -120,7 +120,7 @@ impl Pages {
         }
     }
 
-    fn note_given(&mut self, pieces: &[Piece], going: Going) {
+    pub(super) fn note_given(&mut self, pieces: &[Piece], going: Going) {
         let Some(eviction) = self.eviction(going.owner) else {
             return;
         };

@@ -14,7 +14,8 @@
 //! - **Cards that ask for pages** ([`asked`]) get them while kernels run, with neighbours that the policies of `core/` name; who touches one
 //!   takes it back, and the kernel asks again. On others **a launch holds its pages** until it has ended: who touches one meanwhile
 //!   waits.
-//! - **What is used in place** ([`advice`]) leaves the program in the same way and goes no further than the shadow, where the card reaches it.
+//! - **What is used in place** ([`advice`]) leaves the program in the same way and goes no further than the shadow, where the card reaches it; which pages, the program says, or what was
+//!   [seen](stays) of them.
 //! - **A card whose memory is full** gives pages back that `core/` chooses ([`evict`]).
 //! - The pager and the threads of cards never wait for a page: what they touch is given to them at once by the [`sentinel`].
 
@@ -36,15 +37,18 @@ mod pages;
 pub(crate) mod report;
 mod sentinel;
 pub(crate) mod shown;
+mod stays;
 mod thrash;
 mod uffd;
 
 pub(crate) use advice::Serving;
 pub(crate) use owner::{
-    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, Piece, Questions, Refused,
+    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, PageCosts, Piece, Questions,
+    Refused,
 };
 pub(crate) use pager::{Pager, Pinned, Want};
 pub(crate) use pages::Residence;
+pub(crate) use stays::Crossed;
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;

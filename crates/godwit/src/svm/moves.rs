@@ -93,7 +93,7 @@ impl Pages {
             }
             // Runs of watched memory end with their block, as shadows do.
             for run in self.blocks.runs(run.start, run.len) {
-                for (run, in_place) in self.served(going.owner, run) {
+                for (run, in_place) in self.served(going.owner, run, going.writable) {
                     self.detach_run(run, Going { in_place, ..going }, taken);
                 }
             }
@@ -190,6 +190,7 @@ impl Pages {
             }
         }
         self.advised.set(start, len, Serving::default());
+        self.stays.forget(start, len);
         self.sweep();
     }
 
@@ -344,6 +345,7 @@ impl Pages {
             }
             self.blocks.set(run.start, run.len, Place::Home);
             self.note_left(owner, run.start, run.len);
+            self.stay_ends(owner, run.start, run.len, cause);
             // What the card was not to write and was never touched still is not.
             let home = run.start.wrapping_add(shift);
             if away.shown {
@@ -448,6 +450,7 @@ impl Pages {
             }
             self.blocks.set(run.start, run.len, Place::Home);
             self.note_left(away.owner, run.start, run.len);
+            self.stay_ends(away.owner, run.start, run.len, Cause::User);
         }
         self.sweep();
     }

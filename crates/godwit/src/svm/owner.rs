@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the pager wants of those that have pages: an address space on a card.
 
+use godwit_core::policy::StayCosts;
+
+use super::PAGE;
+use super::evict::GROUP;
 use crate::Error;
 
 /// Pages that an owner gets.
@@ -52,6 +56,14 @@ pub(crate) trait Owner: Send {
     /// Ends its having pages that were withdrawn.
     fn release(&mut self, va: u64, len: u64);
 
+    /// Has its pages that go on to be used in place counted where the card does that: the pager hears of groups of 64 KiB that cross the
+    /// link. What pages cost there; none where nothing is counted.
+    fn count_lines(&mut self) -> Option<PageCosts>;
+
+    /// Takes pages that it uses in place into its memory, all of them; false, and nothing has changed, when there is no room. On an error
+    /// it reaches none of them any more, and what it wrote is where it belongs.
+    fn take_over(&mut self, pieces: &[Piece]) -> Result<bool, Error>;
+
     /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
     fn thread(&self) -> u32;
 
@@ -77,6 +89,30 @@ pub(crate) struct DeviceMemory {
     /// The same for all owners of one memory.
     pub id: usize,
     pub bytes: u64,
+}
+
+/// What pages cost on a card, in picoseconds of its virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageCosts {
+    /// The bytes of one, over the link.
+    pub copy_page: u64,
+    /// The host's work on pages that go to the card: once, and for each.
+    pub leave: u64,
+    /// See `leave`.
+    pub leave_page: u64,
+}
+
+impl PageCosts {
+    /// Of a group of pages, of which a line costs so much in place. What the card may have written is copied home, too.
+    pub fn group(&self, line: u64, writable: bool) -> StayCosts {
+        let pages = GROUP / PAGE;
+        let begin = pages * self.copy_page * (1 + u64::from(writable));
+        StayCosts {
+            line,
+            begin,
+            r#move: begin + self.leave + pages * self.leave_page,
+        }
+    }
 }
 
 /// How a card asks for pages.

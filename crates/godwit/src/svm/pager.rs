@@ -17,6 +17,7 @@ use super::owner::{Owner, Questions};
 use super::pages::{Pages, Pin, Residence};
 use super::report::{Cause, Migrations};
 use super::sentinel::{self, Watch};
+use super::stays::Crossed;
 use super::uffd::Uffd;
 use super::{OwnerId, PAGE, PinId};
 use crate::Error;
@@ -201,6 +202,23 @@ impl Pager {
         }));
     }
 
+    /// Groups of pages crossed the link: on the card with this memory, at so many picoseconds a line, as much of it as is known. Does not
+    /// wait; `seen` is dropped when it is decided about them.
+    pub fn crossed(
+        &self,
+        memory: usize,
+        crossed: Vec<Crossed>,
+        line_ps: u64,
+        seen: impl Send + 'static,
+    ) {
+        let mut seen = Some(seen);
+        self.post(Box::new(move |pages| {
+            pages.crossed(memory, &crossed, line_ps);
+            drop(seen.take());
+            true
+        }));
+    }
+
     /// Memory is about to be freed: nothing of it is away or watched any more. Its content is lost.
     pub fn forget(&self, start: u64, len: u64) -> Result<(), Error> {
         let Some((start, len)) = pages_inside(start, len) else {
@@ -292,19 +310,17 @@ impl Pages {
         if wants.iter().any(held) {
             return None;
         }
+        for want in wants {
+            let (start, len) = pages_around(want.start, want.len);
+            self.move_due(owner, start, len);
+        }
         self.next_pin += 1;
         let id = self.next_pin;
         let asks = self.prefetchers.contains_key(&owner);
-        let result = wants
-            .iter()
-            .filter(|want| want.len > 0)
-            .try_for_each(|want| {
-                if asks {
-                    self.allow(owner, id, *want)
-                } else {
-                    self.pin_one(owner, id, *want)
-                }
-            });
+        let mut result = self.give_all(owner, id, wants, asks);
+        if matches!(result, Err(Error::OutOfMemory { .. })) && self.stays_go_home(owner) {
+            result = self.give_all(owner, id, wants, asks);
+        }
         if let Err(error) = result {
             self.unpin(id);
             return Some(Err(error));
@@ -316,6 +332,23 @@ impl Pages {
             holds: !asks,
         });
         Some(Ok(id))
+    }
+
+    fn give_all(
+        &mut self,
+        owner: OwnerId,
+        pin: PinId,
+        wants: &[Want],
+        asks: bool,
+    ) -> Result<(), Error> {
+        let mut wants = wants.iter().filter(|want| want.len > 0);
+        wants.try_for_each(|want| {
+            if asks {
+                self.allow(owner, pin, *want)
+            } else {
+                self.pin_one(owner, pin, *want)
+            }
+        })
     }
 
     /// Lets a card write what it has already of memory that a launch writes.
@@ -396,6 +429,7 @@ impl Pages {
         pins.into_iter().for_each(|id| self.unpin(id));
         self.retreat(Some(owner));
         self.prefetchers.remove(&owner);
+        self.stays.forget_owner(owner);
         if let Some(gone) = self.owners.remove(&owner) {
             self.watch.remove_thread(gone.thread());
             self.forget_groups(owner, gone.memory().id);

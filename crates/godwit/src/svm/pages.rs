@@ -16,6 +16,7 @@ use super::owner::Owner;
 use super::pager::Want;
 use super::report::Migrations;
 use super::sentinel::Watch;
+use super::stays::Stays;
 use super::thrash::Thrash;
 use super::uffd::{Event, Uffd};
 use super::{BLOCK, OwnerId, PinId};
@@ -36,6 +37,7 @@ pub(super) struct Pages {
     pub next_owner: OwnerId,
     pub lends: BTreeMap<(OwnerId, u64), Lend>,
     pub advised: Advised,
+    pub stays: Stays,
     pub pins: Vec<Pin>,
     /// Touches of pinned pages.
     pub parked: Vec<(u64, bool)>,
@@ -100,6 +102,7 @@ impl Pages {
             next_owner: 0,
             lends: BTreeMap::new(),
             advised: Advised::default(),
+            stays: Stays::default(),
             pins: Vec::new(),
             parked: Vec::new(),
             unpinned: false,

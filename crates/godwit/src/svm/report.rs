@@ -16,19 +16,22 @@ pub enum Cause {
     Prefetch,
     /// The memory of the card was full.
     Eviction,
+    /// It was used in place, and its lines had crossed the link as often as makes moving worth it.
+    Reuse,
     /// The process forks, or the card or context that has them ends.
     Retreat,
 }
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Launch,
         Self::Request,
         Self::Touch,
         Self::User,
         Self::Prefetch,
         Self::Eviction,
+        Self::Reuse,
         Self::Retreat,
     ];
 
@@ -41,6 +44,7 @@ impl Cause {
             Self::User => "user",
             Self::Prefetch => "prefetch",
             Self::Eviction => "eviction",
+            Self::Reuse => "reuse",
             Self::Retreat => "retreat",
         }
     }

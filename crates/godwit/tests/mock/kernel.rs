@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kernels of the card: control blocks of every kind that HLS has made, and a copy of memory as their work.
 
-use godwit::{Description, Device, LaunchEnd, LaunchTimes, Stats, layout};
+use godwit::{Description, Device, LaunchEnd, LaunchTimes, Stats, layout, regs};
 
 use super::{CONTEXTS, MEMORY_BYTES, MockCard};
 
@@ -138,6 +138,10 @@ impl MockCard {
         let to = self.translate(slot as u64, dst, true);
         match (from, to) {
             (Some(from), Some(to)) => {
+                let threshold = self.get(regs::ACCESS_COUNTERS_THRESHOLD);
+                for pa in [from, to] {
+                    self.lines.cross(pa, size, threshold);
+                }
                 let mut data = vec![0; size as usize];
                 self.aperture.read(&self.memory, from, &mut data);
                 self.aperture.write(&self.memory, to, &data);

@@ -6,6 +6,7 @@
 
 mod aperture;
 mod kernel;
+mod lines;
 mod mmu;
 
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub struct MockCard {
     description: Description,
     memory: Arc<Memory>,
     aperture: aperture::Aperture,
+    lines: lines::Lines,
     stats: Stats,
     registers: HashMap<u64, u32>,
     /// What a translator keeps: (context, page, write) to the frame.
@@ -68,6 +70,7 @@ impl MockCard {
             description: description(protocols),
             memory: Arc::new(Memory::new(MEMORY_BYTES).unwrap()),
             aperture: aperture::Aperture::default(),
+            lines: lines::Lines::default(),
             stats: Stats::default(),
             registers,
             kept: HashMap::new(),
@@ -86,6 +89,15 @@ impl MockCard {
     /// Lets it reach memory of this process.
     pub fn with_aperture(mut self) -> Self {
         self.aperture.there = true;
+        self
+    }
+
+    /// Has it count which memory of this process it reaches.
+    pub fn with_line_counters(mut self) -> Self {
+        let config = &mut self.description.config;
+        config.page_cache.counters = 16;
+        config.host_link.latency_ns = 1000.0;
+        config.host_link.bandwidth_gbps = 1.0;
         self
     }
 
@@ -153,7 +165,8 @@ impl MockCard {
     }
 
     fn irq(&self) -> u32 {
-        let mmu = self.get(regs::IRQ_PENDING) & self.get(regs::IRQ_ENABLE) & 1;
+        let fault = self.get(regs::IRQ_PENDING) & self.get(regs::IRQ_ENABLE) & 1;
+        let mmu = fault | u32::from(self.lines.waits());
         (0..self.units.len()).fold(mmu, |irq, slot| {
             irq | u32::from(self.line(slot)) << (1 + slot)
         })
@@ -179,6 +192,7 @@ impl Device for MockCard {
         self.cycle();
         let control = self.unit_of(offset);
         let read = control.and_then(|(slot, register)| self.control_read(slot, register));
+        let read = read.or_else(|| self.lines_read(offset));
         Ok(read.unwrap_or_else(|| self.get(offset)))
     }
 
@@ -189,6 +203,7 @@ impl Device for MockCard {
                 return Ok(());
             }
         }
+        self.lines_write(offset, value);
         match offset {
             regs::INVALIDATE => {
                 self.kept.clear();

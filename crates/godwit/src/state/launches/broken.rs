@@ -62,7 +62,7 @@ impl State {
                 let fault = self
                     .collect_faults()
                     .ok()
-                    .and_then(|()| self.fault_of(&ports));
+                    .and_then(|_| self.fault_of(&ports));
                 match fault.map(|record| self.explain(record)) {
                     Some(fault) => {
                         format!("kernel `{name}` hangs: {message}; before that: {fault}")

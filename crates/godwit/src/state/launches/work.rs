@@ -55,8 +55,14 @@ impl State {
         self.serve_transfers(irq)?;
         let at_work = self.kernels.iter().any(|kernel| kernel.running.is_some());
         if irq & IRQ_MMU != 0 && (at_work || self.driven_asks()) {
-            self.collect_faults()?;
-            self.serve_pages()?;
+            // The line stays up for what is not looked for now: each look takes time.
+            self.lines_pause()?;
+            let faulted = self.collect_faults()?;
+            let asked = self.serve_pages()?;
+            self.lines_go_on()?;
+            if !asked && !faulted {
+                self.serve_lines()?;
+            }
         }
         for slot in 0..self.kernels.len() {
             let now = self.cycle()?;
@@ -155,6 +161,8 @@ impl State {
         // Each launch leaves nothing in the page cache, but others that go on may have looked at the same memory since.
         if self.kernels.iter().any(|kernel| kernel.running.is_some()) {
             self.flush_for(&request)?;
+        } else {
+            self.lines_begin()?;
         }
         let kernel = &mut self.kernels[slot];
         let started = kernel
@@ -201,6 +209,7 @@ impl State {
     fn complete(&mut self, slot: usize) -> Result<(), Error> {
         if self.device.run(0, 0)? & IRQ_MMU != 0 {
             self.collect_faults()?;
+            self.serve_lines()?;
         }
         let kernel = &mut self.kernels[slot];
         let Some(running) = kernel.running.take() else {

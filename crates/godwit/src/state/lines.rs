@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lines that kernels move over the link by using pages in place: which groups of pages, how many, and what one costs. Another thread decides
+//! what that means for the pages; the clock stands until it has.
+
+use std::sync::Arc;
+
+use godwit_card::Config;
+
+use super::State;
+use super::costs::Work;
+use crate::Error;
+use crate::hardware::line_counters::{self, GROUP_BYTES, LineReport};
+use crate::svm::PageCosts;
+
+const PS: f64 = 1000.0;
+/// Bytes of a line.
+const LINE: f64 = 64.0;
+/// Fewest lines that make a report: one takes the host longer than so many take on the link.
+const FEWEST: u64 = 16;
+/// The same, as long as nobody knows what a line costs.
+const FIRST: u32 = 64;
+
+/// Who hears of groups that crossed the link.
+pub(crate) trait LineWatcher: Send + Sync {
+    /// These did; a line costs so many picoseconds, 0 as long as that is not known. Answered with [`State::lines_seen`]; does not wait
+    /// for that.
+    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64);
+}
+
+/// The access counters of a card, turned on.
+pub(super) struct Lines {
+    watcher: Arc<dyn LineWatcher>,
+    /// Lists that it works on.
+    waiting: usize,
+    /// When the lines of a launch were counted last: the time that kernels worked, lines.
+    mark: Option<(u64, u32)>,
+    /// Since when requests for pages are served: virtual time, that of migrations.
+    serving: Option<(u64, u64)>,
+    /// Virtual time in which some were, but for that of migrations.
+    served_ps: u64,
+    /// What a line costs; 0: not known yet.
+    line_ps: u64,
+}
+
+/// What pages cost on a card: `[host]` and `[host_link]` of its configuration.
+pub(crate) fn page_costs(config: &Config) -> PageCosts {
+    let (host, link) = (config.host, config.host_link);
+    let page = GROUP_BYTES as f64 / 16.0 / link.bandwidth_gbps;
+    PageCosts {
+        copy_page: (page * PS) as u64,
+        leave: (host.leave_ns * PS) as u64,
+        leave_page: (host.leave_page_ns * PS) as u64,
+    }
+}
+
+/// What a line costs at least, when the link is full, and at most, when it is waited for alone.
+fn line_limits(config: &Config) -> (u64, u64) {
+    let link = config.host_link;
+    let least = LINE / link.bandwidth_gbps * PS;
+    (least as u64, (least + link.latency_ns * PS) as u64)
+}
+
+impl State {
+    /// Has groups of pages that cross the link told to `watcher`, from now on; whoever asked first hears of all.
+    pub fn watch_lines(&mut self, watcher: Arc<dyn LineWatcher>) -> Result<(), Error> {
+        if self.lines.is_some() {
+            return Ok(());
+        }
+        line_counters::turn_on(self.device.as_mut(), FIRST)?;
+        self.lines = Some(Lines {
+            watcher,
+            waiting: 0,
+            mark: None,
+            serving: None,
+            served_ps: 0,
+            line_ps: 0,
+        });
+        Ok(())
+    }
+
+    /// Lines that make a report, at so many picoseconds each: what moving a group at the begin of its stay costs more than leaving it, and a
+    /// quarter, for the next measurement may be lower. Fewer would change nothing, and each report takes the host some register
+    /// accesses.
+    fn threshold(&self, line_ps: u64) -> u32 {
+        let costs = page_costs(&self.device.description().config);
+        let begin = costs.group(line_ps, true).begin;
+        let lines = (begin + begin / 4) / line_ps.max(1);
+        u32::try_from(lines.max(FEWEST)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether somebody decides about groups that crossed the link.
+    pub fn awaits_lines(&self) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.waiting > 0)
+    }
+
+    /// A list of reports has been decided about.
+    pub fn lines_seen(&mut self) {
+        if let Some(lines) = &mut self.lines {
+            lines.waiting = lines.waiting.saturating_sub(1);
+        }
+    }
+
+    /// The first kernel begins: what a line costs is measured while kernels work. As long as it is not known, that is from here on;
+    /// then from the launch's first reports on, which takes nobody's time.
+    pub(super) fn lines_begin(&mut self) -> Result<(), Error> {
+        let mark = match &self.lines {
+            Some(Lines { line_ps: 0, .. }) => Some(self.lines_now()?),
+            _ => None,
+        };
+        if let Some(lines) = &mut self.lines {
+            lines.mark = mark;
+        }
+        Ok(())
+    }
+
+    /// The time in which kernels worked, and lines: requests for pages, and migrations, are no part of what a line costs.
+    fn lines_now(&mut self) -> Result<(u64, u32), Error> {
+        let crossed = line_counters::lines(self.device.as_mut())?;
+        let served = self.lines.as_ref().map_or(0, |lines| lines.served_ps);
+        let other = self.steps.total() + served;
+        Ok((self.device.stats()?.time_ps.saturating_sub(other), crossed))
+    }
+
+    /// Requests for pages may be there, and are looked for.
+    pub(super) fn lines_pause(&mut self) -> Result<(), Error> {
+        let now = (self.device.stats()?.time_ps, self.steps.total());
+        if let Some(lines) = &mut self.lines {
+            lines.serving.get_or_insert(now);
+        }
+        Ok(())
+    }
+
+    /// They have been answered, if no others wait.
+    pub(super) fn lines_go_on(&mut self) -> Result<(), Error> {
+        if self.awaits_pages() {
+            return Ok(());
+        }
+        let now = (self.device.stats()?.time_ps, self.steps.total());
+        if let Some(lines) = &mut self.lines
+            && let Some((time, moving)) = lines.serving.take()
+        {
+            lines.served_ps += (now.0 - time).saturating_sub(now.1 - moving);
+        }
+        Ok(())
+    }
+
+    /// Tells of the groups that were reported, if there are any.
+    pub(super) fn serve_lines(&mut self) -> Result<(), Error> {
+        if self.lines.is_none() || line_counters::waiting(self.device.as_mut())? == 0 {
+            return Ok(());
+        }
+        self.host_works(Work::Interrupt)?;
+        self.host_works(Work::Wakeup)?;
+        let mut reports = Vec::new();
+        for _ in 0..line_counters::waiting(self.device.as_mut())? {
+            reports.extend(line_counters::take(self.device.as_mut())?);
+        }
+        let line_ps = self.measure_lines()?;
+        if let Some(lines) = &mut self.lines {
+            lines.waiting += 1;
+            Arc::clone(&lines.watcher).crossed(reports, line_ps);
+        }
+        Ok(())
+    }
+
+    /// What a line has cost since the last measurement: the time in which kernels worked for it, within what the link allows.
+    fn measure_lines(&mut self) -> Result<u64, Error> {
+        let now = self.lines_now()?;
+        let crossed = now.1;
+        let (least, most) = line_limits(&self.device.description().config);
+        let Some(lines) = &mut self.lines else {
+            return Ok(0);
+        };
+        let before = lines.mark.replace(now);
+        // Somebody may have set the counters to zero meanwhile.
+        let Some((time, count)) = before.filter(|(_, count)| *count < crossed) else {
+            return Ok(lines.line_ps);
+        };
+        let cost = now.0.saturating_sub(time) / u64::from(crossed - count);
+        lines.line_ps = cost.clamp(least, most).max(1);
+        let line_ps = lines.line_ps;
+        let threshold = self.threshold(line_ps);
+        line_counters::set_threshold(self.device.as_mut(), threshold)?;
+        Ok(line_ps)
+    }
+
+    /// Pages of these ranges (first physical address, bytes) are not used in place any more: their lines are not counted for who has the
+    /// place next.
+    pub fn clear_lines(&mut self, ranges: &[(u64, u64)]) -> Result<(), Error> {
+        if self.lines.is_none() {
+            return Ok(());
+        }
+        for (pa, len) in ranges {
+            let first = pa & !(GROUP_BYTES - 1);
+            for group in (first..pa + len).step_by(GROUP_BYTES as usize) {
+                line_counters::clear(self.device.as_mut(), group)?;
+            }
+        }
+        Ok(())
+    }
+}
