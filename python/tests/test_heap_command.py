@@ -232,7 +232,8 @@ def test_split_writes_outputs_that_nobody_sized(call, table, heap_library):
     assert value["outputs_asked"] == 4 * rows and value["outputs_mapped"] >= 8 * rows
     groups = sum(-(-4 * len(table) // (64 << 10)) for table in written)
     assert value["outputs_taken"] == groups * (64 << 10)
-    assert 0 < value["outputs_peak"] - value["outputs_taken"] <= 10 * PAGE
+    # Two tables for each of the two slots, and the one that all slots share.
+    assert value["outputs_peak"] - value["outputs_taken"] == 5 * PAGE
     assert value["first_touches"] == groups
     assert 0.9 < value["heap_ratio"] < 1.5
 
