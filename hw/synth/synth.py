@@ -405,7 +405,9 @@ def main() -> int:
     )
     parser.add_argument("--record", action="store_true", help="write the figures to recorded.json")
     parser.add_argument("-n", "--paths", type=int, default=10, help="estimate: paths that are shown")
-    parser.add_argument("--names", action="store_true", help="estimate: registers keep their names")
+    parser.add_argument(
+        "--names", dest="keep_names", action="store_true", help="estimate: registers keep their names"
+    )
     parser.add_argument(
         "-p",
         "--parameter",
@@ -460,13 +462,13 @@ def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
                 for name, cells in sorted(where(block).items(), key=lambda item: -item[1]["LUT4"]):
                     print(f"  {_cells(cells)}  {name}", flush=True)
                 continue
-            paths, cells = estimate(block, args.paths, args.names)
+            paths, cells = estimate(block, args.paths, args.keep_names)
             area = _cells(cells)
             clock = f"about {1000 / paths[0].ns:.1f} MHz" if paths else "no paths"
             print(f"{block.name}: {clock} (static estimate, ports registered); {area}", flush=True)
             for path in paths:
                 print(f"  {path}", flush=True)
-            if args.record and paths and not args.names:
+            if args.record and paths and not args.keep_names:
                 _record("estimate", block.name, {"mhz": round(1000 / paths[0].ns, 1), "lut4": cells["LUT4"]})
     return 0
 

@@ -161,6 +161,30 @@ def test_every_port_but_clock_and_reset_is_registered_to_be_routed():
     assert {("CEMUX", "1 "), ("REGSET", "RESET")} <= set(registers[0].items()) & words
 
 
+@pytest.mark.parametrize(("flags", "keep"), [([], False), (["--names"], True)])
+def test_the_command_estimates_the_netlist_that_is_asked_for_and_records_the_plain_one(
+    monkeypatch, tmp_path, flags, keep
+):
+    path = timing.Path(10.0, 2.0, 3, "a_q", (), "b_q")
+    asked = []
+
+    def estimate(block, paths, names):
+        asked.append((block.name, paths, names))
+        return [path], synth.Counter(LUT4=7)
+
+    kept = tmp_path / "recorded.json"
+    monkeypatch.setattr(synth, "estimate", estimate)
+    monkeypatch.setattr(synth, "RECORDED", kept)
+    monkeypatch.setattr(
+        synth.sys, "argv", ["synth.py", "estimate", "--record", "-n", "3", *flags, "gw_l1_tlb, 1 entry"]
+    )
+    assert synth.main() == 0
+    assert asked == [("gw_l1_tlb, 1 entry", 3, keep)]
+    assert kept.exists() != keep
+    if not keep:
+        assert synth.recorded_estimates() == {"gw_l1_tlb, 1 entry": {"mhz": 100.0, "lut4": 7}}
+
+
 def test_registers_have_names_where_they_are_asked_for():
     (block,) = synth.chosen_blocks("gw_fifo", {})
     paths, _ = synth.estimate(block, 5, names=True)
