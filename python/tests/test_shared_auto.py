@@ -125,7 +125,7 @@ def test_a_run_says_what_stayed_and_what_moved(call):
         assert value[time] > 0
     assert value["auto_first_stayed"] == 2 * 256 << 10 and value["auto_first_moved"] == 0
     assert value["auto_stayed"] + value["auto_moved"] == 2 * 256 << 10
-    assert value["auto_time"] <= 1.05 * min(value["shared_time"], value["in_place_time"])
+    assert value["auto_time"] <= 1.25 * min(value["shared_time"], value["in_place_time"])
 
 
 def test_without_access_counters_the_run_says_what_to_do_and_advice_moves(call):
