@@ -123,6 +123,15 @@ static int godwit_migrate_call(struct godwit_context *ctx, void __user *user)
 	return err;
 }
 
+static int godwit_cancel_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_cancel what;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	return godwit_cancel(ctx, &what);
+}
+
 static long godwit_ioctl(struct file *file, unsigned int number, unsigned long arg)
 {
 	struct godwit_context *ctx = file->private_data;
@@ -147,6 +156,9 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 		break;
 	case GODWIT_IOC_MIGRATE:
 		err = godwit_migrate_call(ctx, user);
+		break;
+	case GODWIT_IOC_CANCEL:
+		err = godwit_cancel_call(ctx, user);
 		break;
 	default:
 		err = -ENOTTY;

@@ -9,7 +9,7 @@
  *   3. struct godwit_device.contexts_lock  the list of contexts and their numbers
  *   4. struct godwit_context.lock       page table and pinned ranges
  *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
- *   6. struct godwit_device.fault_lock  the MMU's fault record
+ *   6. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 4 and 5, so nothing is allocated under these. Under it, too, and
  *   after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
@@ -18,8 +18,8 @@
  *
  * DOC: limits
  *   Kernel k has port k: a kernel with further ports gets errors on those. Page tables are written through BAR 2. A launch
- *   occupies its kernel; which waits next is up to the mutex. A context's pages are those of the process that opened it. Every
- *   change of that process's memory is looked at, whether or not the card uses the place.
+ *   occupies its kernel; which of those that wait comes next is not said. A context's pages are those of the process that
+ *   opened it. Every change of that process's memory is looked at, whether or not the card uses the place.
  *
  * DOC: a card is not trusted
  *   All that is read of a card - registers, page tables, rings - is data to be checked. A card that is gone reads as ones.
@@ -38,6 +38,7 @@
 #include <linux/pci.h>
 #include <linux/rwsem.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include <godwit/fault.h>
@@ -99,8 +100,24 @@ struct godwit_fault {
 };
 
 /**
+ * struct godwit_turn - a launch, from when it begins to wait for its kernel
+ * @node: in struct godwit_kernel.turns
+ * @ctx: whose it is
+ * @runs: it has the kernel, and nobody has taken its end yet
+ * @cancelled: it shall end
+ */
+struct godwit_turn {
+	struct list_head node;
+	const struct godwit_context *ctx;
+	bool runs;
+	bool cancelled;
+};
+
+/**
  * struct godwit_kernel - an accelerator
  * @lock: its launch
+ * @freed: woken when the lock is free, and when somebody's turn is cancelled
+ * @turns: struct godwit_turn.node of launches that run or wait; under struct godwit_device.fault_lock
  * @done: completed by its interrupt, and when the card goes
  * @fault: the first refused access of its port since the start of the launch; under struct godwit_device.fault_lock
  * @irq: its interrupt
@@ -109,6 +126,8 @@ struct godwit_fault {
  */
 struct godwit_kernel {
 	struct mutex lock;
+	wait_queue_head_t freed;
+	struct list_head turns;
 	struct completion done;
 	struct godwit_fault fault;
 	int irq;
@@ -273,6 +292,7 @@ int godwit_kernels_init(struct godwit_device *gdev);
 void godwit_kernels_wake(struct godwit_device *gdev);
 irqreturn_t godwit_kernel_irq(int irq, void *data);
 int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
+int godwit_cancel(struct godwit_context *ctx, const struct godwit_cancel *what);
 
 /* migrate.c and pool.c, on a kernel that has device-private memory */
 #if IS_ENABLED(CONFIG_DEVICE_PRIVATE)

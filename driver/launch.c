@@ -118,8 +118,33 @@ static int godwit_wait(struct godwit_device *gdev, struct godwit_kernel *kernel,
 	}
 }
 
-static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, const struct godwit_register *writes,
-			 struct godwit_register *reads)
+/* From here on it is its own completion that ends it. */
+static void godwit_turn_begin(struct godwit_device *gdev, struct godwit_kernel *kernel, struct godwit_turn *turn)
+{
+	mutex_lock(&gdev->fault_lock);
+	kernel->fault.valid = false;
+	reinit_completion(&kernel->done);
+	turn->runs = true;
+	/* It may have been cancelled between the wait for the kernel and this. */
+	if (turn->cancelled)
+		complete(&kernel->done);
+	mutex_unlock(&gdev->fault_lock);
+}
+
+/* Its kernel is not to be told any more; whether it was to end. */
+static bool godwit_turn_end(struct godwit_device *gdev, struct godwit_turn *turn)
+{
+	bool cancelled;
+
+	mutex_lock(&gdev->fault_lock);
+	turn->runs = false;
+	cancelled = turn->cancelled;
+	mutex_unlock(&gdev->fault_lock);
+	return cancelled;
+}
+
+static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, struct godwit_turn *turn,
+			 const struct godwit_register *writes, struct godwit_register *reads)
 {
 	struct godwit_device *gdev = ctx->device;
 	struct godwit_kernel *kernel = &gdev->kernel[run->slot];
@@ -132,22 +157,21 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, con
 	err = godwit_rest(gdev, run->slot);
 	if (err)
 		return err;
-	mutex_lock(&gdev->fault_lock);
-	kernel->fault.valid = false;
-	mutex_unlock(&gdev->fault_lock);
-	reinit_completion(&kernel->done);
+	godwit_turn_begin(gdev, kernel, turn);
 
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_TRANSLATE, ctx->number);
 	for (i = 0; i < run->write_count; i++)
 		godwit_write(gdev, block + writes[i].offset, writes[i].value);
 	godwit_write(gdev, block + GODWIT_HLS_AP_CTRL, GODWIT_HLS_CTRL_START);
 	err = godwit_wait(gdev, kernel, run->timeout_ms);
+	if (godwit_turn_end(gdev, turn) && !err)
+		err = -ECANCELED;
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_OFF, 0);
 	if (err) {
 		/* Its accesses get errors from now on, which brings it to its end. */
 		kernel->rested = false;
-		if (err != -ENODEV)
-			godwit_rest(gdev, run->slot);
+		if (err != -ENODEV && godwit_rest(gdev, run->slot) == -EIO)
+			return -EIO;
 		return err;
 	}
 	for (i = 0; i < run->read_count; i++)
@@ -183,9 +207,60 @@ static struct godwit_register *godwit_registers(u64 user, u32 count)
 	return registers;
 }
 
+/* Gets the kernel for a launch, unless that is cancelled first. */
+static int godwit_turn_wait(struct godwit_device *gdev, struct godwit_kernel *kernel, struct godwit_turn *turn)
+{
+	int err = 0;
+
+	mutex_lock(&gdev->fault_lock);
+	list_add_tail(&turn->node, &kernel->turns);
+	mutex_unlock(&gdev->fault_lock);
+	for (;;) {
+		if (READ_ONCE(turn->cancelled))
+			return -ECANCELED;
+		if (mutex_trylock(&kernel->lock))
+			return 0;
+		err = wait_event_interruptible(kernel->freed, READ_ONCE(turn->cancelled) || !mutex_is_locked(&kernel->lock));
+		if (err)
+			return -EINTR;
+	}
+}
+
+static void godwit_turn_over(struct godwit_device *gdev, struct godwit_turn *turn)
+{
+	mutex_lock(&gdev->fault_lock);
+	list_del(&turn->node);
+	mutex_unlock(&gdev->fault_lock);
+}
+
+int godwit_cancel(struct godwit_context *ctx, const struct godwit_cancel *what)
+{
+	struct godwit_device *gdev = ctx->device;
+	struct godwit_kernel *kernel;
+	struct godwit_turn *turn;
+	bool found = false;
+
+	if (what->slot >= gdev->kernels || what->reserved)
+		return -EINVAL;
+	kernel = &gdev->kernel[what->slot];
+	mutex_lock(&gdev->fault_lock);
+	list_for_each_entry(turn, &kernel->turns, node) {
+		if (turn->ctx != ctx)
+			continue;
+		found = true;
+		WRITE_ONCE(turn->cancelled, true);
+		if (turn->runs)
+			complete(&kernel->done);
+	}
+	mutex_unlock(&gdev->fault_lock);
+	wake_up_all(&kernel->freed);
+	return found ? 0 : -ESRCH;
+}
+
 int godwit_run(struct godwit_context *ctx, struct godwit_run *run)
 {
 	struct godwit_device *gdev = ctx->device;
+	struct godwit_turn turn = { .ctx = ctx };
 	struct godwit_register *writes, *reads;
 	struct godwit_kernel *kernel;
 	int err;
@@ -201,14 +276,16 @@ int godwit_run(struct godwit_context *ctx, struct godwit_run *run)
 		kfree(writes);
 		return PTR_ERR(reads);
 	}
-	err = mutex_lock_interruptible(&kernel->lock);
+	err = godwit_turn_wait(gdev, kernel, &turn);
 	if (!err) {
 		godwit_count(gdev, GODWIT_EVENT_LAUNCHES, 1);
 		trace_godwit_launch(gdev->id, ctx->number, run->slot);
-		err = godwit_launch(ctx, run, writes, reads);
+		err = godwit_launch(ctx, run, &turn, writes, reads);
 		trace_godwit_launch_end(gdev->id, ctx->number, run->slot, err, err ? 0 : run->end);
 		mutex_unlock(&kernel->lock);
+		wake_up_all(&kernel->freed);
 	}
+	godwit_turn_over(gdev, &turn);
 	if (!err && copy_to_user(u64_to_user_ptr(run->reads), reads, run->read_count * sizeof(*reads)))
 		err = -EFAULT;
 	kfree(reads);
@@ -225,6 +302,8 @@ int godwit_kernels_init(struct godwit_device *gdev)
 		return -ENOMEM;
 	for (slot = 0; slot < gdev->kernels; slot++) {
 		mutex_init(&gdev->kernel[slot].lock);
+		init_waitqueue_head(&gdev->kernel[slot].freed);
+		INIT_LIST_HEAD(&gdev->kernel[slot].turns);
 		init_completion(&gdev->kernel[slot].done);
 	}
 	return 0;

@@ -58,6 +58,11 @@ CHECKS = {
         "contexts_end_at_their_number",
         "what_makes_no_sense_is_refused",
     ],
+    "cancel": [
+        "a_launch_that_runs_ends_when_it_is_told",
+        "launches_that_wait_end_and_those_of_others_go_on",
+        "what_is_not_there_cannot_end",
+    ],
     "demand": [
         "anon_read",
         "anon_read_prot",

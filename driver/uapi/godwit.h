@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 1
+#define GODWIT_ABI 2
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
@@ -99,8 +99,9 @@ enum godwit_run_end {
  * @fault_cause: GODWIT_CAUSE_* of the first refused access
  * @fault_address: its address
  *
- * Launches of one kernel wait for each other. One that is interrupted by a signal, or takes too long, is cancelled: its
- * port is turned off, and the call fails with EINTR or ETIMEDOUT.
+ * Launches of one kernel wait for each other. One that is interrupted by a signal, takes too long, or is to end by
+ * GODWIT_IOC_CANCEL is cancelled: its port is turned off, and the call fails with EINTR, ETIMEDOUT or ECANCELED; with EIO when
+ * it was to end and its kernel did not.
  */
 struct godwit_run {
 	__u32 slot;
@@ -136,10 +137,24 @@ struct godwit_migrate {
 	__aligned_u64 pages;
 };
 
+/**
+ * struct godwit_cancel - launches that shall end
+ * @slot: the kernel
+ * @reserved: 0
+ *
+ * Ends the launches of this context on a kernel, that which runs and those that wait: their calls fail with ECANCELED. Does not
+ * wait for that. ESRCH when there is none.
+ */
+struct godwit_cancel {
+	__u32 slot;
+	__u32 reserved;
+};
+
 #define GODWIT_IOC_INFO _IOR('g', 0x40, struct godwit_info)
 #define GODWIT_IOC_PIN _IOW('g', 0x41, struct godwit_pin)
 #define GODWIT_IOC_UNPIN _IOW('g', 0x42, struct godwit_pin)
 #define GODWIT_IOC_RUN _IOWR('g', 0x43, struct godwit_run)
 #define GODWIT_IOC_MIGRATE _IOWR('g', 0x44, struct godwit_migrate)
+#define GODWIT_IOC_CANCEL _IOW('g', 0x45, struct godwit_cancel)
 
 #endif /* _UAPI_GODWIT_H */

@@ -65,15 +65,16 @@ static inline int card_array_sum(int fd, const void *values, uint64_t count, uin
 	return result;
 }
 
-/* A launch of memcopy; how it ended is in @run, the kernel's own word in @status. */
-static inline int card_memcopy(int fd, void *to, const void *from, uint64_t bytes, struct godwit_run *run, uint32_t *status)
+/* A launch of memcopy, @times over; how it ended is in @run, the kernel's own word in @status. */
+static inline int card_memcopy_often(int fd, void *to, const void *from, uint64_t bytes, uint32_t times,
+				     struct godwit_run *run, uint32_t *status)
 {
 	uint64_t src = (uint64_t)from, dst = (uint64_t)to;
 	struct godwit_register writes[] = {
 		{ MEMCOPY_SRC, (uint32_t)src }, { MEMCOPY_SRC + 4, (uint32_t)(src >> 32) },
 		{ MEMCOPY_DST, (uint32_t)dst }, { MEMCOPY_DST + 4, (uint32_t)(dst >> 32) },
 		{ MEMCOPY_BYTES, (uint32_t)bytes }, { MEMCOPY_BYTES + 4, (uint32_t)(bytes >> 32) },
-		{ MEMCOPY_ITERATIONS, 1 },
+		{ MEMCOPY_ITERATIONS, times },
 	};
 	struct godwit_register reads[] = { { MEMCOPY_STATUS, 0 } };
 	int result;
@@ -88,6 +89,11 @@ static inline int card_memcopy(int fd, void *to, const void *from, uint64_t byte
 	result = ioctl(fd, GODWIT_IOC_RUN, run);
 	*status = reads[0].value;
 	return result;
+}
+
+static inline int card_memcopy(int fd, void *to, const void *from, uint64_t bytes, struct godwit_run *run, uint32_t *status)
+{
+	return card_memcopy_often(fd, to, from, bytes, 1, run, status);
 }
 
 #endif /* GODWIT_CARD_H_ */

@@ -130,10 +130,14 @@ static void any_call(int fd, uint64_t *state)
 		.flags = mostly(state, next(state) % 2),
 		.reserved = mostly(state, 0),
 	};
+	struct godwit_cancel cancel = {
+		.slot = mostly(state, next(state) % CARD_KERNELS),
+		.reserved = mostly(state, 0),
+	};
 	struct godwit_info info;
 
 	memset(&info, 0, sizeof(info));
-	switch (next(state) % 8) {
+	switch (next(state) % 9) {
 	case 0:
 		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
 		break;
@@ -150,6 +154,9 @@ static void any_call(int fd, uint64_t *state)
 		break;
 	case 6:
 		run_call(fd, state);
+		break;
+	case 7:
+		call(fd, GODWIT_IOC_CANCEL, &cancel, sizeof(cancel), state);
 		break;
 	default:
 		/* The numbers and sizes beside the right ones. */
