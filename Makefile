@@ -42,7 +42,8 @@ demo: setup
 	@$(GODWIT) run split --input $(DATA) --column dep_delay --where '> 15' --output-dir build/demo
 
 driver-demo: setup
-	@$(GODWIT) vm run driver/demo/array_sum.c
+	@$(GODWIT) data flights --output $(DATA)
+	@$(GODWIT) vm demo --input $(DATA)
 
 test: setup-test
 	@$(VENV)/bin/python tools/test.py

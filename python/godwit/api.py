@@ -72,7 +72,9 @@ def open(
 ) -> Card:
     """Opens a device.
 
-    device: ``sim:NAME`` for a simulated card of the named configuration, or ``sim:/path/to/libgw_card.so``.
+    device: ``sim:NAME`` for a simulated card of the named configuration, ``sim:/path/to/libgw_card.so``, or ``/dev/godwit0`` for a card
+    that the Linux driver has: its kernels take arrays of this process, whatever `shared` says, and of the options below
+    it has none (docs/driver.md).
     shared: kernels take plain arrays of this process; their pages move to the card before a launch and come back when they
     are touched (docs/shared-memory.md).
     overrides: ``section.field=value`` for the configuration. Another card is built for them, but not for those of
@@ -93,6 +95,21 @@ def open(
     Raises InputError for an unknown configuration or option, SetupError when a tool is missing, DeviceError
     when the card cannot be opened.
     """
+    if device.startswith("/dev/"):
+        given = {
+            "overrides": overrides,
+            "kernels": kernels,
+            "waves": waves,
+            "axi_trace": axi_trace,
+            "events": events,
+            "memory": memory,
+            "host_link": host_link,
+            "watchdog_cycles": watchdog_cycles,
+            "stall": stall,
+        }
+        return _behind_driver(
+            device, [name for name, value in given.items() if value not in (None, (), [], {})]
+        )
     library, settings = _library(device, overrides, kernels, waves is not None, build, progress)
     changes = {
         section: {**settings.get(section, {}), **(given or {})}
@@ -109,8 +126,8 @@ def open(
         "axi_trace": str(axi_trace) if axi_trace else None,
         "events": str(event_file.raw) if event_file else None,
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    opened = native.Card.open(f"sim:{library}", json.dumps(given) if given else None)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    opened = native.Card.open(f"sim:{library}", json.dumps(chosen) if chosen else None)
     card = Card(opened, device, event_file, changes, shared=shared)
     if shared:
         # From here on large arrays are allocated so that they can move.
@@ -467,6 +484,16 @@ def _require_this_spec() -> None:
         )
 
 
+def _behind_driver(device: str, given: Sequence[str]) -> Card:
+    """A card that the Linux driver has."""
+    if given:
+        raise InputError(
+            f"'{device}' is a card of the Linux driver, which has no option '{given[0]}'",
+            hint="that is one of simulated cards: sim:NAME",
+        )
+    return Card(_native_module().Card.open(device, None), device, shared=True)
+
+
 def _library(
     device: str,
     overrides: Sequence[str],
@@ -478,7 +505,9 @@ def _library(
     """The shared library behind a device name, built when it is a configuration's and missing; and what it is opened with."""
     backend, _, name = device.partition(":")
     if backend != "sim" or not name:
-        raise InputError(f"no device '{device}'", found="devices: sim:NAME, sim:/path/to/libgw_card.so")
+        raise InputError(
+            f"no device '{device}'", found="devices: sim:NAME, sim:/path/to/libgw_card.so, /dev/godwit0"
+        )
     if name.endswith(".so"):
         if not Path(name).is_file():
             raise InputError(f"no card library '{name}'", hint="godwit card list shows those that are built")

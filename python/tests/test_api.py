@@ -439,6 +439,10 @@ def test_session_options_change_the_card_without_a_build(library):
 def test_wrong_devices_are_refused(library, tmp_path):
     with pytest.raises(godwit.InputError, match="no device"):
         godwit.open("fpga:0")
+    with pytest.raises(godwit.DeviceError, match="load the driver"):
+        godwit.open("/dev/godwit-none")
+    with pytest.raises(godwit.InputError, match="no option 'waves'"):
+        godwit.open("/dev/godwit0", waves=tmp_path / "w.fst")
     with pytest.raises(godwit.InputError, match="no card library"):
         godwit.open(f"sim:{tmp_path}/libgw_card.so")
     with pytest.raises(godwit.InputError, match="built already"):

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum CardError {
     /// The device name is of no kind that exists.
     #[error(
-        "`{name}` is no device: use `sim:NAME` for a built card or `sim:/path/to/libgw_card.so`"
+        "`{name}` is no device: use `sim:NAME` for a built card, `sim:/path/to/libgw_card.so`, or `/dev/godwit0` for one that the driver has"
     )]
     BadName {
         /// The name as given.

@@ -26,7 +26,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// New zeroed memory of `size` bytes.
+    /// New zeroed memory of `size` bytes; of none, for a card that has none for programs.
     pub fn new(size: u64) -> Result<Self, CardError> {
         let failed =
             |error| CardError::HostMemory(format!("{size} bytes of memory for a card: {error}"));
@@ -44,6 +44,10 @@ impl Memory {
             ))
         };
         let length = usize::try_from(size).map_err(|error| failed(error.to_string()))?;
+        if length == 0 {
+            let base = NonNull::dangling();
+            return Ok(Self { fd, base, size });
+        }
         // SAFETY: a new mapping at an address the kernel chooses touches no other memory.
         let base = unsafe {
             rustix::mm::mmap(
@@ -163,6 +167,9 @@ impl std::fmt::Debug for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.size == 0 {
+            return;
+        }
         // SAFETY: the mapping is ours, has this length, and no reference into it outlives a method call. A failure
         // would leak address space, which a drop cannot report.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size as usize) };

@@ -56,6 +56,16 @@ impl OpenOptions {
         self
     }
 
+    /// Names of the options that were set.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.options.keys().map(String::as_str)
+    }
+
+    /// Option `name`, if it was set to a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.options.get(name).and_then(Value::as_str)
+    }
+
     /// Refuses cards that were generated from another spec than the one with this hash.
     pub fn require_spec(mut self, hash: u32) -> Self {
         self.spec_hash = Some(hash);

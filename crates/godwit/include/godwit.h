@@ -54,8 +54,11 @@ const char *godwit_last_error(void);
 /* -- Cards ---------------------------------------------------------------------------------------------------------- */
 
 /*
- * Opens `device`: "sim:NAME" for a card built with `godwit card build --config NAME`, or "sim:/path/to/libgw_card.so".
- * `options` is JSON (NULL for none): the fields of gw_card_open in card/sim/gw_card.h.
+ * Opens `device`: "sim:NAME" for a card built with `godwit card build --config NAME`, "sim:/path/to/libgw_card.so", or
+ * "/dev/godwit0" for one that the Linux driver has, whose kernels run on memory of the program (godwit_use): what the driver does not
+ * give, such as buffers, counters and limits in cycles, is GODWIT_EDEVICE and a message that says so.
+ * `options` is JSON (NULL for none): the fields of gw_card_open in card/sim/gw_card.h; for "/dev/godwit0" {"description": PATH}, the
+ * file with the card's description, which is /etc/godwit/godwit0.json or $GODWIT_DESCRIPTION otherwise.
  */
 int godwit_open(const char *device, const char *options, godwit_card **card);
 
@@ -370,7 +373,7 @@ typedef struct godwit_result {
 } godwit_result;
 
 typedef struct godwit_completion {
-	uint64_t cycles;      /* from the start to the interrupt, as the card saw them */
+	uint64_t cycles;      /* from the start to the interrupt, as the card saw them; all but results is 0 behind the driver */
 	uint64_t time_ps;     /* virtual time of these cycles */
 	uint64_t launch_ps;   /* virtual time of the whole launch: arguments written, kernel run, results read */
 	uint64_t start_cycle; /* cycle of the card in which it was started, */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a launch gives.
 
-use godwit_card::{LaunchEnd, Stats};
+use godwit_card::{Kernel, LaunchEnd, Stats};
 
-/// What a kernel has done.
+use crate::Error;
+
+/// What a kernel has done. A card behind the driver tells results only: cycles, times and statistics are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// Cycles from the start to the end, taken in the card.
@@ -26,6 +28,20 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The end itself, or the error that the kernel's status says it is.
+    pub(crate) fn checked(self, kernel: &Kernel) -> Result<Self, Error> {
+        let status = kernel.status();
+        match status.and_then(|arg| Some((arg, self.result(&arg.name)?))) {
+            Some((arg, value)) if value != 0 => Err(Error::Status {
+                kernel: kernel.name.clone(),
+                value,
+                meaning: arg.description.clone(),
+                completion: Box::new(self),
+            }),
+            _ => Ok(self),
+        }
+    }
+
     /// The result register `name`.
     pub fn result(&self, name: &str) -> Option<u64> {
         self.results

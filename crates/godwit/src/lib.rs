@@ -36,7 +36,8 @@
 //! | module | is | knows of |
 //! |---|---|---|
 //! | `capi` | the C ABI | all below |
-//! | `objects` | what people hold: [`Card`], [`Context`], [`Buffer`], [`Launch`]. Their threads, their memory | `state`, `hardware` |
+//! | `objects` | what people hold: [`Card`], [`Context`], [`Buffer`], [`Launch`]. Their threads, their memory | `driver`, `state`, `hardware` |
+//! | `driver` | a card that Linux's driver has, for which all below but the words of a launch is the driver's work | `state` |
 //! | `state` | one card: its contexts and launches, and the engine, the thread that owns both | `hardware` |
 //! | `svm` | the pager: memory of the program that moves to cards and back, whatever a card is | |
 //! | `hardware` | procedures on registers, queues, control blocks and frames | |
@@ -48,6 +49,7 @@
 
 pub mod capi;
 mod completion;
+mod driver;
 mod error;
 mod fault;
 mod hardware;
@@ -91,6 +93,12 @@ pub use godwit_card::{
     Stats,
 };
 pub use godwit_core::{HostMemory, Mapping, Mode, PageSize, Perm, layout, walker};
+
+/// The driver's calls, as `driver/uapi/godwit.h` has them.
+#[doc(hidden)]
+pub mod driver_uapi {
+    pub use crate::driver::uapi::*;
+}
 
 /// Registers of the heap, generated from `spec/regs/gw_heap.rdl`.
 pub mod heap_regs {

@@ -341,6 +341,15 @@ fn the_c_example_runs_against_the_static_library() {
 }
 
 #[test]
+fn a_c_program_gives_kernels_its_own_memory() {
+    let printed = run_c("c-plain", "examples/c/plain_pointers.c", &[]);
+    assert_eq!(
+        printed,
+        "split: 16980 of 20000 rows are greater than 15, right\narray_sum: 968700, right\n"
+    );
+}
+
+#[test]
 fn c_threads_launch_wait_and_cancel() {
     assert_eq!(
         run_c("c-threads", "examples/c/threads.c", &[]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,6 +88,36 @@ def _usable(there: State, kind: str, identity: str) -> bool:
         _say("the guest that runs has another kernel, driver or card: this program gets one of its own")
         return False
     return True
+
+
+@app.command(epilog="Example: godwit vm demo --input build/data/flights.parquet --column dep_delay")
+def demo(
+    table: Annotated[
+        Path, typer.Option("--input", metavar="FILE", help="A Parquet table.", exists=True, dir_okay=False)
+    ],
+    column: Annotated[str, typer.Option(help="A column of it, float64.")] = "dep_delay",
+    kernel: KernelOption = "stock",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Split a column in the guest by an ordinary program with plain pointers, and say what its memory did.
+
+    The program is examples/c/plain_pointers.c: rows greater than 15, and their sum. On a kernel with device-private memory
+    (`backports`) the column's pages move to the card first.
+    """
+    from godwit.vm import demo as demonstration
+    from godwit.vm import kernel as kernels
+
+    values = demonstration.column(table, column)
+    booted = kernels.ensure(kernel, _say)
+    shown = demonstration.run(booted, values, say=_say if as_json else print)
+    if as_json:
+        print(json.dumps(asdict(shown), indent=1))
+    else:
+        stdout().print(shown.moved(), markup=False, soft_wrap=True)
+        stdout().print(
+            f"{shown.counters['launches']} launches, {shown.served['cycles']:,} cycles of the card; Linux {shown.release}"
+        )
+    raise typer.Exit(shown.code)
 
 
 @app.command()

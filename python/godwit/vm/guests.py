@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from godwit.vm import initramfs, module
 from godwit.vm.kernel import Kernel
 from godwit.vm.machine import Guest
 
+DESCRIPTION = "/etc/godwit/godwit0.json"
+"""Where the runtime finds out what kernels /dev/godwit0 has."""
 CARD_HEADER = "card_kernels.h"
 """What a guest's program includes to know the card."""
 
@@ -41,12 +44,22 @@ def built(source: Path, config: str = "default") -> bytes:
 
 
 def with_driver(
-    kernel: Kernel, script: str, programs: Sequence[Path] = (), config: str = "default"
+    kernel: Kernel,
+    script: str,
+    programs: Sequence[Path] = (),
+    config: str = "default",
+    data: Mapping[str, bytes] | None = None,
 ) -> tuple[Guest, str]:
-    """A guest that finds /godwit.ko and its programs (C sources, by their names without suffix), and the card it is made for."""
+    """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (C sources, by their names without suffix) and `data` (by
+    absolute path); and the card it is made for.
+    """
     card = cards.ensure(config)
     driver = module.build(kernel, toolchain.root() / "build/spec")
-    files = {"/godwit.ko": initramfs.plain(driver.read_bytes())}
+    files = {
+        "/godwit.ko": initramfs.plain(driver.read_bytes()),
+        DESCRIPTION: initramfs.plain(json.dumps(cards.find(config).description()).encode()),
+        **{path: initramfs.plain(content) for path, content in (data or {}).items()},
+    }
     for source in programs:
         files[f"/{source.stem}"] = initramfs.program(built(source, config))
     return Guest(script, files, processors=2), f"sim:{card.library}"

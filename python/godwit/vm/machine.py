@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from godwit import toolchain
 from godwit.errors import GodwitError, SetupError
-from godwit.vm import debian, initramfs
+from godwit.vm import debian, initramfs, module
 from godwit.vm.kernel import Kernel, bookworm, trixie
 
 QEMU_AT_LEAST = (10, 1)
@@ -97,12 +96,7 @@ def busybox() -> bytes:
 
 def server() -> Path:
     """The program `godwit-vfio`, built if its sources have changed."""
-    root = toolchain.root()
-    if not toolchain.is_checkout():
-        raise SetupError("the card's server is built from a checkout of Godwit", found=str(root))
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "--workspace", "--bin", "godwit-vfio"]
-    debian.run(build, "building godwit-vfio", cwd=root)
-    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release/godwit-vfio"
+    return module.of_crates("godwit-vfio", ["--workspace", "--bin", "godwit-vfio"], "godwit-vfio")
 
 
 def files(guest: Guest) -> bytes:

@@ -4,18 +4,25 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from godwit import toolchain
+from godwit.errors import SetupError
 from godwit.vm import debian
 from godwit.vm.kernel import Kernel, bookworm
 
 _DRIVER = ("*.c", "*.h", "Kbuild", "shim/*.h", "uapi/*.h")
 _CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
 _SPEC = ("c/godwit_layout.h", "c/godwit_regs.h")
+_RUNTIME = re.compile(r'^\s*#\s*include\s*["<]godwit\.h[">]', re.MULTILINE)
+"""What says that a program uses the runtime."""
+_RUNTIME_NEEDS = ("-ldl", "-lm", "-lgcc_eh")
+"""Libraries that it is linked with, static ones."""
 
 
 def sources(spec: Path) -> dict[str, Path]:
@@ -65,14 +72,32 @@ def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) ->
 
 
 def program(source: Path, headers: dict[str, str]) -> bytes:
-    """A program of the guest: one C file, linked statically, with `headers` beside it."""
+    """A program of the guest: one C file, linked statically, with `headers` beside it; with the runtime, if it includes godwit.h."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in headers.items():
             Path(folder, name).write_text(text)
         out = Path(folder, "program")
         flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", f"-I{folder}"]
-        debian.run(["gcc", *flags, "-o", out, source], f"building {source.name} for the guest")
+        words: list[str | Path] = ["gcc", *flags, "-o", out, source]
+        if _RUNTIME.search(source.read_text(errors="replace")):
+            words += [f"-I{toolchain.root() / 'crates/godwit/include'}", runtime(), *_RUNTIME_NEEDS]
+        debian.run(words, f"building {source.name} for the guest")
         return out.read_bytes()
+
+
+def runtime() -> Path:
+    """The static library of the runtime, built if its sources have changed."""
+    return of_crates("the runtime", ["-p", "godwit", "--lib"], "libgodwit.a")
+
+
+def of_crates(what: str, words: list[str], product: str) -> Path:
+    """Something that cargo builds of this checkout, if its sources have changed; `words` say what."""
+    root = toolchain.root()
+    if not toolchain.is_checkout():
+        raise SetupError(f"{what} is built from a checkout of Godwit", found=str(root))
+    build = ["cargo", "build", "--release", "--locked", "--quiet", *words]
+    debian.run(build, f"building {what}", cwd=root)
+    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / product
 
 
 def _files(folder: Path, patterns: Iterable[str]) -> list[Path]:

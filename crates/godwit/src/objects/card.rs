@@ -10,6 +10,7 @@ use godwit_card::{
 };
 use godwit_core::layout;
 
+use crate::driver::{self, DriverCard};
 use crate::hardware::counters::Counters;
 use crate::hardware::dma::{Dma, Move};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
@@ -32,7 +33,7 @@ pub struct Card {
 
 /// What the handles of a card share.
 pub(crate) struct Shared {
-    pub engine: Engine,
+    pub backend: Backend,
     pub description: Description,
     pub memory: Arc<Memory>,
     pub pool: FramePool,
@@ -50,7 +51,30 @@ pub(crate) struct Shared {
     owner: u32,
 }
 
+/// Who works on the card.
+pub(crate) enum Backend {
+    /// A thread of this process.
+    Engine(Engine),
+    /// Linux: there is no [`State`] here.
+    Driver(DriverCard),
+}
+
 impl Shared {
+    /// The driver, if the card is behind it.
+    pub fn driver(&self) -> Option<&DriverCard> {
+        match &self.backend {
+            Backend::Engine(_) => None,
+            Backend::Driver(driver) => Some(driver),
+        }
+    }
+
+    /// Works on the card some time, if it is this process's.
+    pub fn post(&self, work: impl FnOnce(&mut Option<State>) + Send + 'static) {
+        if let Backend::Engine(engine) = &self.backend {
+            engine.post(work);
+        }
+    }
+
     /// Works on a card that can be used.
     pub fn with<R: Send>(
         &self,
@@ -74,8 +98,13 @@ impl Shared {
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
         self.check_process()?;
-        self.engine
-            .call(|state| work(state.as_mut().ok_or(Error::Closed)?))
+        match &self.backend {
+            Backend::Engine(engine) => {
+                engine.call(|state| work(state.as_mut().ok_or(Error::Closed)?))
+            }
+            Backend::Driver(driver) if driver.is_open() => Err(driver.not_there()),
+            Backend::Driver(_) => Err(Error::Closed),
+        }
     }
 
     pub fn check_process(&self) -> Result<(), Error> {
@@ -117,18 +146,28 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.check_process().is_ok() {
-            self.engine.close();
-        } else {
+        let own = self.check_process().is_ok();
+        match &self.backend {
+            Backend::Engine(engine) if own => engine.close(),
             // A forked child has no engine, and shares device memory with its parent, which still uses it.
-            self.engine.forget();
+            Backend::Engine(engine) => engine.forget(),
+            Backend::Driver(driver) if own => driver.close(),
+            // What it has is a copy of open files, which end with it.
+            Backend::Driver(_) => {}
         }
     }
 }
 
 impl Card {
-    /// Opens the card `device`: `sim:NAME` for a built one, or `sim:/path/to/libgw_card.so`.
+    /// Opens the card `device`: `sim:NAME` for a built one, `sim:/path/to/libgw_card.so`, or `/dev/godwit0` for one that the driver has,
+    /// whose kernels run on memory of the program ([`Context::share_process`](crate::Context::share_process)). What the driver does not
+    /// give - buffers, registers, counters, page tables, the clock - is an error that says so. Its kernels are described in
+    /// `/etc/godwit/godwit0.json`, the file that `GODWIT_DESCRIPTION` names, or that of the option `description`.
     pub fn open(device: &str, options: OpenOptions) -> Result<Self, Error> {
+        if driver::is_node(device) {
+            let (driver, description) = DriverCard::open(device, &options)?;
+            return Self::with_driver(driver, description);
+        }
         Self::with_device(Box::new(SimCard::open(
             device,
             &options.require_spec(layout::SPEC_HASH),
@@ -160,8 +199,26 @@ impl Card {
             };
             state.start_heap(given, &heap)?;
         }
+        let backend = Backend::Engine(Engine::start(state)?);
+        Ok(Self::over(backend, description, memory, pool))
+    }
+
+    /// One that the driver has.
+    pub(crate) fn with_driver(driver: DriverCard, description: Description) -> Result<Self, Error> {
+        let memory = Arc::new(Memory::new(0)?);
+        let pool = FramePool::new(Arc::clone(&memory), 0);
+        let backend = Backend::Driver(driver);
+        Ok(Self::over(backend, description, memory, pool))
+    }
+
+    fn over(
+        backend: Backend,
+        description: Description,
+        memory: Arc<Memory>,
+        pool: FramePool,
+    ) -> Self {
         let shared = Shared {
-            engine: Engine::start(state)?,
+            backend,
             description,
             memory,
             pool,
@@ -172,9 +229,9 @@ impl Card {
             heaps: Mutex::default(),
             owner: std::process::id(),
         };
-        Ok(Self {
+        Self {
             shared: Arc::new(shared),
-        })
+        }
     }
 
     /// What the card is.
@@ -182,7 +239,8 @@ impl Card {
         &self.shared.description
     }
 
-    /// Device memory by physical address, for what no buffer is made for: oracles, loaders, debuggers.
+    /// Device memory by physical address, for what no buffer is made for: oracles, loaders, debuggers. None of it on a card behind the
+    /// driver.
     pub fn memory(&self) -> &Memory {
         &self.shared.memory
     }
@@ -239,8 +297,12 @@ impl Card {
         self.shared.with(State::take_fault)
     }
 
-    /// Bytes of device memory that are free, and those of the largest contiguous piece.
+    /// Bytes of device memory that are free, and those of the largest contiguous piece, which is 0 on a card behind the driver: it gives
+    /// programs none.
     pub fn memory_free(&self) -> (u64, u64) {
+        if let Some(driver) = self.shared.driver() {
+            return (driver.free_bytes(), 0);
+        }
         let frames = self.shared.pool.lock();
         (frames.free_bytes(), frames.largest())
     }
@@ -251,6 +313,9 @@ impl Card {
             return Err(Error::Argument(format!(
                 "frames: {bytes} bytes aligned to {align} are not whole frames aligned to a power of two"
             )));
+        }
+        if let Some(driver) = self.shared.driver() {
+            return Err(driver.not_there());
         }
         let mut frames = self.shared.pool.lock();
         match frames.alloc_contiguous(bytes, align) {
@@ -355,13 +420,19 @@ impl Card {
         for (pager, owner) in sharing {
             let _ = pager.detach(owner);
         }
-        self.shared.engine.close();
+        match &self.shared.backend {
+            Backend::Engine(engine) => engine.close(),
+            Backend::Driver(driver) => driver.close(),
+        }
         Ok(())
     }
 
     /// Whether it is open.
     pub fn is_open(&self) -> bool {
-        self.shared.with_any(|_| Ok(())).is_ok()
+        match self.shared.driver() {
+            Some(driver) => self.shared.check_process().is_ok() && driver.is_open(),
+            None => self.shared.with_any(|_| Ok(())).is_ok(),
+        }
     }
 }
 

@@ -6,12 +6,16 @@ use std::sync::{Arc, OnceLock};
 use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm, layout};
 
 use crate::Error;
+use crate::driver::{DriverContext, Why};
 use crate::hardware::mmu;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Card;
 use crate::objects::sharing::Sharing;
 use crate::state::{ContextState, State};
 use crate::svm::shown::Shown;
+
+/// Why launches end with their context.
+const TAKEN_AWAY: Why = Why::Stopped("the context that it used was closed");
 
 /// One address space (a process, as the hardware sees it). Clones are handles of the same one; it ends with the last of
 /// them, and every buffer holds one.
@@ -25,6 +29,8 @@ struct Inner {
     id: usize,
     serial: u64,
     mode: Mode,
+    /// On a card that the driver has.
+    driver: Option<Arc<DriverContext>>,
     /// Of the program's memory.
     sharing: OnceLock<Sharing>,
     /// What this process sees of the heap in hardware.
@@ -40,6 +46,12 @@ impl Drop for Inner {
         }
         if let Some(heap) = self.heap.get() {
             heap.end();
+        }
+        if let (Some(driver), Some(context)) = (self.card.shared.driver(), &self.driver) {
+            if self.card.shared.check_process().is_ok() {
+                driver.close_context(context, TAKEN_AWAY);
+            }
+            return;
         }
         // A card that is closed, hung or another process's has nothing left to be undone.
         let _ = self
@@ -63,6 +75,17 @@ impl Context {
                 "the card walks {levels} levels: {widest:?} at most, not {mode:?}"
             )));
         }
+        if let Some(driver) = card.shared.driver() {
+            card.shared.check_process()?;
+            if mode != widest {
+                return Err(Error::Argument(format!(
+                    "the driver gives every context the card's widest mode, {widest:?}, not {mode:?}"
+                )));
+            }
+            let context = driver.context()?;
+            let id = context.info.context as usize;
+            return Ok(Self::over(card, id, 0, mode, Some(context)));
+        }
         card.shared.with(|state| {
             let id = state.contexts.iter().position(Option::is_none);
             let id = id.ok_or(Error::NoContext {
@@ -72,17 +95,33 @@ impl Context {
             mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())), false)?;
             let serial = state.serial();
             state.contexts[id] = Some(ContextState::new(serial, table));
-            Ok(Self {
-                inner: Arc::new(Inner {
-                    card: card.clone(),
-                    id,
-                    serial,
-                    mode,
-                    sharing: OnceLock::new(),
-                    heap: OnceLock::new(),
-                }),
-            })
+            Ok(Self::over(card, id, serial, mode, None))
         })
+    }
+
+    fn over(
+        card: &Card,
+        id: usize,
+        serial: u64,
+        mode: Mode,
+        driver: Option<Arc<DriverContext>>,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                card: card.clone(),
+                id,
+                serial,
+                mode,
+                driver,
+                sharing: OnceLock::new(),
+                heap: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// As the driver has it, if the card is behind it and this is one of it.
+    pub(crate) fn by_driver(&self) -> Option<&DriverContext> {
+        self.inner.driver.as_deref()
     }
 
     /// The card it is on.
@@ -160,6 +199,11 @@ impl Context {
         let Inner {
             card, id, serial, ..
         } = &*self.inner;
+        if let (Some(driver), Some(context)) = (card.shared.driver(), &self.inner.driver) {
+            card.shared.check_process()?;
+            driver.close_context(context, TAKEN_AWAY);
+            return Ok(());
+        }
         if let Some(sharing) = self.sharing() {
             sharing.end(&card.shared);
         }
@@ -220,11 +264,17 @@ impl Context {
         }
     }
 
+    /// Refuses another card's.
+    pub(crate) fn check_card(&self, card: &Card) -> Result<(), Error> {
+        if Arc::ptr_eq(&self.inner.card.shared, &card.shared) {
+            return Ok(());
+        }
+        Err(Error::Argument("the context is one of another card".into()))
+    }
+
     /// Its number, if it is one of `card` and open.
     pub(crate) fn check(&self, card: &Card, state: &mut State) -> Result<usize, Error> {
-        if !Arc::ptr_eq(&self.inner.card.shared, &card.shared) {
-            return Err(Error::Argument("the context is one of another card".into()));
-        }
+        self.check_card(card)?;
         state.context(self.inner.id, self.inner.serial)?;
         Ok(self.inner.id)
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::driver::{DriverCard, Work};
 use crate::objects::card::Card;
 use crate::state::ticket::{Gate, Ticket};
 use crate::state::{Request, State};
@@ -67,6 +68,24 @@ impl Launch {
         Ok(launch)
     }
 
+    /// The same for a card that the driver has.
+    pub(crate) fn start_by_driver(
+        card: &Card,
+        driver: &DriverCard,
+        slot: usize,
+        work: Work,
+    ) -> Result<Self, Error> {
+        let ticket = Arc::new(Ticket::new(&work.kernel.name));
+        driver.submit(slot, work, &ticket)?;
+        Ok(Self {
+            card: card.clone(),
+            slot,
+            ticket,
+            awaited: false,
+            pinned: Mutex::new(None),
+        })
+    }
+
     fn pin(&self) -> MutexGuard<'_, Option<(Arc<Pager>, PinId)>> {
         self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,7 +131,12 @@ impl Launch {
     ) -> Result<Waited, Error> {
         let shared = &self.card.shared;
         shared.check_process()?;
-        if !self.ticket.ended() {
+        if let Some(driver) = shared.driver() {
+            if max_cycles.is_some() && !self.ticket.ended() {
+                return Err(driver.no_clock());
+            }
+            driver.wait(self.slot, &self.ticket, max_time);
+        } else if !self.ticket.ended() {
             let gate = Arc::new(Gate::default());
             let (ticket, theirs) = (Arc::clone(&self.ticket), Arc::clone(&gate));
             let waits =
@@ -167,7 +191,8 @@ impl Launch {
     /// Has the clock run until the end, without waiting for it.
     fn keep_running(&self) {
         let ticket = Arc::clone(&self.ticket);
-        self.card.shared.engine.post(move |state| {
+        // The driver's launches go on by themselves.
+        self.card.shared.post(move |state| {
             // A card without a cycle counter is broken, and says so to everybody.
             if let Some(state) = state {
                 let _ = state.wait_for(ticket, None, None);
@@ -181,9 +206,12 @@ impl Launch {
         if self.ticket.ended() {
             return Ok(true);
         }
-        self.card
-            .shared
-            .with(|state| state.cancel_launch(self.slot, &self.ticket))
+        let shared = &self.card.shared;
+        if let Some(driver) = shared.driver() {
+            shared.check_process()?;
+            return Ok(driver.cancel(self.slot, &self.ticket));
+        }
+        shared.with(|state| state.cancel_launch(self.slot, &self.ticket))
     }
 }
 

@@ -4,6 +4,7 @@
 use godwit_card::{Arg, ArgKind, Kernel, closest};
 use godwit_core::layout;
 
+use crate::driver::{DriverCard, Work};
 use crate::objects::card::Card;
 use crate::objects::context::Context;
 use crate::objects::launch::Launch;
@@ -117,12 +118,18 @@ impl<'a> LaunchBuilder<'a> {
     fn start_anyhow(self) -> Result<Launch, Error> {
         self.check_names()?;
         let context = self.common_context()?;
+        if let Some(driver) = self.card.shared.driver() {
+            return self.start_by_driver(driver, context);
+        }
         let pinned = self.bring_memory(context)?;
         let launch = Launch::start(self.card, self.slot, &self.kernel.name, pinned, |state| {
             let id = context
                 .map(|context| context.check(self.card, state))
                 .transpose()?;
-            let (registers, buffers) = self.registers(state, context)?;
+            let mut buffers = Vec::new();
+            let registers = self.registers(|arg, address| {
+                self.pointer(arg, address, state, context, &mut buffers)
+            })?;
             if !self.bare {
                 state.settle_ranges()?;
             }
@@ -143,6 +150,47 @@ impl<'a> LaunchBuilder<'a> {
         // From now on what this process touches of its heap gets frames; what it saw as untouched before may get some from the kernel.
         self.card.shared.look_again();
         launch
+    }
+
+    /// On a card that the driver has: nothing is mapped or moved here.
+    fn start_by_driver(
+        &self,
+        driver: &DriverCard,
+        context: Option<&Context>,
+    ) -> Result<Launch, Error> {
+        self.card.shared.check_process()?;
+        if !driver.is_open() {
+            return Err(Error::Closed);
+        }
+        if self.bare {
+            return Err(driver.not_there());
+        }
+        if self.timeout_cycles.is_some() {
+            return Err(driver.no_clock());
+        }
+        let Some((context, known)) = context.and_then(|of| Some((of, of.by_driver()?))) else {
+            return Err(self.bad(format_args!(
+                "say in which context it runs: on a card behind the driver no buffer says so"
+            )));
+        };
+        context.check_card(self.card)?;
+        if !self.wants(context)?.is_empty() {
+            known.check_demand()?;
+        }
+        let registers = self.registers(|arg, address| {
+            Err(self.bad(format_args!(
+                "argument `{}`: {address:#x} is in no memory that the context was given (Rust: Value::Memory, C: godwit_use)",
+                arg.name
+            )))
+        })?;
+        let work = Work {
+            channel: known.channel()?,
+            context: context.id(),
+            kernel: self.kernel.clone(),
+            registers,
+            check_status: self.check_status,
+        };
+        Launch::start_by_driver(self.card, driver, self.slot, work)
     }
 
     fn memory(&self) -> impl Iterator<Item = (&str, HostRange)> {
@@ -167,6 +215,31 @@ impl<'a> LaunchBuilder<'a> {
                 "argument `{name}` is memory of the process, which a launch with physical addresses cannot reach"
             )));
         }
+        let mut wants = self.wants(context)?;
+        let id = context.id() as usize;
+        let wants = self.card.shared.with(|state| {
+            let buffers = &state.context(id, context.serial())?.buffers;
+            wants.retain(|want| {
+                let around = buffers.range(..=want.start).next_back();
+                around.is_none_or(|(start, buffer)| want.start - start >= buffer.len)
+            });
+            Ok(wants)
+        })?;
+        if wants.is_empty() {
+            return Ok(None);
+        }
+        let Some(sharing) = context.sharing() else {
+            return Err(self.bad(format_args!(
+                "argument `{name}` is memory of the process, which the context does not share: open the card with shared=True \
+                 (Rust: Context::share_process, C: godwit_share_process), or copy it to a buffer"
+            )));
+        };
+        let pinned = sharing.pager.pin(sharing.owner, wants)?;
+        Ok(Some(pinned))
+    }
+
+    /// What it does with memory of the process, checked.
+    fn wants(&self, context: &Context) -> Result<Vec<Want>, Error> {
         let mut wants = Vec::new();
         for (name, range) in self.memory() {
             let arg = self.kernel.args.iter().find(|arg| arg.name == name);
@@ -192,26 +265,7 @@ impl<'a> LaunchBuilder<'a> {
                 kept,
             });
         }
-        let id = context.id() as usize;
-        let wants = self.card.shared.with(|state| {
-            let buffers = &state.context(id, context.serial())?.buffers;
-            wants.retain(|want| {
-                let around = buffers.range(..=want.start).next_back();
-                around.is_none_or(|(start, buffer)| want.start - start >= buffer.len)
-            });
-            Ok(wants)
-        })?;
-        if wants.is_empty() {
-            return Ok(None);
-        }
-        let Some(sharing) = context.sharing() else {
-            return Err(self.bad(format_args!(
-                "argument `{name}` is memory of the process, which the context does not share: open the card with shared=True \
-                 (Rust: Context::share_process, C: godwit_share_process), or copy it to a buffer"
-            )));
-        };
-        let pinned = sharing.pager.pin(sharing.owner, wants)?;
-        Ok(Some(pinned))
+        Ok(wants)
     }
 
     fn buffers(&self) -> impl Iterator<Item = (&str, &'a crate::Buffer)> {
@@ -283,13 +337,12 @@ impl<'a> LaunchBuilder<'a> {
         Ok(())
     }
 
-    /// The words to write into the control block, each with its offset; and the buffers that are pointed to.
+    /// The words to write into the control block, each with its offset; `pointer` says what the kernel is given for an address.
     fn registers(
         &self,
-        state: &mut State,
-        context: Option<&Context>,
-    ) -> Result<(Words, Vec<u64>), Error> {
-        let (mut registers, mut buffers) = (Vec::new(), Vec::new());
+        mut pointer: impl FnMut(&Arg, u64) -> Result<u64, Error>,
+    ) -> Result<Words, Error> {
+        let mut registers = Vec::new();
         let mut set = |arg: &Arg, number: u64| {
             registers.push((arg.offset, number as u32));
             if arg.kind != ArgKind::U32 {
@@ -307,17 +360,13 @@ impl<'a> LaunchBuilder<'a> {
                 (ArgKind::Buffer, Value::Null | Value::Number(0)) => 0,
                 (ArgKind::Buffer, Value::Address(address)) => *address,
                 (ArgKind::Buffer, Value::Memory(range)) => range.address,
-                (ArgKind::Buffer, Value::Number(address)) => {
-                    self.pointer(arg, *address, state, context, &mut buffers)?
-                }
-                (ArgKind::Buffer, Value::Buffer(buffer)) => {
-                    self.pointer(arg, buffer.address(), state, context, &mut buffers)?
-                }
+                (ArgKind::Buffer, Value::Number(address)) => pointer(arg, *address)?,
+                (ArgKind::Buffer, Value::Buffer(buffer)) => pointer(arg, buffer.address())?,
                 (kind, value) => self.number(name, kind, *value)?,
             };
             set(arg, number);
         }
-        Ok((registers, buffers))
+        Ok(registers)
     }
 
     /// What the kernel is given for an argument that is no buffer.

@@ -20,3 +20,6 @@ pub(crate) mod shared;
 pub(crate) mod sharing;
 pub(crate) mod staying;
 pub(crate) mod value;
+
+#[cfg(test)]
+mod behind_driver;

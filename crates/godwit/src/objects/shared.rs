@@ -48,7 +48,11 @@ pub enum Advice {
 impl Context {
     /// Shares the memory of this process: from now on launches take [`Value::Memory`](crate::Value::Memory), any memory of the
     /// program, whose pages move to the card and back to the program when it touches them. Asked again it does nothing.
+    /// Behind the driver a context has all memory of the process, which this checks.
     pub fn share_process(&self) -> Result<(), Error> {
+        if let Some(context) = self.by_driver() {
+            return context.check_demand();
+        }
         self.start_sharing().map(drop)
     }
 
@@ -68,6 +72,9 @@ impl Context {
     /// Brings pages of the program home, from wherever they are; when a kernel works on them, after its end.
     pub fn migrate_to_host(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
         let (address, bytes) = self.range(memory)?;
+        if let Some(context) = self.by_driver() {
+            return context.migrate(address, bytes, true).map(drop);
+        }
         match self.sharing() {
             Some(sharing) => sharing.pager.to_host(address, bytes),
             None => Ok(()),
@@ -120,6 +127,7 @@ impl Context {
         memory: impl Into<HostRange>,
     ) -> Result<Vec<(u64, u64, Residency)>, Error> {
         let (address, bytes) = self.range(memory)?;
+        self.told_here()?;
         let Some(sharing) = self.sharing() else {
             let (start, len) = pages_around(address, bytes);
             return Ok(vec![(start, len, Residency::Host)]);
@@ -140,6 +148,7 @@ impl Context {
 
     /// What moved in this process, for all cards, and why.
     pub fn migrations(&self) -> Result<Migrations, Error> {
+        self.told_here()?;
         match self.sharing() {
             Some(sharing) => sharing.pager.migrations(),
             None => Ok(Migrations::default()),
@@ -148,6 +157,10 @@ impl Context {
 
     fn serve_as(&self, memory: impl Into<HostRange>, serving: Serving) -> Result<(), Error> {
         let (address, bytes) = self.range(memory)?;
+        if self.by_driver().is_some() {
+            // It uses pages where they are, until somebody moves them.
+            return Ok(());
+        }
         let sharing = self.start_sharing()?;
         sharing.pager.advise(address, bytes, serving)
     }
@@ -166,6 +179,7 @@ impl Context {
     /// What moved to this context's card and home, one by one in the order of time, while any of its contexts shares; of very many the last
     /// 65,536 of the process.
     pub fn migration_log(&self) -> Result<Vec<Migration>, Error> {
+        self.told_here()?;
         match self.sharing() {
             Some(sharing) => sharing.pager.log(sharing.owner),
             None => Ok(Vec::new()),
@@ -175,6 +189,12 @@ impl Context {
     fn bring(&self, memory: impl Into<HostRange>, cause: Cause) -> Result<(), Error> {
         let memory = memory.into();
         let (address, bytes) = self.range(memory)?;
+        if let Some(context) = self.by_driver() {
+            return match pages_inside(address, bytes) {
+                Some((start, len)) => context.migrate(start, len, false).map(drop),
+                None => Ok(()),
+            };
+        }
         let sharing = self.start_sharing()?;
         let want = Want {
             start: address,
@@ -183,6 +203,14 @@ impl Context {
             kept: memory.kept,
         };
         sharing.pager.to_device(sharing.owner, want, cause)
+    }
+
+    /// Where pages are and what moved is the driver's to say, which tells it to the machine's owner, not to programs.
+    fn told_here(&self) -> Result<(), Error> {
+        match self.card().shared.driver() {
+            Some(driver) => Err(driver.not_there()),
+            None => Ok(()),
+        }
     }
 
     fn range(&self, memory: impl Into<HostRange>) -> Result<(u64, u64), Error> {

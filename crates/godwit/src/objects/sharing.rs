@@ -138,7 +138,7 @@ impl Asker for Place {
             return;
         };
         let (id, serial) = (self.id, self.serial);
-        shared.engine.post(move |state| {
+        shared.post(move |state| {
             // A broken card is not run any more: what it might still read or write is the program's again.
             let Some(state) = state.as_mut().filter(|state| state.broken.is_none()) else {
                 return;

@@ -86,7 +86,7 @@ impl Drop for Seen {
         let Some(shared) = self.0.upgrade() else {
             return;
         };
-        shared.engine.post(|state| {
+        shared.post(|state| {
             if let Some(state) = state {
                 state.lines_seen();
             }

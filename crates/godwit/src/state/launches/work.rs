@@ -268,15 +268,10 @@ impl State {
             stats: times.stats,
             results,
         };
-        let status = kernel.status().filter(|_| running.request.check_status);
-        match status.and_then(|arg| Some((arg, done.result(&arg.name)?))) {
-            Some((arg, value)) if value != 0 => Err(Error::Status {
-                kernel: kernel.name.clone(),
-                value,
-                meaning: arg.description.clone(),
-                completion: Box::new(done),
-            }),
-            _ => Ok(done),
+        if running.request.check_status {
+            done.checked(kernel)
+        } else {
+            Ok(done)
         }
     }
 }

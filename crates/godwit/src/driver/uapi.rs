@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The driver's calls as `driver/uapi/godwit.h` has them; `tests/driver_uapi.rs` compiles that header and compares.
+
+use rustix::ioctl::{Opcode, opcode};
+
+/// `GODWIT_ABI` of the driver.
+pub const ABI: u32 = 2;
+
+/// `GODWIT_INFO_DEMAND`.
+pub const INFO_DEMAND: u32 = 1;
+/// `GODWIT_INFO_MIGRATE`.
+pub const INFO_MIGRATE: u32 = 2;
+/// `GODWIT_RUN_FAULT`.
+pub const RUN_FAULT: u32 = 1;
+/// `GODWIT_RUN_REGISTERS`.
+pub const RUN_REGISTERS: usize = 256;
+/// `GODWIT_MIGRATE_TO_HOST`.
+pub const MIGRATE_TO_HOST: u32 = 1;
+
+/// First letter of the calls.
+const GROUP: u8 = b'g';
+
+/// `struct godwit_info`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Info {
+    pub abi: u32,
+    pub spec_hash: u32,
+    pub kernels: u32,
+    pub contexts: u32,
+    pub context: u32,
+    pub va_bits: u32,
+    pub flags: u32,
+    pub reserved: u32,
+    pub memory_bytes: u64,
+    pub free_bytes: u64,
+}
+
+/// `struct godwit_register`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Register {
+    pub offset: u32,
+    pub value: u32,
+}
+
+/// `struct godwit_run`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Run {
+    pub slot: u32,
+    pub write_count: u32,
+    pub read_count: u32,
+    pub timeout_ms: u32,
+    pub writes: u64,
+    pub reads: u64,
+    pub end: u32,
+    pub fault_cause: u32,
+    pub fault_address: u64,
+}
+
+/// `struct godwit_migrate`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Migrate {
+    pub addr: u64,
+    pub size: u64,
+    pub flags: u32,
+    pub reserved: u32,
+    pub pages: u64,
+}
+
+/// `struct godwit_cancel`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Cancel {
+    pub slot: u32,
+    pub reserved: u32,
+}
+
+/// `GODWIT_IOC_INFO`.
+pub const IOC_INFO: Opcode = opcode::read::<Info>(GROUP, 0x40);
+/// `GODWIT_IOC_RUN`.
+pub const IOC_RUN: Opcode = opcode::read_write::<Run>(GROUP, 0x43);
+/// `GODWIT_IOC_MIGRATE`.
+pub const IOC_MIGRATE: Opcode = opcode::read_write::<Migrate>(GROUP, 0x44);
+/// `GODWIT_IOC_CANCEL`.
+pub const IOC_CANCEL: Opcode = opcode::write::<Cancel>(GROUP, 0x45);
