@@ -59,15 +59,17 @@
 
 /**
  * struct godwit_queue - the command ring, in device memory
- * @lock: from the first command to the fence behind the last
+ * @lock: from the first command to the fence behind the last, or to the end of an answer
  * @ring: physical address in device memory
  * @tail: next entry
+ * @answers: to page requests, behind which there was no fence yet
  * @broken: a fence did not end; nothing can be invalidated any more
  */
 struct godwit_queue {
 	struct mutex lock;
 	u64 ring;
 	u32 tail;
+	u32 answers;
 	bool broken;
 };
 
@@ -364,5 +366,6 @@ void godwit_queue_fini(struct godwit_device *gdev);
 int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
 int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what);
 int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code);
+int godwit_queue_settle(struct godwit_device *gdev);
 
 #endif /* GODWIT_DRIVER_H_ */

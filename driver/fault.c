@@ -92,6 +92,8 @@ static void godwit_serve(struct godwit_device *gdev, struct gw_fault *faults, u3
 	godwit_count(gdev, GODWIT_EVENT_GROUPS, found);
 	for (i = 0; i < found; i++)
 		godwit_serve_group(gdev, &groups[i], faults);
+	/* The answers are on their way; the card takes them before the next batch's. An error is said by the queue. */
+	godwit_queue_settle(gdev);
 }
 
 /* Serves the requests that are there; whether there was anything. */

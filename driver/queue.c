@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The MMU's command queue: commands of the RISC-V IOMMU specification, in a ring of one frame of device memory. Every
- * call ends its commands with a fence and waits for that, so the ring is empty between calls.
+ * invalidation ends with a fence and waits for that. Answers to page requests do not: the hardware takes them in their order
+ * with what follows, and godwit_queue_settle(), called for a batch of them, sees that it has. So the ring never holds more than
+ * GODWIT_MAX_ANSWERS of them and one invalidation.
  */
 #include <linux/bitops.h>
 #include <linux/delay.h>
@@ -18,6 +20,9 @@
 #define GODWIT_MAX_ORDER 18
 /* With more commands than this, dropping the whole context is cheaper. */
 #define GODWIT_MAX_DROPS 64
+
+/* Answers that the ring may hold. */
+#define GODWIT_MAX_ANSWERS 64
 
 #define GODWIT_CQ_ERRORS \
 	(GW_MMU__CQCSR__CQMF_bm | GW_MMU__CQCSR__CMD_TO_bm | GW_MMU__CQCSR__CMD_ILL_bm)
@@ -63,6 +68,7 @@ static int godwit_queue_fence(struct godwit_device *gdev)
 			break;
 		if (status & GW_MMU__CQCSR__FENCE_W_IP_bm) {
 			godwit_write(gdev, GODWIT_MMU(cqcsr), GW_MMU__CQCSR__CQEN_bm | GW_MMU__CQCSR__FENCE_W_IP_bm);
+			gdev->queue.answers = 0;
 			return 0;
 		}
 		usleep_range(GODWIT_POLL_US, 2 * GODWIT_POLL_US);
@@ -147,7 +153,7 @@ int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_p
 	return err;
 }
 
-/* Ends a page request; returns when the hardware knows it. */
+/* Ends a page request; the hardware is told, and godwit_queue_settle() sees that it knows. */
 int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code)
 {
 	u64 what = godwit_command(GODWIT_COMMAND_ATS, GODWIT_COMMAND_ATS_PRGR) | GODWIT_ATS_PRGR_PV_MASK |
@@ -158,8 +164,23 @@ int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32
 	mutex_lock(&gdev->queue.lock);
 	if (!gdev->queue.broken) {
 		godwit_queue_put(gdev, what, where);
-		err = godwit_queue_fence(gdev);
+		godwit_write(gdev, GODWIT_MMU(cqt), gdev->queue.tail);
+		err = ++gdev->queue.answers < GODWIT_MAX_ANSWERS ? 0 : godwit_queue_fence(gdev);
 	}
+	mutex_unlock(&gdev->queue.lock);
+	return err;
+}
+
+/* Returns when the hardware knows all answers. */
+int godwit_queue_settle(struct godwit_device *gdev)
+{
+	int err = 0;
+
+	mutex_lock(&gdev->queue.lock);
+	if (gdev->queue.broken)
+		err = -EIO;
+	else if (gdev->queue.answers)
+		err = godwit_queue_fence(gdev);
 	mutex_unlock(&gdev->queue.lock);
 	return err;
 }
@@ -184,6 +205,7 @@ int godwit_queue_init(struct godwit_device *gdev)
 	}
 	godwit_write64(gdev, GODWIT_MMU(cqb), base);
 	gdev->queue.tail = 0;
+	gdev->queue.answers = 0;
 	godwit_write(gdev, GODWIT_MMU(cqt), 0);
 	godwit_write(gdev, GODWIT_MMU(cq_timeout), GODWIT_FENCE_CYCLES);
 	godwit_write(gdev, GODWIT_MMU(cqcsr), GW_MMU__CQCSR__CQEN_bm);

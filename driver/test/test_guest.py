@@ -100,6 +100,7 @@ CHECKS = {
         "queues_are_empty_when_nothing_runs",
         "tracepoints_tell_the_story_of_a_launch",
         "parameters_are_checked_when_they_are_set",
+        "answers_of_a_batch_have_one_fence",
         "one_page_at_a_time_is_one_group_a_page",
     ],
     "fuzz": ["calls_that_make_no_sense_harm_nobody"],

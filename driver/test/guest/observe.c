@@ -179,6 +179,30 @@ static void parameters_are_checked_when_they_are_set(const char *name)
 	CHECK(!stat(PARAMETERS "contexts", &found) && !(found.st_mode & 0222), "contexts: %o", found.st_mode);
 }
 
+/* Fences that were not for an invalidation. */
+static long long fences_of_answers(void)
+{
+	return after(DEBUG "counters", "\nfences ") - after(DEBUG "counters", "\ninvalidations ");
+}
+
+static void answers_of_a_batch_have_one_fence(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 4);
+	long long requests = after(DEBUG "counters", "\npage_requests "), batches = after(DEBUG "counters", "\nbatches ");
+	long long fences = fences_of_answers();
+
+	SEES(values, sum);
+	/* What the last batch has still to do is done when the context has ended. */
+	munmap(values, BYTES);
+	close(card);
+	requests = after(DEBUG "counters", "\npage_requests ") - requests;
+	batches = after(DEBUG "counters", "\nbatches ") - batches;
+	fences = fences_of_answers() - fences;
+	CHECK(fences <= batches, "%lld fences for %lld batches", fences, batches);
+	CHECK(requests >= (long long)PAGES && fences < requests / 2, "%lld fences for %lld requests", fences, requests);
+	card = card_open();
+}
+
 static void one_page_at_a_time_is_one_group_a_page(const char *name)
 {
 	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 3);
@@ -202,6 +226,7 @@ int main(void)
 	TEST(queues_are_empty_when_nothing_runs);
 	TEST(tracepoints_tell_the_story_of_a_launch);
 	TEST(parameters_are_checked_when_they_are_set);
+	TEST(answers_of_a_batch_have_one_fence);
 	TEST(one_page_at_a_time_is_one_group_a_page);
 	return failures != 0;
 }
