@@ -86,6 +86,14 @@ def test_sparse_finds_nothing(kernel_named: Callable[[str], kernel.Kernel], kind
     module.check(kernel_named(kind), toolchain.root() / "build/spec")
 
 
+def test_apt_keeps_what_it_has_read(stock: kernel.Kernel) -> None:
+    suite = kernel.bookworm()
+    kept = suite.place / "cache/pkgcache.bin"
+    kept.unlink(missing_ok=True)
+    assert suite.version("sparse")
+    assert kept.is_file()
+
+
 def test_sparse_is_heard(stock: kernel.Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = tmp_path / "frames.c"
     source = toolchain.root() / "driver/frames.c"

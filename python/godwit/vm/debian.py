@@ -75,6 +75,9 @@ class Suite:
             "Dir::State": "state",
             "Dir::State::status": "status",
             "Dir::Cache": "cache",
+            # What containers turn off: without it every question reads all lists anew, seconds each.
+            "Dir::Cache::pkgcache": "cache/pkgcache.bin",
+            "Dir::Cache::srcpkgcache": "cache/srcpkgcache.bin",
             "Dir::Etc::sourcelist": "sources.list",
             "Dir::Etc::sourceparts": "nothing",
             "Dir::Etc::preferences": "nothing/none",
