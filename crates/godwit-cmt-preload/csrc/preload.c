@@ -21,7 +21,7 @@
 extern uint64_t cmt_open_waits(const char *config);
 extern void *gw_cmt_malloc(size_t size);
 extern bool gw_cmt_is_open(void);
-extern size_t gw_cmt_trim(void);
+extern size_t cmt_trim_seldom(void);
 extern void cmt_misuse(const void *pointer, const char *why);
 
 extern void *__libc_malloc(size_t size);
@@ -135,7 +135,7 @@ int cmt_boot_trim(size_t keep)
 	static int (*theirs)(size_t keep);
 
 	if (gw_cmt_is_open())
-		return gw_cmt_trim() > 0;
+		return cmt_trim_seldom() > 0;
 	if (!theirs) {
 		void *symbol = dlsym(RTLD_NEXT, "malloc_trim");
 

@@ -18,6 +18,11 @@
 /* Pieces found in one walk over the pool, and what goes back at a time: a request that finds nothing waits as long. */
 #define CMT_OLD 128u
 #define CMT_OLD_BYTES ((uint64_t)16 << 20)
+/* Of a program's time malloc_trim() may take one in so many, and what it may have saved of that at most, in ns. */
+#define CMT_TRIM_PART 64u
+#define CMT_TRIM_SAVED ((uint64_t)10000000)
+/* Bytes that the system brings again and zeroes in a ns, which a trim is charged with, too. */
+#define CMT_TRIM_BRINGS 4
 
 struct cmt_old {
 	uint64_t from; /* physical addresses below have been looked at */
@@ -34,6 +39,14 @@ uint32_t cmt_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (uint32_t)now.tv_sec * 1000 + (uint32_t)(now.tv_nsec / 1000000);
+}
+
+static uint64_t cmt_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static bool cmt_bit(const uint64_t *bits, uint64_t at)
@@ -157,4 +170,27 @@ void cmt_age_look(struct cmt_thread *self)
 	pthread_mutex_unlock(&cmt_pool.lock);
 	cmt_purge_free(false);
 	errno = error;
+}
+
+/*
+ * A program that trims again and again would spend its time on giving back pages that it needs again at once. A trim is paid
+ * for by CMT_TRIM_PART times what it took and its pages will take; one that comes before the last is paid for, but for what may be saved, is
+ * left out, unless there was none for as long as free memory is kept in any case.
+ */
+size_t cmt_trim_seldom(void)
+{
+	static uint64_t last, paid; /* until when, if the program goes on */
+	uint64_t start = cmt_now_ns(), until = __atomic_load_n(&paid, __ATOMIC_RELAXED), took, before, after;
+	size_t bytes;
+
+	if (until > start + CMT_TRIM_PART * CMT_TRIM_SAVED &&
+	    start - __atomic_load_n(&last, __ATOMIC_RELAXED) < (uint64_t)cmt_pool.decay_ms * 1000000)
+		return 0;
+	before = __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED);
+	bytes = gw_cmt_trim();
+	after = __atomic_load_n(&cmt_pool.seen_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&last, start, __ATOMIC_RELAXED);
+	took = cmt_now_ns() - start + (before > after ? (before - after) / CMT_TRIM_BRINGS : 0);
+	__atomic_store_n(&paid, (until > start ? until : start) + CMT_TRIM_PART * took, __ATOMIC_RELAXED);
+	return bytes;
 }

@@ -291,6 +291,8 @@ uint32_t cmt_now(void);
 void cmt_range_return(uint64_t offset, bool aged);
 /* Gives free memory to the system that has been free for long, or all of it. */
 void cmt_purge_free(bool all);
+/* gw_cmt_trim() for malloc_trim(): not more often than a program can afford; 0 if it is left out. */
+size_t cmt_trim_seldom(void);
 /* What cmt_age() does now and then. */
 void cmt_age_look(struct cmt_thread *self);
 
