@@ -188,7 +188,8 @@ void gw_cmt_free(void *block)
 	 * the page's is known to be zero then.
 	 */
 	mi_block_set_next(page, block, page->free);
-	page->free = block;
+	/* After its link: a child of fork may find the list as it is in between. */
+	__atomic_store_n(&page->free, block, __ATOMIC_RELEASE);
 	page->free_is_zero = false;
 	if (CMT_UNLIKELY(--page->used == 0))
 		cmt_free_last(page);

@@ -130,6 +130,8 @@ struct cmt_pool {
 	uint32_t region_count;
 	struct cmt_region region[CMT_REGIONS];
 	struct cmt_thread *threads;
+	uintptr_t survivor;   /* the thread that this process began with, if it is a child of fork; as mimalloc names it */
+	bool orphans;         /* there may be pages of its parent's other threads */
 	pthread_mutex_t lock;
 	pthread_key_t thread_key;
 	uint64_t misuses;
@@ -269,6 +271,12 @@ void cmt_far_flush(struct cmt_thread *self);
 void cmt_far_end(struct cmt_thread *self);
 /* The same for a thread that ended with the parent. */
 void cmt_far_inherit(struct cmt_thread *gone);
+
+/* orphans.c */
+/* In a child of fork: the calling thread is the only one of its parent's. Holds cmt_pool.lock. */
+void cmt_orphans_begin(void);
+/* Small blocks' pages of the others are nobody's, and found by who needs some. Holds cmt_pool.lock. */
+void cmt_orphans_adopt(struct cmt_thread *self);
 
 /* large.c */
 void *cmt_large_alloc(struct cmt_thread *self, size_t size);

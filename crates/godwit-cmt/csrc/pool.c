@@ -57,4 +57,6 @@ static inline uint8_t *cmt_arena_memory(const mi_arena_t *arena)
 
 #include "far.c"
 
+#include "orphans.c"
+
 #include "api.c"

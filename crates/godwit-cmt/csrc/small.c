@@ -117,6 +117,8 @@ size_t cmt_small_trim(void)
 
 	if (!before)
 		return 0;
+	if (CMT_UNLIKELY(cmt_pool.orphans) && cmt_self)
+		cmt_orphans_adopt(cmt_self);
 	/* The others do the same with their next call that is not a short one. */
 	__atomic_add_fetch(&cmt_pool.collect, 1, __ATOMIC_RELEASE);
 	if (cmt_self)
@@ -187,6 +189,8 @@ static void *cmt_small_search(struct cmt_thread *self, size_t size, size_t align
 	void *block = NULL;
 
 	pthread_mutex_lock(&cmt_pool.lock);
+	if (CMT_UNLIKELY(cmt_pool.orphans))
+		cmt_orphans_adopt(self);
 	/* Another thread may have brought memory, or freed some elsewhere. */
 	for (uint32_t index = 0; !block && index < cmt_pool.region_count; index++)
 		if (cmt_pool.region[index].heap)

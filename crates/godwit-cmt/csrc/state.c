@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CLOSED, OPENING, OPEN, FAILED };
+/* OPENING has the process that opens it above these bits: a child of fork does not have the thread that would end it. */
+enum { CLOSED, OPENING, OPEN, FAILED, STATE_BITS = 2 };
 static uint32_t state;
 /* The thread that opens the pool allocates; not from the pool. */
 static __thread bool opening __attribute__((tls_model("initial-exec")));
@@ -23,6 +24,7 @@ int cmt_pool_open(const struct cmt_open *how)
 	cmt_pool.kinds = how->kinds;
 	cmt_pool.shift = how->shift;
 	cmt_pool.shared = how->shared;
+	cmt_pool.closed = false;
 	cmt_pool.checks = how->checks;
 	cmt_pool.metadata_bytes = how->metadata_bytes;
 	cmt_pool.super_bytes = how->super_bytes;
@@ -47,13 +49,30 @@ int cmt_pool_open(const struct cmt_open *how)
 	return 0;
 }
 
+static uint32_t cmt_opening_here(void)
+{
+	return OPENING | (uint32_t)getpid() << STATE_BITS;
+}
+
+/* The state; if another process was opening the pool when it forked this one, the pool is closed here. */
+static uint32_t cmt_state(void)
+{
+	uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+
+	if (CMT_LIKELY(now == OPEN || now == FAILED || now == CLOSED || now == cmt_opening_here()))
+		return now;
+	/* Another thread of this process may be faster, and be opening it now. */
+	return __atomic_compare_exchange_n(&state, &now, CLOSED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? CLOSED : now;
+}
+
 static int cmt_open_with(const char *config)
 {
-	uint32_t expected = CLOSED;
+	uint32_t expected = cmt_state();
 	char words[320];
 	int error;
 
-	if (!__atomic_compare_exchange_n(&state, &expected, OPENING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (expected != CLOSED || !__atomic_compare_exchange_n(&state, &expected, cmt_opening_here(), false, __ATOMIC_ACQ_REL,
+							       __ATOMIC_ACQUIRE))
 		return EBUSY;
 	opening = true;
 	error = cmt_open_default(config, words, sizeof(words));
@@ -77,7 +96,7 @@ bool cmt_is_malloc(void)
 bool cmt_ready(void)
 {
 	for (;;) {
-		uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+		uint32_t now = cmt_state();
 
 		if (CMT_LIKELY(now == OPEN))
 			break;
@@ -86,8 +105,8 @@ bool cmt_ready(void)
 		if (now == CLOSED && cmt_open_with(NULL) != EBUSY)
 			return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == OPEN;
 		/* To look again and again would take as much of another processor as opening takes of this one. */
-		if (now == OPENING)
-			syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, OPENING, NULL, NULL, 0);
+		if (now != CLOSED)
+			syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
 	}
 	if (cmt_pool.closed) {
 		cmt_fail(EPERM, "the pool's memory is shared with the process that forked: only that one may allocate");

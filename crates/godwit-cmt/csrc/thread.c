@@ -73,6 +73,9 @@ struct cmt_thread *cmt_attach(void)
 	thread = cmt_record();
 	if (thread)
 		thread->taken = true;
+	/* A new thread may have the place, and so the name, of one that is gone. */
+	if (thread && CMT_UNLIKELY(cmt_pool.orphans))
+		cmt_orphans_adopt(thread);
 	pthread_mutex_unlock(&cmt_pool.lock);
 	if (!thread)
 		return cmt_fail(12, "no memory for the record of a thread");
@@ -97,9 +100,17 @@ void cmt_threads_init(void)
 	pthread_once(&once, cmt_make_key);
 }
 
+/*
+ * How many more handlers of the same fork are to come: a child that was forked while its parent opened the pool opens it by itself,
+ * and may have the parent's handlers beside its own.
+ */
+static __thread uint32_t forking __attribute__((tls_model("initial-exec")));
+
 /* The child gets everything at rest. */
 static void cmt_before_fork(void)
 {
+	if (forking++)
+		return;
 	pthread_mutex_lock(&cmt_pool.lock);
 	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
 		cmt_lock(&thread->cache.lock);
@@ -108,6 +119,8 @@ static void cmt_before_fork(void)
 
 static void cmt_after_fork(void)
 {
+	if (--forking)
+		return;
 	gw_range_thaw(cmt_pool.range);
 	for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next)
 		cmt_unlock(&thread->cache.lock);
@@ -116,12 +129,15 @@ static void cmt_after_fork(void)
 
 /*
  * Private memory: the child has its own copy of all of it and goes on by itself; blocks of others that the parent's other
- * threads kept go back to their pages, and what they had in caches when somebody wants memory. Their records and their own pages
- * stay theirs: a new thread may be taken for the owner of those. Shared memory: blocks and bookkeeping are the parent's, and the
- * child only looks at them.
+ * threads kept go back to their pages, and what they had in caches and in pages of their own when somebody wants memory. Shared
+ * memory: blocks and bookkeeping are the parent's, and the child only looks at them.
  */
 static void cmt_in_child(void)
 {
+	if (forking > 1) {
+		forking--;
+		return;
+	}
 	if (cmt_pool.shared) {
 		cmt_pool.closed = true;
 		cmt_pool.free_bytes = 0;
@@ -130,6 +146,8 @@ static void cmt_in_child(void)
 		cmt_self = NULL;
 	} else {
 		for (struct cmt_thread *thread = cmt_pool.threads; thread; thread = thread->next) {
+			if (thread != cmt_self && thread->taken)
+				cmt_orphans_begin();
 			if (thread != cmt_self)
 				thread->theap = NULL;
 		}

@@ -105,7 +105,17 @@ fn a_child_of_private_memory_goes_on_with_its_own_copy() {
         run(Command::new(&path).arg("private").env(CHECK, check));
         run(Command::new(&path).arg("shared").env(CHECK, check));
         run(Command::new(&path).arg("waiting").env(CHECK, check));
+        run(Command::new(&path).arg("orphans").env(CHECK, check));
+        run(Command::new(&path).arg("orphans-moving").env(CHECK, check));
     }
+    std::fs::remove_file(path).unwrap();
+}
+
+/// By another thread, which the child does not have.
+#[test]
+fn a_child_forked_while_the_pool_opens_opens_it_by_itself() {
+    let path = program("fork.c");
+    run(Command::new(&path).arg("opening"));
     std::fs::remove_file(path).unwrap();
 }
 
