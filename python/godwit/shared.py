@@ -164,8 +164,8 @@ class SharedMemory:
 
     def migrations(self) -> dict[str, Any]:
         """What moved since the start of the process, in bytes: ``to_device`` and ``to_host`` by cause, ``cleared`` (never
-        touched, so not copied), ``clean`` (not written, so not copied back), ``in_place``, ``duplicated`` (read by both), ``lent``,
-        and more; how often: ``touches``, ``groups``; and ``time_ps``: the virtual time that migrations of this card took, by step.
+        touched, so not copied), ``clean`` (not written, so not copied back), ``in_place``, ``duplicated`` (read by both), ``across`` (from
+        one card to another), ``lent``, and more; how often: ``touches``, ``groups``; and ``time_ps``: the virtual time that migrations of this card took, by step.
         """
         return self.native.migrations()
 

@@ -74,6 +74,11 @@ impl Memory {
         self.fd.as_fd()
     }
 
+    /// Where it is mapped in this process.
+    pub fn address(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
     /// Where it is mapped.
     pub(crate) fn host_ptr(&self) -> *mut u8 {
         self.base.as_ptr()

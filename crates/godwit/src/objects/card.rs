@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     sharing: Mutex<Vec<(Arc<Pager>, OwnerId)>>,
     /// Memory of the pager that the page DMA reaches, by first address.
     pub pager_memory: Mutex<BTreeSet<u64>>,
+    /// Memory of other cards that it reaches, by address in this process.
+    pub peers: Mutex<BTreeSet<u64>>,
     /// Contexts with memory of the heap in hardware.
     heaps: Mutex<Vec<Weak<Shown>>>,
     /// The process that opened the card.
@@ -226,6 +228,7 @@ impl Card {
             reserve: Mutex::new(None),
             sharing: Mutex::default(),
             pager_memory: Mutex::default(),
+            peers: Mutex::default(),
             heaps: Mutex::default(),
             owner: std::process::id(),
         };

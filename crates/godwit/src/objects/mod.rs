@@ -13,6 +13,7 @@ pub(crate) mod in_place;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod mapping;
+pub(crate) mod peers;
 pub(crate) mod reserve;
 pub(crate) mod room;
 pub(crate) mod share;

@@ -13,7 +13,7 @@ use crate::hardware::page_queue::PageRequest;
 use crate::objects::card::Shared;
 use crate::objects::crossing::{Crossing, Placed, Route};
 use crate::objects::room::Room;
-use crate::objects::staying;
+use crate::objects::{peers, staying};
 use crate::state::State;
 use crate::state::costs::Work;
 use crate::state::served::PageServer;
@@ -201,7 +201,8 @@ impl CardSide {
     fn copy(&self, crossings: &[Crossing], to_device: bool) -> Result<(), Error> {
         for Crossing { host, device } in crossings {
             let len = device.len as usize;
-            // SAFETY: the pager says that these bytes are there, in memory of its own, and does nothing with them during this call.
+            // SAFETY: the pager says that these bytes are there, in memory of its own or that nothing on another card reaches any more, and
+            // does nothing with them during this call.
             unsafe {
                 if to_device {
                     let bytes = std::slice::from_raw_parts(*host as *const u8, len);
@@ -271,6 +272,34 @@ impl CardSide {
         }
         self.room.add(placed);
         Ok(())
+    }
+
+    /// Ends the mapping of pages: nothing on the card reaches them when this returns.
+    fn unmap(&mut self, leaving: &[Leaving]) {
+        let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
+        let (id, serial) = (self.place.id, self.place.serial);
+        let unmap = || {
+            self.with(|state| {
+                state.timed(Step::Unmap, |state| state.unmap_all(id, serial, &ranges))
+            })
+        };
+        if let Err(Error::PageTable(_)) = unmap() {
+            // There was no frame for a table that a split needs.
+            if let Some(spare) = self.spare.take() {
+                self.room.pool.free(spare);
+            }
+            for (va, len) in &ranges {
+                // Those before the one that failed are gone; closed or broken, the card reaches nothing any more.
+                let _ = self.with(|state| state.unmap(id, serial, *va, *len));
+            }
+            self.spare = self.room.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
+        }
+    }
+
+    /// The card's virtual time; of one that is closed or broken when it was used last.
+    fn clock(&self) -> u64 {
+        let _ = self.with(|_| Ok(()));
+        self.now_ps.get()
     }
 }
 
@@ -345,26 +374,60 @@ impl Owner for CardSide {
         if leaving.is_empty() {
             return;
         }
-        let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
-        let (id, serial) = (self.place.id, self.place.serial);
-        let unmap = || {
-            self.with(|state| {
-                state.timed(Step::Unmap, |state| state.unmap_all(id, serial, &ranges))
-            })
-        };
-        if let Err(Error::PageTable(_)) = unmap() {
-            // There was no frame for a table that a split needs.
-            if let Some(spare) = self.spare.take() {
-                self.room.pool.free(spare);
-            }
-            for (va, len) in &ranges {
-                // Those before the one that failed are gone; closed or broken, the card reaches nothing any more.
-                let _ = self.with(|state| state.unmap(id, serial, *va, *len));
-            }
-            self.spare = self.room.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
-        }
+        self.unmap(leaving);
         self.settle_in_place(leaving);
         self.fetch(leaving);
+    }
+
+    fn part(&mut self, leaving: &Leaving) -> u64 {
+        let begin = self.clock();
+        self.unmap(std::slice::from_ref(leaving));
+        let work = Work::Return {
+            pages: leaving.len / FRAME_BYTES,
+            first: true,
+        };
+        // Closed or broken, nothing of it takes time.
+        let _ = self.with(|state| state.timed(Step::Return, |state| state.host_works(work)));
+        self.clock() - begin
+    }
+
+    fn lies(&self, va: u64, len: u64) -> Vec<(u64, u64, u64)> {
+        let base = self.memory.address();
+        let pieces = self.room.pieces(va, len).into_iter();
+        pieces.map(|(va, at)| (va, at.len, base + at.pa)).collect()
+    }
+
+    fn sent(&mut self, va: u64, len: u64) {
+        let read = self.room.pieces(va, len).into_iter().map(|(_, at)| at);
+        let _ = self.with(|state| peers::send(state, read));
+    }
+
+    fn waits(&mut self, ps: u64) {
+        // A card that cannot wait will not take the pages either, and says so.
+        let _ = self.with(|state| {
+            state.timed(Step::Unmap, |state| {
+                state.host_works(Work::Elsewhere { ps })
+            })
+        });
+    }
+
+    fn to_reach(&self) -> Option<Arc<Memory>> {
+        Some(Arc::clone(&self.memory))
+    }
+
+    fn reach(&mut self, memory: &Arc<Memory>) -> bool {
+        if Arc::ptr_eq(memory, &self.memory) {
+            return false;
+        }
+        // Without a page DMA this process copies.
+        let shared = self.place.shared.upgrade();
+        shared.is_some_and(|shared| !self.has_dma || peers::reach(&shared, memory))
+    }
+
+    fn reach_no_more(&mut self, memory: &Arc<Memory>) {
+        if let Some(shared) = self.place.shared.upgrade() {
+            peers::end(&shared, memory.address());
+        }
     }
 
     fn fetch(&self, pages: &[Leaving]) {

@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Leave { pages: u64, first: bool },
     /// So many come home, without the copy; the first of a group.
     Return { pages: u64, first: bool },
+    /// Somebody else's, on another card.
+    Elsewhere { ps: u64 },
     /// So many bytes go to the driver's memory, or from it, as far as that takes longer than so many picoseconds.
     Staging { bytes: u64, beside_ps: u64 },
 }
@@ -51,6 +53,7 @@ impl State {
             Work::Return { pages, first } => {
                 group(first, config.host.return_ns) + pages as f64 * config.host.return_page_ns
             }
+            Work::Elsewhere { ps } => ps as f64 / 1000.0,
             Work::Staging { bytes, beside_ps } => match config.host.staging_gbps {
                 0.0 => 0.0,
                 gbps => (bytes as f64 / gbps - beside_ps as f64 / 1000.0).max(0.0),

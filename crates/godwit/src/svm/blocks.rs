@@ -27,10 +27,19 @@ pub(super) struct Away {
     pub held: bool,
     /// The card may have written it.
     pub writable: bool,
+    /// Another card, which it comes from, may have written it: what the shadow has is older.
+    pub newer: bool,
     /// The card uses it in the shadow.
     pub in_place: bool,
     /// The program has a copy, which it may read; the first write of either side ends that.
     pub shown: bool,
+}
+
+impl Away {
+    /// Whether what the card has may be newer than what the shadow has.
+    pub fn is_newer(&self) -> bool {
+        self.writable || self.newer
+    }
 }
 
 /// Pages in a row, within one block, of which the same is true.
@@ -249,6 +258,7 @@ mod tests {
         owner: 3,
         held: true,
         writable: false,
+        newer: false,
         in_place: false,
         shown: false,
     });

@@ -22,7 +22,7 @@ impl Pages {
     /// Gives the program copies of a page that it reads and of its neighbours, which the card goes on having; false
     /// where that cannot be.
     pub fn show_around(&mut self, page: u64, away: Away) -> bool {
-        let can = |away: Away| !away.writable && away.held && !away.in_place;
+        let can = |away: Away| !away.is_newer() && away.held && !away.in_place;
         if away.shown || !can(away) || !self.is_read_mostly(page, super::PAGE) {
             return false;
         }

@@ -16,9 +16,11 @@
 //!   waits.
 //! - **What is used in place** ([`advice`]) leaves the program in the same way and goes no further than the shadow, where the card reaches it; which pages, the program says, or what was
 //!   [seen](stays) of them.
+//! - **What another card has** goes from one to the other ([`across`]), where the one reaches the memory of the other.
 //! - **A card whose memory is full** gives pages back that `core/` chooses ([`evict`]).
 //! - The pager and the threads of cards never wait for a page: what they touch is given to them at once by the [`sentinel`].
 
+mod across;
 mod advice;
 mod arena;
 mod asked;

@@ -3,6 +3,7 @@
 
 use rustix::io::Errno;
 
+use super::across::{self, Parted};
 use super::advice::Serving;
 use super::arena;
 use super::blocks::{Away, Place, Run};
@@ -31,10 +32,37 @@ pub(super) struct Going {
 
 /// What became of the pages that were to move.
 #[derive(Default)]
-struct Taken {
+pub(super) struct Taken {
     pieces: Vec<Piece>,
+    /// Some of them are taken from other cards.
+    pub parted: Vec<Parted>,
     /// These cannot.
     stay: Vec<(u64, u64)>,
+}
+
+impl Taken {
+    /// Adds pages, with where their bytes are. Neighbours are one piece, so that they get neighbouring frames.
+    pub fn add(&mut self, at: u64, len: u64, from: Option<u64>, going: Going) {
+        let follows = |piece: &Piece| {
+            piece.va + piece.len == at
+                && (piece.writable, piece.in_place) == (going.writable, going.in_place)
+                && match (piece.from, from) {
+                    (Some(first), Some(next)) => first + piece.len == next,
+                    (None, None) => true,
+                    _ => false,
+                }
+        };
+        match self.pieces.last_mut() {
+            Some(piece) if follows(piece) => piece.len += len,
+            _ => self.pieces.push(Piece {
+                va: at,
+                len,
+                from,
+                writable: going.writable,
+                in_place: going.in_place,
+            }),
+        }
+    }
 }
 
 impl Pages {
@@ -51,9 +79,9 @@ impl Pages {
             .iter()
             .try_for_each(|range| self.collect(*range, &mut taken, &mut fresh));
         let result = match collected {
-            Ok(()) => self.hand_over(&taken.pieces, first),
+            Ok(()) => self.hand_over(&taken, first),
             Err(error) => {
-                self.give_back(&taken.pieces);
+                self.give_back(&taken, first);
                 Err(error)
             }
         };
@@ -78,7 +106,12 @@ impl Pages {
                         continue;
                     }
                 }
-                Place::Away(_) => self.retrieve(&[run], going.cause),
+                Place::Away(away) => {
+                    if self.take_across(run, away, going, taken) {
+                        continue;
+                    }
+                    self.retrieve(&[run], going.cause);
+                }
                 Place::Home => {}
                 Place::Unwatched => {
                     let read = |from, to: &mut [u8]| self.is_readable(from) && self.read(from, to);
@@ -122,14 +155,16 @@ impl Pages {
     }
 
     /// Gives the card what was taken from the program; the program gets it back when the card refuses.
-    fn hand_over(&mut self, pieces: &[Piece], going: Going) -> Result<(), Error> {
+    fn hand_over(&mut self, taken: &Taken, going: Going) -> Result<(), Error> {
+        let pieces = &taken.pieces;
         if pieces.is_empty() {
             return Ok(());
         }
         if let Err(error) = self.give(pieces, going) {
-            self.give_back(pieces);
+            self.give_back(taken, going);
             return Err(error);
         }
+        self.arrived(&taken.parted, going);
         self.report.groups += 1;
         let (memory, time_ps) = self.whose(going.owner);
         for piece in pieces {
@@ -151,15 +186,18 @@ impl Pages {
         Ok(())
     }
 
-    /// Gives the program what was taken from it.
-    fn give_back(&mut self, pieces: &[Piece]) {
-        for piece in pieces {
-            self.blocks.set(piece.va, piece.len, Place::Home);
-            if let Some(shadow) = piece.from {
-                self.restore(piece.va, shadow, piece.len);
+    /// Gives the program what was taken from it, or from other cards.
+    fn give_back(&mut self, taken: &Taken, going: Going) {
+        self.come_home_instead(&taken.parted, going);
+        for piece in &taken.pieces {
+            for (va, len) in across::others(&taken.parted, piece.va, piece.len) {
+                self.blocks.set(va, len, Place::Home);
+                if let Some(shadow) = piece.from {
+                    self.restore(va, shadow + (va - piece.va), len);
+                }
+                // Who touched it meanwhile looks again.
+                let _ = self.uffd.wake(va, len);
             }
-            // Who touched it meanwhile looks again.
-            let _ = self.uffd.wake(piece.va, piece.len);
         }
     }
 
@@ -253,30 +291,12 @@ impl Pages {
             owner: going.owner,
             held: from.is_some(),
             writable: going.writable,
+            newer: false,
             in_place: going.in_place,
             shown: false,
         };
         self.blocks.set(at, len, Place::Away(away));
-        // Neighbours are one piece, so that they get neighbouring frames.
-        let follows = |piece: &Piece| {
-            piece.va + piece.len == at
-                && (piece.writable, piece.in_place) == (going.writable, going.in_place)
-                && match (piece.from, from) {
-                    (Some(first), Some(next)) => first + piece.len == next,
-                    (None, None) => true,
-                    _ => false,
-                }
-        };
-        match taken.pieces.last_mut() {
-            Some(piece) if follows(piece) => piece.len += len,
-            _ => taken.pieces.push(Piece {
-                va: at,
-                len,
-                from,
-                writable: going.writable,
-                in_place: going.in_place,
-            }),
-        }
+        taken.add(at, len, from, going);
     }
 
     /// Where the page at this address is kept while it is away.
@@ -314,7 +334,7 @@ impl Pages {
             let to = match run.place {
                 // What the card wrote there is there.
                 Place::Away(away) if away.in_place => None,
-                Place::Away(away) if away.writable => {
+                Place::Away(away) if away.is_newer() => {
                     if !away.held {
                         self.make_room(run.shadow, run.len);
                     }
@@ -336,27 +356,32 @@ impl Pages {
             owner.withdraw(&leaving);
         }
         for run in runs {
-            let Place::Away(away) = run.place else {
-                continue;
-            };
-            self.log_home(run, away, cause, away.writable && !away.in_place);
-            if let Ok(owner) = self.owner(owner) {
-                owner.release(run.start, run.len);
-            }
-            self.blocks.set(run.start, run.len, Place::Home);
-            self.note_left(owner, run.start, run.len);
-            self.stay_ends(owner, run.start, run.len, cause);
-            // What the card was not to write and was never touched still is not.
-            let home = run.start.wrapping_add(shift);
-            if away.shown {
-                self.own_again(home, run);
-            } else if away.held || away.writable {
-                self.restore(home, run.shadow, run.len);
-            }
+            self.is_home(*run, shift, cause);
         }
     }
 
-    fn log_home(&mut self, run: &Run, away: Away, cause: Cause, copied: bool) {
+    /// Pages that nothing on their card reaches any more, whose bytes are in the shadow, are the program's again.
+    pub(super) fn is_home(&mut self, run: Run, shift: u64, cause: Cause) {
+        let Place::Away(away) = run.place else {
+            return;
+        };
+        self.log_home(&run, away, cause, away.is_newer() && !away.in_place);
+        if let Ok(owner) = self.owner(away.owner) {
+            owner.release(run.start, run.len);
+        }
+        self.blocks.set(run.start, run.len, Place::Home);
+        self.note_left(away.owner, run.start, run.len);
+        self.stay_ends(away.owner, run.start, run.len, cause);
+        // What the card was not to write and was never touched still is not.
+        let home = run.start.wrapping_add(shift);
+        if away.shown {
+            self.own_again(home, &run);
+        } else if away.held || away.is_newer() {
+            self.restore(home, run.shadow, run.len);
+        }
+    }
+
+    pub(super) fn log_home(&mut self, run: &Run, away: Away, cause: Cause, copied: bool) {
         let (memory, time_ps) = self.whose(away.owner);
         let migration = Migration {
             time_ps,
@@ -370,7 +395,7 @@ impl Pages {
     }
 
     /// Makes pages in the shadow for bytes of pages that were never touched.
-    fn make_room(&mut self, shadow: u64, len: u64) {
+    pub(super) fn make_room(&mut self, shadow: u64, len: u64) {
         let mut done = 0;
         while done < len {
             let progress = self.shadow.fill(shadow + done, len - done);

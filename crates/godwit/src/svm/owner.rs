@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the pager wants of those that have pages: an address space on a card.
 
+use std::sync::Arc;
+
+use godwit_card::Memory;
 use godwit_core::policy::StayCosts;
 
 use super::PAGE;
@@ -14,7 +17,7 @@ pub(crate) struct Piece {
     pub va: u64,
     /// Bytes, whole pages.
     pub len: u64,
-    /// Where their bytes are, in memory that the owner was [shown](Owner::show); without, they are zero.
+    /// Where their bytes are, in memory that the owner was [shown](Owner::show) or [reaches](Owner::reach); without, they are zero.
     pub from: Option<u64>,
     /// The card may write them.
     pub writable: bool,
@@ -52,6 +55,28 @@ pub(crate) trait Owner: Send {
 
     /// Copies the bytes of pages that it has, and goes on having.
     fn fetch(&self, pages: &[Leaving]);
+
+    /// As [`Owner::withdraw`], but their bytes stay where [`Owner::lies`] says until they are released. Returns the virtual time that it
+    /// took, in picoseconds.
+    fn part(&mut self, leaving: &Leaving) -> u64;
+
+    /// Where the bytes of pages are that it has: addresses of pages, bytes, and addresses in this process.
+    fn lies(&self, va: u64, len: u64) -> Vec<(u64, u64, u64)>;
+
+    /// Another card has read these pages where they lie: its own link was used for that.
+    fn sent(&mut self, va: u64, len: u64);
+
+    /// Lets time pass in which it waits for another card.
+    fn waits(&mut self, ps: u64);
+
+    /// The memory that its pages take room in, for other cards to reach.
+    fn to_reach(&self) -> Option<Arc<Memory>>;
+
+    /// Whether it can take pages from the memory of another card.
+    fn reach(&mut self, memory: &Arc<Memory>) -> bool;
+
+    /// Ends that: the memory is about to go.
+    fn reach_no_more(&mut self, memory: &Arc<Memory>);
 
     /// Ends its having pages that were withdrawn.
     fn release(&mut self, va: u64, len: u64);

@@ -433,6 +433,12 @@ impl Pages {
         if let Some(gone) = self.owners.remove(&owner) {
             self.watch.remove_thread(gone.thread());
             self.forget_groups(owner, gone.memory().id);
+            let mut others = self.owners.values();
+            let last = others.all(|other| other.memory() != gone.memory());
+            if let Some(memory) = gone.to_reach().filter(|_| last) {
+                let others = self.owners.values_mut();
+                others.for_each(|other| other.reach_no_more(&memory));
+            }
         }
         if self.owners.is_empty() {
             for (start, len) in self.blocks.watched() {

@@ -63,6 +63,8 @@ pub struct Migrations {
     pub in_place: u64,
     /// Bytes of pages that card and program had both, to read, after a touch.
     pub duplicated: u64,
+    /// ... of what was copied to cards: bytes that came from another card's memory, and were not in the program in between.
+    pub across: u64,
     /// Bytes of pages that were lent to launches, because they cannot move.
     pub lent: u64,
     /// Single bytes that kernels had changed in pages that were lent.
@@ -114,6 +116,7 @@ impl Migrations {
             ("clean", self.clean),
             ("in_place", self.in_place),
             ("duplicated", self.duplicated),
+            ("across", self.across),
             ("lent", self.lent),
             ("merged", self.merged),
             ("requests", self.requests),
@@ -156,6 +159,7 @@ impl Migrations {
         since.clean -= earlier.clean;
         since.in_place -= earlier.in_place;
         since.duplicated -= earlier.duplicated;
+        since.across -= earlier.across;
         since.lent -= earlier.lent;
         since.merged -= earlier.merged;
         since.requests -= earlier.requests;

@@ -18,6 +18,8 @@ pub const HANGS: u32 = 3;
 pub const FAILS: u32 = 4;
 /// Breaks the AXI protocol.
 pub const VIOLATES: u32 = 5;
+/// Not that, but other work: every word of 64 bits is copied with one added.
+pub const ADDS: u32 = 6;
 
 const SRC: u64 = 0x10;
 const DST: u64 = 0x1c;
@@ -144,6 +146,12 @@ impl MockCard {
                 }
                 let mut data = vec![0; size as usize];
                 self.aperture.read(&self.memory, from, &mut data);
+                if tag == ADDS {
+                    for word in data.chunks_exact_mut(8) {
+                        let sum = u64::from_le_bytes(word.try_into().unwrap()).wrapping_add(1);
+                        word.copy_from_slice(&sum.to_le_bytes());
+                    }
+                }
                 self.aperture.write(&self.memory, to, &data);
                 self.units[slot].work = Some((left - size, copied + size));
             }

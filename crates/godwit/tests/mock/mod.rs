@@ -17,8 +17,8 @@ use godwit::{
 };
 
 pub use kernel::{
-    CONTROL, Clears, FAILS, FOREVER, HANGS, IGNORES_ERRORS, MARK, MARK_DEFAULT, Protocol, VIOLATES,
-    description,
+    ADDS, CONTROL, Clears, FAILS, FOREVER, HANGS, IGNORES_ERRORS, MARK, MARK_DEFAULT, Protocol,
+    VIOLATES, description,
 };
 use kernel::{STRIDE, TAG, Unit, end_launch};
 
