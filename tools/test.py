@@ -19,6 +19,7 @@ CARDS = (
     "crates/godwit/tests/heap.toml",
     "hw/test/cosim/cosim.toml",
     "hw/test/cosim/cosim-small.toml",
+    "hw/test/cosim/cosim-heap.toml",
 )
 
 RUST = [

@@ -12,6 +12,7 @@
 mod check;
 mod check_live;
 mod frames;
+mod heap;
 mod live;
 mod shadow;
 mod traffic;
@@ -20,12 +21,14 @@ mod world;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use godwit_card::{CardError, OpenOptions, PortAnswers, PortBatch, SimCard};
+use godwit::regs;
+use godwit_card::{CardError, Device, OpenOptions, PortAnswers, PortBatch, SimCard};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::heap::HeapWorld;
 use crate::live::Live;
 use crate::world::World;
 
@@ -49,6 +52,8 @@ pub struct Options {
     pub latency_cycles: u32,
     /// Tables change while traffic runs, not between batches.
     pub live: bool,
+    /// Commands of the heap and first touches instead of tables that the host writes.
+    pub heap: bool,
 }
 
 impl Default for Options {
@@ -61,6 +66,17 @@ impl Default for Options {
             stall_percent: 20,
             latency_cycles: 20,
             live: false,
+            heap: false,
+        }
+    }
+}
+
+impl Options {
+    fn mismatch(&self, batch: u64, what: String) -> CosimError {
+        CosimError::Mismatch {
+            seed: self.seed,
+            batch,
+            what,
         }
     }
 }
@@ -88,6 +104,34 @@ pub struct Report {
     pub pte_reads: u64,
     /// Accesses by the size of the page they went to, in KiB.
     pub by_page_kib: BTreeMap<u64, u64>,
+    /// What the heap did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heap: Option<HeapReport>,
+}
+
+/// What a run with a heap did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct HeapReport {
+    /// Commands by what they were answered: `malloc`, `realloc`, `free`, or the refusal's name.
+    pub answers: BTreeMap<String, u64>,
+    /// First touches of the host.
+    pub touches: u64,
+    /// Contexts taken away.
+    pub ends: u64,
+    /// Times that nothing went on for lack of a frame, until something was freed.
+    pub full: u64,
+    /// Accesses that came while their page came or went.
+    pub choices: u64,
+    /// Most frames in use at the end of a batch, tables included.
+    pub most_frames: u64,
+}
+
+impl HeapReport {
+    /// Commands, touches and ends of contexts.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.answers.values().sum::<u64>() + self.touches + self.ends
+    }
 }
 
 impl Report {
@@ -110,6 +154,15 @@ impl fmt::Display for Report {
         )?;
         if self.changes > 0 {
             write!(f, ", {} changes under traffic", self.changes)?;
+        }
+        if let Some(heap) = &self.heap {
+            write!(
+                f,
+                ", {} operations of the heap, {} contexts ended, {} times full",
+                heap.operations(),
+                heap.ends,
+                heap.full
+            )?;
         }
         write!(
             f,
@@ -169,6 +222,9 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
         );
     let card = SimCard::open(&options.device, &open)?;
     let mut random = Random::seed_from_u64(options.seed);
+    if options.heap {
+        return run_heap(options, card, &mut random);
+    }
     if options.live {
         return run_live(options, card, &mut random);
     }
@@ -180,11 +236,7 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
     let mut number = 0;
     while left > 0 {
         let size = left.min(options.batch as u64);
-        let mismatch = |what: String| CosimError::Mismatch {
-            seed: options.seed,
-            batch: number,
-            what,
-        };
+        let mismatch = |what: String| options.mismatch(number, what);
         world.change(&mut random)?;
         requests.clear();
         let plan = traffic::plan(&mut world, size as usize, &mut random, &mut requests)?;
@@ -199,11 +251,7 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
     }
     world
         .finish(&mut report)?
-        .map_err(|what| CosimError::Mismatch {
-            seed: options.seed,
-            batch: number,
-            what,
-        })?;
+        .map_err(|what| options.mismatch(number, what))?;
     Ok(report)
 }
 
@@ -216,14 +264,46 @@ fn run_live(options: &Options, card: SimCard, random: &mut Random) -> Result<Rep
     while left > 0 {
         let size = left.min(options.batch as u64);
         live.batch(size as usize, random, &mut report)?
-            .map_err(|what| CosimError::Mismatch {
-                seed: options.seed,
-                batch,
-                what,
-            })?;
+            .map_err(|what| options.mismatch(batch, what))?;
         left -= size;
         batch += 1;
     }
     live.finish(&mut report)?;
     Ok(report)
+}
+
+/// The same for a card with a heap, whose tables the hardware writes.
+fn run_heap(options: &Options, card: SimCard, random: &mut Random) -> Result<Report, CosimError> {
+    let mut world = HeapWorld::new(card, &options.device, random)?;
+    let mut report = Report::default();
+    let mut left = options.accesses;
+    let mut batch = 0;
+    while left > 0 {
+        let size = left.min(options.batch as u64);
+        world
+            .batch(size as usize, random, &mut report)?
+            .map_err(|what| options.mismatch(batch, what))?;
+        left -= size;
+        batch += 1;
+    }
+    world
+        .finish(&mut report)?
+        .map_err(|what| options.mismatch(batch, what))?;
+    Ok(report)
+}
+
+/// How many accesses the card refused since the last call.
+fn fault_count(card: &mut SimCard) -> Result<u64, CardError> {
+    let word = card.reg_read(regs::FAULT)?;
+    let lost = u64::from(card.reg_read(regs::FAULTS_LOST)?);
+    card.reg_write(regs::FAULT, regs::FAULT_VALID_MASK)?;
+    card.reg_write(regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)?;
+    Ok(lost + u64::from(word & regs::FAULT_VALID_MASK != 0))
+}
+
+/// Drops whatever the card has cached of tables.
+fn invalidate_all(card: &mut SimCard) -> Result<(), CardError> {
+    card.reg_write(regs::INVALIDATE, regs::INVALIDATE_START_MASK)?;
+    while card.reg_read(regs::INVALIDATE)? & regs::INVALIDATE_BUSY_MASK != 0 {}
+    Ok(())
 }

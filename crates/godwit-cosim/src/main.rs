@@ -13,12 +13,12 @@ use serde_json::json;
 #[command(
     version,
     after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small by its file \
-                  beside it. Ends with 1 at the first difference, and says how to repeat it."
+                  beside it, and so is sim:cosim-heap. Ends with 1 at the first difference, and says how to repeat it."
 )]
 struct Args {
-    /// Card to drive: external ports and no kernels
-    #[arg(long, default_value = "sim:cosim")]
-    device: String,
+    /// Card to drive: external ports and no kernels; sim:cosim without it, with --heap sim:cosim-heap
+    #[arg(long)]
+    device: Option<String>,
     /// First seed; the same seed and options repeat the same cycles
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -40,37 +40,57 @@ struct Args {
     /// Change tables while traffic runs, with commands in the queue, not between batches
     #[arg(long)]
     live: bool,
+    /// malloc, realloc, free and first touches on a card with a heap; nobody maps anything
+    #[arg(long, conflicts_with = "live")]
+    heap: bool,
     /// Print a JSON object a seed
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
+    fn device(&self) -> &str {
+        match &self.device {
+            Some(device) => device,
+            None if self.heap => "sim:cosim-heap",
+            None => "sim:cosim",
+        }
+    }
+
     fn options(&self, seed: u64) -> Options {
         Options {
-            device: self.device.clone(),
+            device: self.device().to_owned(),
             seed,
             accesses: self.accesses,
             batch: self.batch as usize,
             stall_percent: self.stall_percent,
             latency_cycles: self.latency_cycles,
             live: self.live,
+            heap: self.heap,
         }
     }
 
     /// The command that runs one seed again.
     fn again(&self, seed: u64) -> String {
-        let live = if self.live { " --live" } else { "" };
+        let mode = match (self.live, self.heap) {
+            (true, _) => " --live",
+            (_, true) => " --heap",
+            _ => "",
+        };
         format!(
-            "godwit-cosim --device {} --seed {seed} --accesses {} --batch {} --stall-percent {} --latency-cycles {}{live}",
-            self.device, self.accesses, self.batch, self.stall_percent, self.latency_cycles
+            "godwit-cosim --device {} --seed {seed} --accesses {} --batch {} --stall-percent {} --latency-cycles {}{mode}",
+            self.device(),
+            self.accesses,
+            self.batch,
+            self.stall_percent,
+            self.latency_cycles
         )
     }
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let mut accesses = 0;
+    let (mut accesses, mut operations) = (0, 0);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
         let start = Instant::now();
         let report = match run(&args.options(seed)) {
@@ -84,18 +104,25 @@ fn main() -> ExitCode {
             }
         };
         accesses += report.reads + report.writes + report.refused();
+        operations += report.heap.as_ref().map_or(0, |heap| heap.operations());
         let seconds = start.elapsed().as_secs_f64();
         if args.json {
             println!(
                 "{}",
-                json!({"seed": seed, "device": args.device, "live": args.live, "report": report, "seconds": seconds})
+                json!({"seed": seed, "device": args.device(), "live": args.live, "heap": args.heap, "report": report, "seconds": seconds})
             );
         } else {
             println!("seed {seed}: {report}; {seconds:.1} s");
         }
     }
     if !args.json {
-        println!("{accesses} accesses, no difference between RTL and tables");
+        if args.heap {
+            println!(
+                "{accesses} accesses and {operations} operations of the heap, no difference between RTL and its rules"
+            );
+        } else {
+            println!("{accesses} accesses, no difference between RTL and tables");
+        }
     }
     ExitCode::SUCCESS
 }

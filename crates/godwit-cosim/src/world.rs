@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 
 use crate::frames::{Frames, TABLE_REGION};
 use crate::shadow::Shadow;
-use crate::{CosimError, Random, Report};
+use crate::{CosimError, Random, Report, invalidate_all};
 
 const PAGE: u64 = 4096;
 const REGIONS: usize = 12;
@@ -347,10 +347,7 @@ impl World {
 
     fn invalidate(&mut self) -> Result<(), CardError> {
         self.invalidations += 1;
-        self.card
-            .reg_write(regs::INVALIDATE, regs::INVALIDATE_START_MASK)?;
-        while self.card.reg_read(regs::INVALIDATE)? & regs::INVALIDATE_BUSY_MASK != 0 {}
-        Ok(())
+        invalidate_all(&mut self.card)
     }
 }
 

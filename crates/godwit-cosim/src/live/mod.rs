@@ -24,7 +24,7 @@ use rand::seq::IndexedRandom;
 use self::commands::MAX_WAITING;
 use crate::check_live;
 use crate::frames::{Frames, TABLE_REGION};
-use crate::{CosimError, Random, Report};
+use crate::{CosimError, Random, Report, fault_count};
 
 const PAGE: u64 = 4096;
 const CONTEXTS: usize = 3;
@@ -298,16 +298,10 @@ impl Live {
 
     /// The card counted as many faults as there were error responses.
     fn check_faults(&mut self, expected: u64) -> Result<Result<(), String>, CosimError> {
-        let word = self.card.reg_read(regs::FAULT)?;
-        let lost = u64::from(self.card.reg_read(regs::FAULTS_LOST)?);
-        let valid = u64::from(word & regs::FAULT_VALID_MASK != 0);
-        self.card.reg_write(regs::FAULT, regs::FAULT_VALID_MASK)?;
-        self.card
-            .reg_write(regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)?;
-        if lost + valid != expected {
+        let counted = fault_count(&mut self.card)?;
+        if counted != expected {
             return Ok(Err(format!(
-                "{expected} accesses were refused, the card counted {}",
-                lost + valid
+                "{expected} accesses were refused, the card counted {counted}"
             )));
         }
         Ok(Ok(()))

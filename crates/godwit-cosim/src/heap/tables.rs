@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the tables in memory say, which the hardware alone writes below the heap's window: read here entry by entry.
+
+use std::collections::HashMap;
+
+use godwit::layout;
+use godwit_card::{CardError, Memory};
+
+use super::model::{Model, PAGE};
+use super::registers::Place;
+
+const LEVELS: u32 = 4;
+const GROUP_ORDER: u32 = 4;
+
+/// Where a walk ends: at a page's frame, or at an entry that is empty.
+pub enum Walk {
+    Frame(u64),
+    Missing { entry: u64, level: u32 },
+}
+
+/// What a walker finds at `va`.
+pub fn walk(memory: &Memory, root: u64, va: u64) -> Result<Walk, CardError> {
+    let mut table = root;
+    let mut level = LEVELS - 1;
+    loop {
+        let entry = table + 8 * (va >> (12 + 9 * level) & 511);
+        let found = memory.read_u64(entry)?;
+        if found & layout::PTE_V == 0 {
+            return Ok(Walk::Missing { entry, level });
+        }
+        if level == 0 {
+            return Ok(Walk::Frame(frame(found, va)));
+        }
+        table = frame(found, 0);
+        level -= 1;
+    }
+}
+
+/// Address of the frame that an entry gives to the page at `va`.
+fn frame(entry: u64, va: u64) -> u64 {
+    let number = (entry & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
+    if entry & layout::PTE_N == 0 {
+        return number * PAGE;
+    }
+    let pages = (1 << GROUP_ORDER) - 1;
+    ((number & !pages) | ((va / PAGE) & pages)) * PAGE
+}
+
+/// Frames in use, by address, and whose they are.
+pub struct Used<'a> {
+    memory: &'a Memory,
+    place: Place,
+    owners: HashMap<u64, (usize, u64)>,
+}
+
+impl<'a> Used<'a> {
+    pub fn new(memory: &'a Memory, place: Place) -> Self {
+        Self {
+            memory,
+            place,
+            owners: HashMap::new(),
+        }
+    }
+
+    /// How many there are.
+    pub fn frames(&self) -> u64 {
+        self.owners.len() as u64
+    }
+
+    /// Adds a context; each page that is mapped must be a live one, and each frame, and table, somebody's alone.
+    pub fn context(
+        &mut self,
+        number: usize,
+        root: u64,
+        model: &Model,
+    ) -> Result<Result<(), String>, CardError> {
+        self.table(number, root, LEVELS - 1, 0, model)
+    }
+
+    fn table(
+        &mut self,
+        number: usize,
+        table: u64,
+        level: u32,
+        base: u64,
+        model: &Model,
+    ) -> Result<Result<(), String>, CardError> {
+        let mut content = vec![0; PAGE as usize];
+        self.memory.read(table, &mut content)?;
+        let span = PAGE << (9 * level);
+        for (va, bytes) in (base..).step_by(span as usize).zip(content.chunks_exact(8)) {
+            let mut word = [0; 8];
+            word.copy_from_slice(bytes);
+            let entry = u64::from_le_bytes(word);
+            if entry & layout::PTE_V == 0 {
+                if entry != 0 {
+                    return Ok(Err(format!("the entry of {va:#x} is {entry:#x}")));
+                }
+                continue;
+            }
+            let at = if level == 0 {
+                frame(entry, va)
+            } else {
+                frame(entry, 0)
+            };
+            if let Err(what) = self.take(number, va, at) {
+                return Ok(Err(what));
+            }
+            if level > 0 {
+                if let Err(what) = self.table(number, at, level - 1, va, model)? {
+                    return Ok(Err(what));
+                }
+            } else if model.live_page(number, va).is_none() {
+                return Ok(Err(format!(
+                    "page {va:#x} of context {number} has frame {at:#x}, and nothing is allocated there"
+                )));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn take(&mut self, number: usize, va: u64, at: u64) -> Result<(), String> {
+        let place = self.place;
+        if !(place.memory..place.memory + place.bytes).contains(&at) {
+            return Err(format!("{va:#x} has {at:#x}, which is not the heap's"));
+        }
+        match self.owners.insert(at, (number, va)) {
+            None => Ok(()),
+            Some(other) => Err(format!(
+                "frame {at:#x} is that of {va:#x} in context {number}, and of {:#x} in context {}",
+                other.1, other.0
+            )),
+        }
+    }
+}
+
+/// Whether memory holds what was written to live allocations; `roots` by context.
+pub fn compare(
+    memory: &Memory,
+    roots: &[u64],
+    model: &Model,
+) -> Result<Result<(), String>, CardError> {
+    let mut found = [0; 64];
+    for (context, va, lines) in model.written() {
+        let at = match walk(memory, roots[context], va)? {
+            Walk::Frame(at) => at + va % PAGE,
+            Walk::Missing { .. } => {
+                return Ok(Err(format!(
+                    "{va:#x} of context {context} was written and has no frame"
+                )));
+            }
+        };
+        memory.read(at, &mut found)?;
+        if !lines.contains(&found) {
+            return Ok(Err(format!(
+                "{va:#x} of context {context}, in memory at {at:#x}, is not what was written"
+            )));
+        }
+    }
+    Ok(Ok(()))
+}
