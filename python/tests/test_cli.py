@@ -367,3 +367,20 @@ def on_a_terminal(args: list[str], env: dict[str, str]) -> str:
         process.wait(60)
     os.close(parent)
     return b"".join(chunks).decode()
+
+
+def test_an_error_of_the_clean_up_after_ctrl_c_is_ctrl_c(monkeypatch, capsys):
+    """An interrupt behind the end of a `with lock` has Python release the lock once more."""
+    from godwit.cli import app
+
+    class Command:
+        def main(self, *_: object, **__: object) -> None:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr(app.typer.main, "get_command", lambda _: Command())
+    monkeypatch.setattr(app.signal, "signal", lambda *_: None)
+    assert app.run([]) == app.CANCELLED
+    assert capsys.readouterr().err == "cancelled\n"

@@ -130,8 +130,12 @@ def test_arrays_in_place_beside_arrays_that_move(asking):
     source, target = (pages((64 * PAGE,)) for _ in range(2))
     source[:] = np.random.default_rng(5).integers(0, 256, source.size, np.uint8)
     asking.advise(source, "in_place")
-    copy_on(asking, source, target)
-    places = where(asking, source), where(asking, target)
+    # The system may refuse a page for a while: then it is lent to that launch, and taken for the next one.
+    for _ in range(3):
+        copy_on(asking, source, target)
+        places = where(asking, source), where(asking, target)
+        if places[0] == {"in_place"}:
+            break
     assert places == ({"in_place"}, {"device"}), asking.migrations()
     assert (target == source).all()
 

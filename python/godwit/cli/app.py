@@ -90,6 +90,8 @@ def run(args: list[str]) -> int:
         # The reader (`| head`) has gone. Python would complain once more when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
+        if _interrupted(error):
+            return _cancelled()
         print_error(
             error, hint="this is a bug in Godwit: run again with GODWIT_DEBUG=1 and report what it prints"
         )
@@ -103,6 +105,14 @@ def _wrong_use(error: typer.TyperException) -> int:
     path = context.command_path if context else "godwit"
     print_error(error, hint=f"{path} --help")
     return error.exit_code
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether it came while the clean-up after Ctrl-C was under way: an interrupt between the end of a `with lock` and the line behind
+    it has Python release the lock twice, and complain of that instead.
+    """
+    context = error.__context__
+    return context is not None and (isinstance(context, KeyboardInterrupt) or _interrupted(context))
 
 
 def _cancelled() -> int:
