@@ -130,7 +130,8 @@ def test_arrays_in_place_beside_arrays_that_move(asking):
     source, target = (pages((64 * PAGE,)) for _ in range(2))
     source[:] = np.random.default_rng(5).integers(0, 256, source.size, np.uint8)
     asking.advise(source, "in_place")
-    # The system may refuse a page for a while: then it is lent to that launch, and taken for the next one.
+    # A hint: pages that cannot be taken are lent to that launch, and may be taken for the next. Seen once on a busy machine, for a reason
+    # that is not known; the message below is for finding it.
     for _ in range(3):
         copy_on(asking, source, target)
         places = where(asking, source), where(asking, target)
