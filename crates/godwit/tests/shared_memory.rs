@@ -309,6 +309,29 @@ fn memory_across_a_boundary_of_arenas_is_not_read_while_it_is_away() {
 }
 
 #[test]
+fn memory_nobody_touched_has_no_page_from_being_looked_at() {
+    // The same place, in memory that a kernel is the first to write.
+    const PIECE: usize = 64 << 20;
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let room = Mapped::private(2 * PIECE / PAGE);
+    let boundary = (room.at as usize + PAGE).next_multiple_of(PIECE) - room.at as usize;
+    let (from, to) = (
+        Mapped::private(40).filled(4),
+        &mut room.slice()[boundary..boundary + 40 * PAGE],
+    );
+    let before = context.migrations().unwrap();
+    copy(&card, &context, &*from.slice(), &mut *to, from.len).unwrap();
+    let moved = context.migrations().unwrap().since(&before);
+    assert_eq!(
+        moved.to_device(godwit::Cause::Launch),
+        from.len as u64,
+        "{moved:?}"
+    );
+    assert!(is_pattern(to, 4));
+}
+
+#[test]
 fn residency_says_where_pages_are() {
     let _alone = alone();
     let (card, context) = shared_card();

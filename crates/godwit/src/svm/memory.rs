@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory of the pager itself: where pages stay while a card has them, and copies of the program's memory that cannot crash.
 
+use std::os::unix::fs::FileExt;
+
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -149,6 +151,19 @@ pub(crate) fn discard(start: u64, len: u64) -> Result<(), Errno> {
     unsafe { rustix::mm::madvise(start as *mut _, len as usize, Advice::LinuxDontNeed) }
 }
 
+/// Whether a page of this process has anything in it, in memory or swapped out. Reading one that has not would put a page there.
+/// True where the system does not say.
+pub(super) fn was_touched(address: u64) -> bool {
+    const PRESENT: u64 = 1 << 63;
+    const SWAPPED: u64 = 1 << 62;
+    const ENTRY: usize = size_of::<u64>();
+    let mut entry = [0; ENTRY];
+    // Opened anew: after a fork an old one would be of the parent.
+    let read = std::fs::File::open("/proc/self/pagemap")
+        .and_then(|map| map.read_exact_at(&mut entry, address / PAGE * ENTRY as u64));
+    read.is_err() || u64::from_ne_bytes(entry) & (PRESENT | SWAPPED) != 0
+}
+
 /// Copies memory of this process, which may be gone by now: then false. Not for the pager, which would wait for itself where a page is
 /// away: [`Pages::read`](super::pages::Pages::read).
 pub(super) fn read_process(from: u64, to: &mut [u8]) -> bool {
@@ -205,6 +220,17 @@ mod tests {
         assert!(!write_process(0x1000, &page));
         assert!(write_process(page.as_ptr() as u64, &[9; 64]));
         assert_eq!(std::hint::black_box(&page), &[9; 64]);
+    }
+
+    #[test]
+    fn a_page_that_was_never_touched_is_not_made_by_the_question() {
+        let area = Area::new(BLOCK).unwrap();
+        assert!(!was_touched(area.at + PAGE));
+        assert!(!was_touched(area.at + PAGE));
+        // SAFETY: the area is mapped, writable and this test's.
+        unsafe { std::ptr::write_volatile((area.at + PAGE) as *mut u8, 1) };
+        assert!(was_touched(area.at + PAGE + 5));
+        assert!(!was_touched(area.at));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::blocks::{Blocks, Place};
 use super::evict::Eviction;
 use super::lend::Lend;
 use super::log::Log;
-use super::memory::{Scratch, Shadow, pages_around, read_process};
+use super::memory::{self, Scratch, Shadow, pages_around, read_process};
 use super::owner::Owner;
 use super::pager::Want;
 use super::report::Migrations;
@@ -147,9 +147,11 @@ impl Pages {
         owner.map_or((0, 0), |owner| (owner.memory().id, owner.now_ps()))
     }
 
-    /// Whether the page of an address may be read by the pager: nobody is asked when it is missing.
+    /// Whether the page of an address may be read by the pager: nobody is asked when it is missing, and it is not made by being read.
     pub fn is_readable(&self, address: u64) -> bool {
-        self.blocks.place(address) == Place::Unwatched && !self.shadow.owns(address)
+        self.blocks.place(address) == Place::Unwatched
+            && !self.shadow.owns(address)
+            && memory::was_touched(address)
     }
 
     /// Copies memory of the program, which may be gone by now: then false.
