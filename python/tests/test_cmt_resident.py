@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,43 @@ int main(void)
     return 0;
 }
 """
+HUGE_PAGE = 512
+ASKED = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { BLOCKS = 10, BYTES = (5 << 20) + (300 << 10) };
+int main(void)
+{
+    char *low = NULL, *high = NULL, line[512];
+    for (int i = 0; i < BLOCKS; i++) {
+        char *block = malloc(BYTES);
+        /* The first are what is in use before huge pages are asked for. */
+        if (i == 2)
+            low = block;
+        high = block + BYTES;
+        memset(block, 1, BYTES);
+    }
+    unsigned long start = 0, end = 0, from, to, without = 0;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (fgets(line, sizeof(line), maps)) {
+        if (strncmp(line, "VmFlags:", 8)) {
+            if (sscanf(line, "%lx-%lx %*c", &from, &to) == 2)
+                start = from, end = to;
+            continue;
+        }
+        if (start < (uintptr_t)low)
+            start = (uintptr_t)low;
+        if (end > (uintptr_t)high)
+            end = (uintptr_t)high;
+        if (start < end && !strstr(line, " hg "))
+            without += (end - start) / 4096;
+    }
+    printf("%ld %ld\n", (long)(high - low) / 4096, without);
+    return 0;
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +159,14 @@ def test_a_trim_now_and_then_gives_all_back_and_one_after_the_other_does_not(cou
     assert 0 < done < TRIMS / 2
     assert faults < TRIMS * PAGES / 2
     assert (last, left) == (1, 0), "none for as long as free memory is kept: it is done again"
+
+
+@pytest.mark.skipif(
+    not Path("/sys/kernel/mm/transparent_hugepage").exists(),
+    reason="the kernel has no transparent huge pages",
+)
+def test_large_blocks_beside_each_other_are_in_huge_pages_without_a_gap(counts):
+    """Of blocks that end within a huge page: only what the first begins in is left to small ones."""
+    pages, without = counts(ASKED, "first=0")
+    assert pages > 8 * 5 * 256
+    assert without < HUGE_PAGE

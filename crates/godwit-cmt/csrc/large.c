@@ -134,7 +134,7 @@ size_t cmt_caches_flush(void)
 }
 
 /* Huge pages are asked for when so much has been handed out before: they are not most of what there is then. */
-#define CMT_HUGE_AFTER ((uint64_t)16 << 20)
+#define CMT_HUGE_AFTER ((uint64_t)8 << 20)
 
 /* For memory that nobody has had before. A block that is larger than all classes is taken to be written. */
 static CMT_COLD void cmt_large_pages(uint64_t offset, uint64_t bytes)

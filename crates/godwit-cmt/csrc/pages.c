@@ -36,6 +36,9 @@ void cmt_huge_pages(uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = (offset + CMT_HUGE_PAGE - 1) & ~(CMT_HUGE_PAGE - 1), end = (offset + bytes) & ~(CMT_HUGE_PAGE - 1);
 
+	/* The huge page that a large piece ends in, too: with neither that one nor its neighbour asking, all of it would come in small ones. */
+	if (bytes >= CMT_HUGE_PAGE && end < offset + bytes && end + CMT_HUGE_PAGE <= cmt_pool.bytes)
+		end += CMT_HUGE_PAGE;
 	/* Not to have them is no failure. */
 	if (cmt_pool.huge_later && first < end)
 		madvise(cmt_pool.base + first, end - first, MADV_HUGEPAGE);
