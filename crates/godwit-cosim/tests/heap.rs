@@ -50,6 +50,22 @@ fn the_heap_keeps_its_rules_under_traffic() {
     }
 }
 
+/// In this seed a count begins while the last dirty frame is in the hand of who clears it: neither free nor in use, and not lost.
+#[test]
+fn frames_that_are_being_cleared_are_waited_for() {
+    let options = Options {
+        device: "sim:cosim-heap".to_owned(),
+        seed: 103,
+        accesses: 9 * 1024,
+        batch: 1024,
+        stall_percent: 20,
+        latency_cycles: 20,
+        heap: true,
+        ..Options::default()
+    };
+    run(&options).unwrap_or_else(|error| panic!("{error}"));
+}
+
 #[test]
 fn a_seed_repeats_its_run() {
     let options = Options {

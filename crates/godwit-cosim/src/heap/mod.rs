@@ -46,8 +46,9 @@ const LOOK_CYCLES: u64 = 2_000;
 /// An access is answered before the entries of its page are stored: two commands for a group and one for each of three tables, behind
 /// those of other writers.
 const STORE_CYCLES: u64 = 2_000;
-/// Frames that the heap keeps at hand for tables, at most: those of a walk.
-const KEPT: u64 = 4;
+/// Frames that the heap keeps at hand for tables as long as it has some: those of a walk through `tables::LEVELS` levels, whose root the
+/// host made.
+const KEPT: u64 = tables::LEVELS as u64 - 1;
 /// Batches from one count of all frames to the next: it waits until all is cleared.
 const COUNT_BATCHES: u64 = 4;
 
@@ -73,8 +74,6 @@ pub struct HeapWorld {
     id_bits: u32,
     place: Place,
     model: Model,
-    /// Frames that were found to be kept for tables.
-    kept: u64,
     /// Lines that accesses of this batch use: one may write, or all read.
     lines: HashMap<(usize, u64), bool>,
     batches: u64,
@@ -113,7 +112,6 @@ impl HeapWorld {
             id_bits,
             place,
             model: Model::new(slots, quota),
-            kept: 0,
             lines: HashMap::new(),
             batches: 0,
             counts: HeapReport::default(),
@@ -345,7 +343,7 @@ impl HeapWorld {
         Ok(Ok(()))
     }
 
-    /// Every frame is in use, free, or one of the few kept for tables; none is dirty in the end.
+    /// Every frame is in use, free, or one of those kept for tables; none is dirty in the end, nor in the hand of who clears it.
     fn count(&mut self, used: u64) -> Found {
         let since = self.now()?;
         let there = self.place.bytes / PAGE;
@@ -358,19 +356,15 @@ impl HeapWorld {
                 )));
             }
             let kept = there - used - free;
-            if free == 0 && kept <= KEPT {
-                // Those for tables may have been wanted, too.
-                return Ok(Ok(()));
-            }
-            if clean == free && (kept == self.kept || self.kept == 0 && kept <= KEPT) {
-                self.kept = kept;
+            // Of a full memory those for tables may have been wanted, too.
+            let enough = kept == KEPT || (free == 0 && kept < KEPT);
+            if clean == free && enough {
                 return Ok(Ok(()));
             }
             if self.now()? - since > SETTLE_CYCLES {
                 return Ok(Err(format!(
-                    "of {there} frames {used} are in use, {free} free and {clean} of these clean: {kept} are nobody's, and {} \
-                     were before",
-                    self.kept
+                    "of {there} frames {used} are in use, {free} free and {clean} of these clean: {kept} are nobody's, and {KEPT} \
+                     are kept for tables"
                 )));
             }
             self.card.run(LOOK_CYCLES, 0)?;

@@ -9,7 +9,8 @@ use godwit_card::{CardError, Memory};
 use super::model::{Model, PAGE};
 use super::registers::Place;
 
-const LEVELS: u32 = 4;
+/// Levels of a context's tables.
+pub const LEVELS: u32 = 4;
 const GROUP_ORDER: u32 = 4;
 
 /// Where a walk ends: at a page's frame, or at an entry that is empty.

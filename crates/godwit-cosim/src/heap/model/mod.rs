@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The oracle: what each command of the heap must answer, and what each page may be at each time.
+//!
+//! An allocation has a *state* for each size that it had. A state is *sure* from the answer that began it to the command that
+//! ended it, and *possible* from that command's beginning until what it left is known to be taken back. Pages that are
+//! written have a *generation*: one that is cut off and grows again has another one, and reads as zero.
+
+mod pages;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use godwit::layout;
+
+use self::pages::State;
+
+pub const PAGE: u64 = 4096;
+pub const LINE: u64 = 64;
+/// Pages of a slot, of a small one, and of the largest allocation.
+const SLOT: u64 = 1 << 21;
+const SMALL_SLOT: u64 = 1 << 4;
+const MOST: u64 = 8 * SLOT;
+/// Pages that have one mapping, and log2 of them: granules from here on come in such groups.
+const GROUP: u64 = 16;
+const GROUP_ORDER: u32 = 4;
+
+pub type Line = [u8; LINE as usize];
+
+/// A command, right or wrong.
+#[derive(Debug, Clone, Copy)]
+pub enum Command {
+    Malloc {
+        bytes: u64,
+        granule: u32,
+        small: bool,
+        write: bool,
+    },
+    Realloc {
+        pointer: u64,
+        bytes: u64,
+    },
+    Free {
+        pointer: u64,
+    },
+}
+
+/// A live allocation.
+#[derive(Debug, Clone)]
+pub struct Allocation {
+    pub context: usize,
+    pub pointer: u64,
+    pub pages: u64,
+    pub capacity: u64,
+    pub small: bool,
+    pub write: bool,
+    granule: u32,
+    /// Generations, each from a page on.
+    spans: Vec<(u64, u64)>,
+    /// Something was cut off and may not be taken back yet.
+    pub shrunk: bool,
+}
+
+impl Allocation {
+    /// Pages that may be there: a group stays while one of its pages is live.
+    pub fn reach(&self, pages: u64) -> u64 {
+        if self.granule >= GROUP_ORDER {
+            pages.next_multiple_of(GROUP)
+        } else {
+            pages
+        }
+    }
+}
+
+/// All that is known of the heap.
+#[derive(Default)]
+pub struct Model {
+    pub live: BTreeMap<u64, Allocation>,
+    /// By context.
+    states: HashMap<usize, Vec<State>>,
+    /// Freed last: what misguided accesses and commands go for.
+    pub freed: Vec<(usize, u64)>,
+    /// What a line of a generation may hold; nothing: zero.
+    lines: HashMap<(u64, u64), Vec<Line>>,
+    generations: u64,
+    pub quota: u64,
+    slots: u64,
+}
+
+impl Model {
+    pub fn new(slots: u64, quota: u64) -> Self {
+        Self {
+            slots,
+            quota,
+            ..Self::default()
+        }
+    }
+
+    pub fn of(&self, context: usize) -> impl Iterator<Item = &Allocation> {
+        self.live.values().filter(move |a| a.context == context)
+    }
+
+    fn generation(&mut self) -> u64 {
+        self.generations += 1;
+        self.generations
+    }
+
+    fn malloc(&mut self, mut new: Allocation, times: (u64, u64)) -> Result<(), String> {
+        let (base, slot) = window(new.small);
+        let bytes = new.capacity * PAGE;
+        let inside = (base..base + self.slots * slot * PAGE).contains(&new.pointer);
+        if !inside || (new.pointer - base) % bytes != 0 {
+            return Err(format!("malloc gave {:#x}, which is no slot", new.pointer));
+        }
+        if self.overlaps(new.pointer, bytes) {
+            return Err(format!(
+                "malloc gave {:#x}, which is somebody's",
+                new.pointer
+            ));
+        }
+        // Whatever was here was taken back before the slot was given again.
+        for state in self.states.values_mut().flatten() {
+            let apart = state.base + state.capacity * PAGE <= new.pointer
+                || new.pointer + bytes <= state.base;
+            if !apart {
+                state.until = state.until.min(times.1);
+            }
+        }
+        self.freed.retain(|(_, pointer)| *pointer != new.pointer);
+        new.spans.push((0, self.generation()));
+        self.begin(&new, 0, times);
+        self.live.insert(new.pointer, new);
+        Ok(())
+    }
+
+    fn resize(&mut self, pointer: u64, pages: u64, (begin, end): (u64, u64)) {
+        let fresh = self.generation();
+        let Some(mut of) = self.live.remove(&pointer) else {
+            return;
+        };
+        let (before, after) = (of.reach(of.pages), of.reach(pages));
+        let kept = of.pages.min(pages);
+        let shrinks = pages < of.pages;
+        if let Some(state) = self.present(of.context, pointer) {
+            state.sure_until = begin;
+            if !shrinks {
+                state.until = end;
+            }
+        }
+        of.spans.retain(|(first, _)| *first < after);
+        if after > before {
+            of.spans.push((before, fresh));
+        }
+        of.shrunk |= shrinks;
+        of.pages = pages;
+        self.begin(&of, kept, (begin, end));
+        self.live.insert(pointer, of);
+    }
+
+    fn end(&mut self, pointer: u64, begin: u64) {
+        let Some(of) = self.live.remove(&pointer) else {
+            return;
+        };
+        if let Some(state) = self.present(of.context, pointer) {
+            state.sure_until = begin;
+        }
+        self.freed.push((of.context, pointer));
+        if self.freed.len() > 16 {
+            self.freed.remove(0);
+        }
+    }
+
+    /// A context's end began.
+    pub fn end_context(&mut self, context: usize, begin: u64) {
+        let of: Vec<u64> = self.of(context).map(|a| a.pointer).collect();
+        for pointer in of {
+            self.end(pointer, begin);
+        }
+    }
+
+    /// All that was freed or cut off is known to be taken back, of one context or of all.
+    pub fn settled(&mut self, context: Option<usize>, now: u64) {
+        for (number, states) in &mut self.states {
+            if context.is_none_or(|one| one == *number) {
+                for state in states.iter_mut().filter(|s| s.sure_until != u64::MAX) {
+                    state.until = state.until.min(now);
+                }
+            }
+        }
+        for of in self.live.values_mut() {
+            of.shrunk &= context.is_some_and(|one| one != of.context);
+        }
+    }
+}
+
+/// Where slots begin, and pages of one.
+fn window(small: bool) -> (u64, u64) {
+    if small {
+        (layout::HEAP_WINDOW_SMALL, SMALL_SLOT)
+    } else {
+        (layout::HEAP_WINDOW_FIRST, SLOT)
+    }
+}
+
+fn capacity_of(small: bool) -> u64 {
+    window(small).1
+}
+
+/// Pages that a malloc takes.
+fn capacity(small: bool, pages: u64) -> u64 {
+    let slot = capacity_of(small);
+    slot * pages.div_ceil(slot).next_power_of_two()
+}
