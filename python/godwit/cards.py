@@ -121,6 +121,11 @@ def note(card: Card, config: str | Path) -> str:
             f"sim:{card.name} is the card of {holder}; open this one as sim:{card.library}, or give the configuration a "
             "name of its own"
         )
+    elif not card.named:
+        said.append(
+            f"sim:{card.name} stays the configuration's own card: open this one as sim:{card.library}, or in Python by "
+            "the name with the same kernels= and overrides="
+        )
     if card.settings:
         names = ", ".join(f"{section}.{name}" for section, fields in card.settings.items() for name in fields)
         said.append(

@@ -168,6 +168,11 @@ def test_a_name_stays_with_its_file(built, tmp_path, monkeypatch):
     first.unlink()
     assert build.build(plan.plan(second)).named
 
+    # Nor is the name that of a card with changes, which its builder hears.
+    changed = build.build(plan.plan(second, ["translator.l1_entries=3"]))
+    assert not changed.named
+    assert f"open this one as sim:{changed.library}" in cards.note(changed, second)
+
 
 def test_memory_and_link_settings_build_no_card():
     base = plan.plan("tiny")
