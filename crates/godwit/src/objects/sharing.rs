@@ -229,17 +229,21 @@ impl CardSide {
         crossings
     }
 
-    /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work is charged as for pages that come
-    /// home.
+    /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work on pages that they may have written is
+    /// charged as for pages that are copied home. Others cost nothing, as if they had moved.
     fn settle_in_place(&self, leaving: &[Leaving]) {
         let places = self
             .room
             .places(leaving.iter().map(|page| (page.va, page.len)));
         if !places.is_empty() {
+            let written = leaving.iter().filter(|page| page.written);
+            let bytes: u64 = written.map(|page| page.len).sum();
             // Closed or broken, the card has no more of it than is there.
             let _ = self.with(|state| {
                 staying::settle(state, &places)?;
-                let bytes: u64 = places.iter().map(|(_, len)| len).sum();
+                if bytes == 0 {
+                    return Ok(());
+                }
                 state.host_works(Work::Return {
                     pages: bytes / FRAME_BYTES,
                     first: true,

@@ -4,12 +4,13 @@
 //! The card that has the pages stops using them, and keeps their bytes until the other has them. What it was not to write comes
 //! from the shadow, where the program's page is. Where one card does not reach the memory of the other, pages go over the program.
 
-use super::OwnerId;
 use super::advice::Serving;
 use super::blocks::{Away, Place, Run};
 use super::moves::{Going, Taken};
 use super::owner::Leaving;
 use super::pages::Pages;
+use super::report::Cause;
+use super::{OwnerId, PAGE};
 
 /// Pages whose former owner has ended using them, and still has their bytes.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,7 @@ impl Pages {
             va: run.start,
             len: run.len,
             to: None,
+            written: false,
         };
         let Ok(owner) = self.owner(away.owner) else {
             return false;
@@ -78,6 +80,21 @@ impl Pages {
             .is_some_and(|owner| owner.reach(&memory))
     }
 
+    /// Pages were taken from an owner: if kernels of it work on them, and another card's kernel asked for some, that is a fight. Unlike what
+    /// comes home with a touch, those that came along are a part of it: nobody on the other card may ever ask for them.
+    pub(super) fn note_taken(&mut self, run: &Run, from: OwnerId, cause: Cause) {
+        if cause != Cause::Request {
+            return;
+        }
+        let (_, now_ps) = self.whose(from);
+        for page in (run.start..run.start + run.len).step_by(PAGE as usize) {
+            let mut pins = self.pins.iter().filter(|pin| pin.owner == from);
+            if pins.any(|pin| pin.overlaps(page, PAGE)) {
+                self.thrash.left(page, from, now_ps);
+            }
+        }
+    }
+
     /// Pages have arrived: their former owners end having them.
     pub(super) fn arrived(&mut self, parted: &[Parted], going: Going) {
         for Parted { run, away } in parted {
@@ -107,6 +124,7 @@ impl Pages {
                     va: run.start,
                     len: run.len,
                     to: Some(run.shadow),
+                    written: false,
                 };
                 if let Ok(owner) = self.owner(away.owner) {
                     owner.fetch(&[page]);

@@ -66,7 +66,8 @@ impl Pages {
             self.blocks.note_asked(fault.page * PAGE);
         }
         for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
-            let thrashes = self.thrash.asked(fault.page * PAGE, questions.now_ps);
+            let page = fault.page * PAGE;
+            let thrashes = self.thrash.asked(page, owner, questions.now_ps);
             self.report.thrashing += u64::from(thrashes);
         }
         let mut work = Work::default();
@@ -269,6 +270,7 @@ impl Pages {
             return vec![(va, PAGE)];
         };
         let mut pages: Vec<u64> = prefetcher.plan(&page, &block).pages().collect();
+        pages.retain(|other| *other == page.page || !self.thrash.has(*other * PAGE));
         // The rest of the memory may be somebody else's: what comes at once must not push all else out.
         pages.sort_unstable_by_key(|other| (other.abs_diff(page.page), *other));
         pages.truncate(most);

@@ -107,7 +107,7 @@ impl Pages {
                 self.retrieve(&runs, Cause::Touch);
                 if fought {
                     let (_, now_ps) = self.whose(away.owner);
-                    self.thrash.left(page, now_ps);
+                    self.thrash.left(page, away.owner, now_ps);
                 }
             }
             Place::Home | Place::Unwatched => self.report.duplicates += 1,

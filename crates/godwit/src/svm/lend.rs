@@ -220,6 +220,7 @@ impl Pages {
                 va: key.1,
                 len: PAGE,
                 to: lend.writable.then_some(to),
+                written: false,
             };
             if lend.users.iter().all(|user| user.pin == pin) {
                 leaving.push(page);

@@ -28,6 +28,8 @@ mod blocks;
 mod both;
 mod events;
 mod evict;
+#[cfg(test)]
+mod fights;
 mod fork;
 mod lend;
 pub(crate) mod log;

@@ -107,10 +107,14 @@ impl Pages {
                     }
                 }
                 Place::Away(away) => {
-                    if self.take_across(run, away, going, taken) {
+                    let across = self.take_across(run, away, going, taken);
+                    if !across {
+                        self.retrieve(&[run], going.cause);
+                    }
+                    self.note_taken(&run, away.owner, going.cause);
+                    if across {
                         continue;
                     }
-                    self.retrieve(&[run], going.cause);
                 }
                 Place::Home => {}
                 Place::Unwatched => {
@@ -346,10 +350,12 @@ impl Pages {
                     None
                 }
             };
+            let written = matches!(run.place, Place::Away(away) if away.in_place && away.writable);
             leaving.push(Leaving {
                 va: run.start,
                 len: run.len,
                 to,
+                written,
             });
         }
         if let Ok(owner) = self.owner(owner) {
@@ -466,6 +472,7 @@ impl Pages {
                     va: run.start,
                     len: run.len,
                     to: None,
+                    written: false,
                 }]);
                 owner.release(run.start, run.len);
             }

@@ -34,6 +34,8 @@ pub(crate) struct Leaving {
     pub len: u64,
     /// Where their bytes go, in memory that the owner was [shown](Owner::show); without, they are of no more use.
     pub to: Option<u64>,
+    /// The card used them in place, and may have written them there.
+    pub written: bool,
 }
 
 /// One that has pages. Called by the pager's thread only; none of it may touch memory of the program other than that of the pieces.

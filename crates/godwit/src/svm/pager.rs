@@ -430,6 +430,7 @@ impl Pages {
         self.retreat(Some(owner));
         self.prefetchers.remove(&owner);
         self.stays.forget_owner(owner);
+        self.thrash.forget(owner);
         if let Some(gone) = self.owners.remove(&owner) {
             self.watch.remove_thread(gone.thread());
             self.forget_groups(owner, gone.memory().id);

@@ -101,6 +101,15 @@ impl MockCard {
         self
     }
 
+    /// Has the host's work on pages that are copied home take time: once, and for each.
+    pub fn with_return_costs(mut self, return_ns: f64, return_page_ns: f64) -> Self {
+        let config = &mut self.description.config;
+        config.card.clock_mhz = 100.0;
+        config.host.return_ns = return_ns;
+        config.host.return_page_ns = return_page_ns;
+        self
+    }
+
     /// Leaves kernel 0 as somebody did who had it start again and again.
     pub fn with_auto_restart(mut self) -> Self {
         self.units[0].auto_restart = true;
