@@ -33,14 +33,15 @@ def run_kernel(
     name: str, bench: str | None = None, *, id_width: int = 4, testcase: str | list[str] | None = None
 ) -> None:
     """Runs the cocotb tests of ``bench`` (``cocotb_NAME``) on kernel ``name``: all, or those named."""
-    own_packages = [path for path in manifest.load(manifest_path(name)).sources if path.stem.endswith("_pkg")]
+    sources = manifest.load(manifest_path(name)).sources
+    own_packages = [path for path in sources if path.stem.endswith("_pkg")]
     run(
         name,
         bench or f"cocotb_{name}",
         here=__file__,
         parameters={"C_M_AXI_GMEM_ID_WIDTH": id_width},
         packages=[COMMON / "gw_kernel_pkg.sv", args_package(name), *own_packages],
-        dirs=[COMMON, manifest_path(name).parent],
+        dirs=list(dict.fromkeys([COMMON, *(path.parent for path in sources)])),
         spec=False,
         testcase=testcase,
         # HLS chose the name of port `interrupt`; that a C++ library knows one like it does not matter.

@@ -31,8 +31,11 @@ def test_split_text():
     run_kernel("split_text")
 
 
-def test_split_text_with_one_id_a_stream():
-    run_kernel("split_text", id_width=2, testcase=["random_launches", "errors_end_the_run"])
+@pytest.mark.parametrize("id_width", [2, 3])
+def test_split_text_with_few_ids(id_width):
+    """One a stream: of four streams each way, without bitmaps of the text, and of all."""
+    cases = ["random_launches", "bad_arguments_touch_nothing", "errors_end_the_run"]
+    run_kernel("split_text", id_width=id_width, testcase=cases)
 
 
 def test_array_sum():

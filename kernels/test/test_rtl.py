@@ -94,7 +94,7 @@ def test_yosys_elaborates(name, tmp_path):
     expected = {
         "split": 4,
         "split_rows": 4,
-        "split_text": 8,
+        "split_text": 9,
         "array_sum": 2,
         "memcopy": 2,
         "traffic": 1,

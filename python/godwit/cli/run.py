@@ -101,7 +101,8 @@ def split(
     text: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="With --rows: a utf8 column without nulls that is split beside it."
+            metavar="NAME",
+            help="With --rows: a utf8 column that is split beside it, offsets, bytes and validity.",
         ),
     ] = None,
 ) -> Work:

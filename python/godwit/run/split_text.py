@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The utf8 column of ``godwit run split --rows --text``: its rows in two columns, offsets and bytes, by the kernel `split_text`."""
+"""The utf8 column of ``godwit run split --rows --text``: its rows in two columns, offsets, bytes and validity, by the kernel
+`split_text`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from godwit.report import Figure
 from godwit.run import on_heap
 from godwit.run.column import read_column
 from godwit.run.workload import Setup, run_all
+from godwit.spec import config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,11 +30,14 @@ if TYPE_CHECKING:
 OFFSET_BYTES = 4
 MOST_BYTES = (1 << 31) - 1
 """What int32 offsets reach."""
+NULL_ID_WIDTH = 3
+"""Bits of AXI IDs that the kernel needs for bitmaps of the text."""
+SIDES = ("matches", "rest")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A utf8 column without nulls."""
+    """A utf8 column; a null has no bytes."""
 
     name: str
     array: pa.Array
@@ -41,14 +47,24 @@ class Text:
     """Bytes from those of the first row on."""
 
     @property
+    def bitmap_bytes(self) -> int:
+        """Bytes of its validity; 0 when there is no null."""
+        return (len(self.array) + 7) // 8 if self.array.null_count else 0
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of offsets and text."""
-        return self.offsets.nbytes + self.data.nbytes
+        """Bytes of offsets, text and validity."""
+        return self.offsets.nbytes + self.data.nbytes + self.bitmap_bytes
 
     @property
     def sizes(self) -> list[int]:
         """What the column and both mapped outputs take."""
-        return [self.offsets.nbytes, self.data.nbytes] * 3
+        return [self.offsets.nbytes, self.data.nbytes, self.bitmap_bytes] * 3
+
+    def validity(self, offset: int) -> np.ndarray:
+        """Its bitmap, the first row's bit at `offset`."""
+        valid = self.array.is_valid().to_numpy(zero_copy_only=False)
+        return np.packbits(np.concatenate([np.zeros(offset, bool), valid]), bitorder="little")
 
 
 def read(setup: Setup, path: Path, name: str) -> Text:
@@ -69,11 +85,12 @@ def read(setup: Setup, path: Path, name: str) -> Text:
             found=f"offsets are 32 bits: {MOST_BYTES:,} bytes of text at most",
             hint="split the file",
         )
-    if array.null_count:
+    id_width = config.load(setup.config, setup.overrides).axi.id_width
+    if array.null_count and id_width < NULL_ID_WIDTH:
         raise InputError(
             f"column '{name}' of '{path}' has {array.null_count:,} nulls",
-            found="the kernel splits text without nulls",
-            hint="fill them first, or leave --text out",
+            found=f"configuration '{setup.config}' has AXI IDs of {id_width} bits: without IDs of their own for bitmaps of text",
+            hint=f"--set axi.id_width={NULL_ID_WIDTH}, or fill the nulls first",
         )
     _, offsets, data = array.buffers()
     if not len(array):
@@ -103,11 +120,17 @@ def run(
     # The kernel counts from `offset` on, in the offsets as in the values.
     offsets = np.concatenate([np.zeros(compared["offset"], "i4"), text.offsets])
     made = {}
-    for side in ("matches", "rest"):
+    for side in SIDES:
         made[f"{side}_offsets"] = context.empty(len(text.offsets), "i4", access="w", **options)
         made[f"{side}_text"] = context.empty(len(text.data), access="w", **options)
+    bits: dict[str, Any] = {}
+    if text.bitmap_bytes:
+        for side in SIDES:
+            made[f"{side}_validity"] = context.empty(text.bitmap_bytes, access="w", **options)
+        bits["text_validity"] = context.put(text.validity(compared["offset"]), access="r", **options)
     args = {
         **compared,
+        **bits,
         "offsets": context.put(offsets, access="r", **options),
         "text": context.put(text.data, access="r", **options),
         "text_bytes": len(text.data),
@@ -121,7 +144,7 @@ def run(
                 return pa.py_buffer(made[name].download(0, nbytes))
             return pa.py_buffer(made[name].native)
 
-        found = _checked(result, len(text.data), buffer, expected, which)
+        found = _checked(result, text, buffer, expected, which)
         if which == "virtual":
             results.extend(found)
 
@@ -136,7 +159,7 @@ def run(
             lengths[name] = nbytes
             return pa.py_buffer(done.outputs[name].to_numpy(np.uint8, nbytes))
 
-        results = _checked(done.run.result, len(text.data), on_it, expected, "heap")
+        results = _checked(done.run.result, text, on_it, expected, "heap")
         done.trim(lengths)
         figures += done.figures(lengths)
     return results, [replace(each, name=f"text_{each.name}", label=f"text: {each.label}") for each in figures]
@@ -144,7 +167,7 @@ def run(
 
 def _checked(
     result: LaunchResult,
-    text_bytes: int,
+    text: Text,
     buffer: Callable[[str, int], pa.Buffer],
     expected: tuple[pa.Array, pa.Array],
     which: str,
@@ -160,14 +183,13 @@ def _checked(
             found=f"pyarrow.compute gives {wanted_counts[0]:,} of {wanted_counts[1]:,} bytes",
         )
     found = []
-    for side, wanted, nbytes in zip(
-        ("matches", "rest"), expected, (counts[1], text_bytes - counts[1]), strict=True
-    ):
+    for side, wanted, nbytes in zip(SIDES, expected, (counts[1], len(text.data) - counts[1]), strict=True):
         parts = [
             buffer(f"{side}_offsets", (len(wanted) + 1) * OFFSET_BYTES),
             buffer(f"{side}_text", nbytes),
         ]
-        array = pa.Array.from_buffers(wanted.type, len(wanted), [None, *parts])
+        bits = buffer(f"{side}_validity", (len(wanted) + 7) // 8) if text.bitmap_bytes else None
+        array = pa.Array.from_buffers(wanted.type, len(wanted), [bits, *parts])
         try:
             array.validate(full=True)
             same = array.equals(wanted)
