@@ -180,6 +180,8 @@ static void fuzz_evict(struct input *in)
 		uint64_t sum = 0;
 		bool flag = take(in, 2);
 
+		if (!take(in, 8))
+			gw_evict_resize(&w.e, 1 + take(in, 300));
 		for (uint32_t g = 0; g < GROUPS; g++) {
 			sum += w.pages[g];
 			resident += w.pages[g] != 0;
@@ -201,7 +203,7 @@ static void fuzz_evict(struct input *in)
 			uint32_t keep = take(in, 2) ? group : GW_EVICT_NONE, victim;
 
 			w.looks = 0;
-			victim = gw_evict_choose(&w.e, flag, keep, accessed, &w);
+			victim = gw_evict_choose(&w.e, flag, keep, take(in, 4) ? accessed : NULL, &w);
 			REQUIRE(w.looks <= 6 * resident + 4);
 			if (victim != GW_EVICT_NONE) {
 				REQUIRE(victim < GROUPS && w.pages[victim] && victim != keep);

@@ -13,6 +13,8 @@
 #define GW_TRIES 4u
 /* A prefetched group may wait for its use while this share of the memory is fetched. */
 #define GW_AHEAD_SHARE 4u
+/* Without A bits, one group in so many that come back may replace a kept one. */
+#define GW_BLIND_SHARE 8u
 
 static void gw_push(struct gw_evict *e, uint32_t group, enum gw_evict_queue queue)
 {
@@ -61,10 +63,16 @@ static uint32_t gw_idle(const struct gw_evict *e, uint32_t group)
 
 void gw_evict_init(struct gw_evict *e, struct gw_evict_node *nodes, uint32_t count, uint64_t capacity)
 {
-	*e = (struct gw_evict){ .nodes = nodes, .count = count, .capacity = capacity };
-	e->passing_pages = capacity / GW_PASSING_SHARE;
+	*e = (struct gw_evict){ .nodes = nodes, .count = count };
+	gw_evict_resize(e, capacity);
 	for (uint32_t i = 0; i < 4; i++)
 		e->lists[i] = (struct gw_evict_list){ GW_EVICT_NONE, GW_EVICT_NONE, 0 };
+}
+
+void gw_evict_resize(struct gw_evict *e, uint64_t capacity)
+{
+	e->capacity = capacity;
+	e->passing_pages = capacity / GW_PASSING_SHARE;
 }
 
 uint64_t gw_evict_pages(const struct gw_evict *e)
@@ -133,6 +141,11 @@ uint32_t gw_evict_removed(struct gw_evict *e, uint32_t group)
 	return pages;
 }
 
+static bool gw_used(gw_evict_accessed_fn accessed, void *ctx, uint32_t group)
+{
+	return accessed && accessed(ctx, group);
+}
+
 /*
  * A group that is used again replaces a kept one that was idle for more than twice the time from use to use of this one
  * (once would make all of a loop change places, for nothing). A kept one that was used meanwhile starts anew.
@@ -143,6 +156,12 @@ static void gw_keep_instead(struct gw_evict *e, uint32_t group, uint32_t interva
 	uint32_t tries = GW_TRIES;
 
 	e->nodes[group].stamp = e->now;
+	/*
+	 * Without A bits a kept group looks idle, however often it is used. If each group that comes back replaced one, a loop would
+	 * throw out what it is about to use; if none did, what nobody uses any more would stay.
+	 */
+	if (!accessed && e->returned++ % GW_BLIND_SHARE)
+		tries = 0;
 	while (!gw_room_to_keep(e, e->nodes[group].pages)) {
 		uint32_t kept = e->lists[GW_EVICT_KEPT].oldest;
 
@@ -150,7 +169,7 @@ static void gw_keep_instead(struct gw_evict *e, uint32_t group, uint32_t interva
 			gw_move(e, group, GW_EVICT_PASSING);
 			return;
 		}
-		if (accessed(ctx, kept)) {
+		if (gw_used(accessed, ctx, kept)) {
 			e->nodes[kept].stamp = e->now;
 			e->nodes[kept].flags &= (uint8_t)~GW_FRESH;
 			gw_move(e, kept, GW_EVICT_KEPT);
@@ -183,7 +202,7 @@ static uint32_t gw_choose_ahead(struct gw_evict *e, uint32_t keep, gw_evict_acce
 			return GW_EVICT_NONE;
 		if (group == keep) {
 			gw_move(e, group, GW_EVICT_AHEAD);
-		} else if (accessed(ctx, group)) {
+		} else if (gw_used(accessed, ctx, group)) {
 			gw_settle(e, group);
 		} else {
 			return group;
@@ -199,7 +218,7 @@ static void gw_settle_ahead(struct gw_evict *e, gw_evict_accessed_fn accessed, v
 
 	while (group != last) {
 		group = e->lists[GW_EVICT_AHEAD].oldest;
-		if (accessed(ctx, group))
+		if (gw_used(accessed, ctx, group))
 			gw_settle(e, group);
 		else
 			gw_move(e, group, GW_EVICT_AHEAD);
@@ -220,7 +239,7 @@ static uint32_t gw_choose_passing(struct gw_evict *e, uint32_t keep, gw_evict_ac
 			gw_move(e, group, GW_EVICT_PASSING);
 			continue;
 		}
-		used = accessed(ctx, group);
+		used = gw_used(accessed, ctx, group);
 		fresh = node->flags & GW_FRESH;
 		node->flags &= (uint8_t)~GW_FRESH;
 		/* The A bits of a fresh one tell nothing; that it was here before does. */
@@ -257,7 +276,7 @@ uint32_t gw_evict_choose(struct gw_evict *e, bool for_prefetch, uint32_t keep, g
 		return group;
 	for (uint32_t i = 0; i < GW_TRIES; i++) {
 		group = gw_oldest_but(e, GW_EVICT_KEPT, keep);
-		if (group == GW_EVICT_NONE || !accessed(ctx, group))
+		if (group == GW_EVICT_NONE || !gw_used(accessed, ctx, group))
 			break;
 		e->nodes[group].stamp = e->now;
 		gw_move(e, group, GW_EVICT_KEPT);

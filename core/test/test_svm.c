@@ -243,6 +243,57 @@ static void a_loop_keeps_most_of_the_memory(void)
 	CHECK(faults < 8 + 100 * 4);
 }
 
+/* Rounds over so many of 40 groups from `first` on, page by page, in a device that has room for 32, without A bits; groups that had to come. */
+static uint32_t rounds_without_a_bits(struct gw_evict *e, uint32_t first, uint32_t groups, uint32_t rounds)
+{
+	uint32_t faults = 0;
+
+	for (uint32_t at = 0; at < rounds * groups; at++) {
+		uint32_t group = first + at % groups;
+
+		if (e->nodes[group].queue != GW_EVICT_AWAY)
+			continue;
+		faults++;
+		while (gw_evict_pages(e) + 16 > 512) {
+			uint32_t victim = gw_evict_choose(e, false, GW_EVICT_NONE, NULL, NULL);
+
+			CHECK(victim != GW_EVICT_NONE && gw_evict_removed(e, victim) == 16);
+		}
+		for (uint32_t page = 0; page < 16; page++)
+			CHECK(gw_evict_added(e, group, 1, true));
+		CHECK(gw_evict_check(e));
+	}
+	return faults;
+}
+
+static void without_a_bits_a_loop_keeps_its_memory_and_gives_it_up_when_it_ends(void)
+{
+	struct gw_evict_node nodes[80] = { 0 };
+	struct gw_evict e;
+
+	gw_evict_init(&e, nodes, 80, 512);
+	/* Least recently used would fault 40 times a round, the least possible is 9. */
+	CHECK(rounds_without_a_bits(&e, 0, 40, 50) < 40 + 50 * 12);
+	/* Others that fit: what the loop had goes, one for eight that come. */
+	CHECK(rounds_without_a_bits(&e, 40, 28, 200) < 2000);
+	CHECK(rounds_without_a_bits(&e, 40, 28, 10) < 20);
+}
+
+static void a_device_that_shrinks_keeps_less(void)
+{
+	struct gw_evict_node nodes[40] = { 0 };
+	struct gw_evict e;
+	uint32_t faults;
+
+	/* Told of a memory that is never full, it keeps whatever comes, and a loop loses all of it. */
+	gw_evict_init(&e, nodes, 40, 1 << 20);
+	CHECK(rounds_without_a_bits(&e, 0, 40, 10) == 400);
+	gw_evict_resize(&e, 512);
+	rounds_without_a_bits(&e, 0, 40, 10);
+	faults = rounds_without_a_bits(&e, 0, 40, 20);
+	CHECK(faults < 20 * 12);
+}
+
 static void a_prefetch_takes_room_from_unused_prefetches_only(void)
 {
 	struct gw_evict_node nodes[8] = { 0 };
@@ -386,6 +437,8 @@ int main(void)
 	a_plan_that_was_cut_is_followed_by_a_smaller_one();
 	distances_beyond_a_block_are_seen_in_the_faults();
 	a_loop_keeps_most_of_the_memory();
+	without_a_bits_a_loop_keeps_its_memory_and_gives_it_up_when_it_ends();
+	a_device_that_shrinks_keeps_less();
 	a_prefetch_takes_room_from_unused_prefetches_only();
 	bad_calls_change_nothing();
 	a_group_moves_when_its_lines_have_cost_what_moving_costs();

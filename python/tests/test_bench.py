@@ -225,6 +225,29 @@ def test_calibrated_clocks_of_configurations_are_what_the_method_supports(monkey
     assert config.load("default", ["translator.l1_entries=4"]).card.clock_from == "calibrated"
 
 
+def test_what_must_come_and_what_comes_by_blocks(monkeypatch):
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites.papers_k.oversubscribed import BLOCK, by_blocks, fewest
+
+    loop = [*range(6)] * 3
+    # Of six pages two come again in every round.
+    assert fewest(loop, 6) == fewest([*range(6)], 2) == 6
+    assert fewest(loop, 4) == 6 + 2 + 2
+    assert fewest([1, 2, 1, 3, 1, 2], 2) == 4
+    # Two blocks and a half in the room of two: each has left when its turn comes.
+    pages = 2 * BLOCK + BLOCK // 2
+    for tree in (False, True):
+        assert by_blocks([*range(pages)] * 3, 2 * BLOCK, pages, tree) == 3 * pages
+        assert by_blocks([*range(pages)] * 3, pages, pages, tree) == pages
+    # A block leaves with all of its pages.
+    assert by_blocks([0, BLOCK, 0, 1, 2 * BLOCK, BLOCK], 2, pages, False) == 5
+    # 64 KiB with a page; with the second of them all of 128 KiB, with the third those of 256.
+    assert by_blocks([0], BLOCK, BLOCK, True) == 16
+    assert by_blocks([0, 16], BLOCK, BLOCK, True) == 32
+    assert by_blocks([0, 16, 32], BLOCK, BLOCK, True) == 64
+    assert by_blocks([0, 16, 32], BLOCK, 40, True) == 40
+
+
 def test_paper_k_in_miniature(tmp_path, monkeypatch):
     """On the configuration's own card: its rates are what is compared."""
     monkeypatch.syspath_prepend(toolchain.root())

@@ -18,7 +18,8 @@ import numpy as np
 import godwit
 from bench.suites.papers_k.figures import draw
 from bench.suites.papers_k.migrations import ARRAY_SUM, array_sum, memcopy
-from bench.suites.papers_k.outputs import oversubscribed, write_only
+from bench.suites.papers_k.outputs import write_only
+from bench.suites.papers_k.oversubscribed import oversubscribed
 from bench.suites.papers_k.sobel import SIZES, sobel
 from bench.suites.papers_k.steps import table_iii
 from bench.suites.papers_k.tree import TREES, trees
@@ -73,7 +74,7 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
     """All rows, in the order of the paper's tables. quick: the smallest buffer. amount: which sizes."""
     size = amount or (QUICK if quick else FULL)
     rows: list[Row] = []
-    steps = 3 * len(size.sizes) + 2
+    steps = 3 * len(size.sizes) + 1
     with godwit.open(f"sim:{CONFIG}", shared=True, progress=progress) as card:
         for step, nbytes in enumerate(size.sizes):
             progress(f"paper K, pages of {bytes_text(nbytes)}", step, steps)
@@ -89,8 +90,7 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
             rows += memcopy(card, nbytes, _totals(rows, nbytes), size.most_iterations, measured)
             rows += write_only(card, nbytes)
             rows += table_iii(card, nbytes)
-        progress("paper K, more than device memory", steps - 1, steps)
-        rows += oversubscribed(card, size.oversubscribed)
+    rows += oversubscribed(progress, size.oversubscribed)
     rows += sobel(progress, size.pictures)
     rows += trees(progress, size.trees)
     progress("paper K", steps, steps)

@@ -12,7 +12,8 @@
  *   that is walked again and again keeps most of the memory useful, where evicting the least recently used keeps none
  *   of it (LIRS, Jiang and Zhang, SIGMETRICS 2002). A group that comes back replaces a kept one that has
  *   not been used for more than twice as long as it was away. Time is the number of pages fetched. Whether a group was used is
- *   known from the A bits, read and cleared by a callback only for groups that are looked at.
+ *   known from the A bits, read and cleared by a callback only for groups that are looked at. Without A bits nobody knows
+ *   whether a kept group is used: then one group in eight that come back may replace one.
  *
  * DOC: prefetch
  *   Prefetched groups that stay unused are the first to go. A prefetch gets room from no others, so it never evicts what
@@ -92,6 +93,7 @@ struct gw_evict {
 	uint64_t capacity;
 	uint64_t passing_pages;
 	struct gw_evict_list lists[4];
+	uint32_t returned;
 };
 
 /**
@@ -107,6 +109,13 @@ typedef bool (*gw_evict_accessed_fn)(void *ctx, uint32_t group);
  * @capacity: pages of the device, less than 2^31
  */
 void gw_evict_init(struct gw_evict *e, struct gw_evict_node *nodes, uint32_t count, uint64_t capacity);
+
+/**
+ * gw_evict_resize() - the device has more room for pages from now on, or less
+ * @e: state
+ * @capacity: pages, less than 2^31
+ */
+void gw_evict_resize(struct gw_evict *e, uint64_t capacity);
 
 /**
  * gw_evict_added() - pages of a group have become resident
@@ -133,7 +142,7 @@ uint32_t gw_evict_removed(struct gw_evict *e, uint32_t group);
  * @e: state
  * @for_prefetch: room is wanted for a prefetch
  * @keep: a group that must not be chosen, such as the one that is being fetched, or GW_EVICT_NONE
- * @accessed: reads and clears A bits
+ * @accessed: reads and clears A bits; NULL: there are none
  * @ctx: for @accessed
  *
  * Reads the A bits of at most six groups for each one that passes or waits ahead, and four more.

@@ -154,8 +154,11 @@ impl fmt::Debug for Evictor {
     }
 }
 
+/// Whether any page of a group was accessed since the last call; clears the A bits.
+pub type AccessBits<'a> = &'a mut dyn FnMut(u32) -> bool;
+
 struct Callback<'a> {
-    accessed: &'a mut dyn FnMut(u32) -> bool,
+    accessed: Option<AccessBits<'a>>,
     panic: Option<Box<dyn std::any::Any + Send>>,
 }
 
@@ -163,7 +166,8 @@ unsafe extern "C" fn accessed(ctx: *mut c_void, group: u32) -> bool {
     // SAFETY: `choose` handed in this object, and nothing else uses it meanwhile.
     let callback = unsafe { &mut *ctx.cast::<Callback<'_>>() };
     // A panic must not pass through C.
-    match catch_unwind(AssertUnwindSafe(|| (callback.accessed)(group))) {
+    let used = AssertUnwindSafe(|| callback.accessed.as_mut().is_some_and(|bits| bits(group)));
+    match catch_unwind(used) {
         Ok(used) => used,
         Err(panic) => {
             callback.panic = Some(panic);
@@ -195,13 +199,20 @@ impl Evictor {
         unsafe { ffi::gw_evict_removed(&raw mut self.state, group) }
     }
 
-    /// The group that is to leave next, but never `keep`. `accessed` reads and clears the A bits of a group.
+    /// The device has room for so many pages from now on, less than 2^31.
+    pub fn resize(&mut self, capacity: u64) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_evict_resize(&raw mut self.state, capacity) }
+    }
+
+    /// The group that is to leave next, but never `keep`. `accessed` reads and clears the A bits of a group; none: there are no A bits.
     pub fn choose(
         &mut self,
         for_prefetch: bool,
         keep: Option<u32>,
-        accessed: &mut dyn FnMut(u32) -> bool,
+        accessed: Option<AccessBits<'_>>,
     ) -> Option<u32> {
+        let bits = accessed.is_some().then_some(self::accessed as _);
         let mut callback = Callback {
             accessed,
             panic: None,
@@ -213,7 +224,7 @@ impl Evictor {
                 &raw mut self.state,
                 for_prefetch,
                 keep,
-                self::accessed,
+                bits,
                 (&raw mut callback).cast(),
             )
         };

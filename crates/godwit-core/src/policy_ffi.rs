@@ -116,6 +116,7 @@ pub struct gw_evict {
     capacity: u64,
     passing_pages: u64,
     lists: [gw_evict_list; 4],
+    returned: u32,
 }
 
 impl Default for gw_evict {
@@ -127,6 +128,7 @@ impl Default for gw_evict {
             capacity: 0,
             passing_pages: 0,
             lists: [gw_evict_list::default(); 4],
+            returned: 0,
         }
     }
 }
@@ -176,9 +178,10 @@ unsafe extern "C" {
         e: *mut gw_evict,
         for_prefetch: bool,
         keep: u32,
-        accessed: Accessed,
+        accessed: Option<Accessed>,
         ctx: *mut c_void,
     ) -> u32;
+    pub fn gw_evict_resize(e: *mut gw_evict, capacity: u64);
     pub fn gw_evict_pages(e: *const gw_evict) -> u64;
     pub fn gw_stay_begin(s: *mut gw_stay);
     pub fn gw_stay_crossed(s: *mut gw_stay, lines: u32);

@@ -100,10 +100,10 @@ fn a_panic_of_the_callback_arrives_and_the_evictor_goes_on() {
     let mut evictor = Evictor::new(4, 32);
     assert!(evictor.added(0, 16, true) && evictor.added(1, 16, true) && !evictor.added(4, 1, true));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        evictor.choose(false, None, &mut |_| panic!("no A bits"))
+        evictor.choose(false, None, Some(&mut |_| panic!("no A bits")))
     }));
     assert!(result.is_err());
-    let group = evictor.choose(false, Some(0), &mut |_| false);
+    let group = evictor.choose(false, Some(0), Some(&mut |_| false));
     assert_eq!(group, Some(1));
     assert_eq!((evictor.removed(1), evictor.pages()), (16, 16));
 }

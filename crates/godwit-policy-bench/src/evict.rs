@@ -108,13 +108,17 @@ impl Eviction for Ours {
     ) -> Option<Vec<u64>> {
         let keep = self.group(page);
         let pages = &self.pages;
-        let group = self.policy.choose(for_prefetch, Some(keep), &mut |group| {
+        let mut bits = |group| {
             let mut used = false;
             for page in pages.get(&group).into_iter().flatten() {
                 used |= accessed.remove(page);
             }
             used
-        })?;
+        };
+        let choice = self
+            .policy
+            .choose(for_prefetch, Some(keep), Some(&mut bits));
+        let group = choice?;
         self.policy.removed(group);
         self.pages.remove(&group)
     }

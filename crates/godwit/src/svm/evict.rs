@@ -21,6 +21,11 @@ const REMEMBERED: u64 = 4;
 /// A group: whose, and its first address.
 type Key = (OwnerId, u64);
 
+/// Pages that an evictor is told of.
+fn pages_in(bytes: u64) -> u64 {
+    (bytes / PAGE).clamp(1, (1 << 31) - 1)
+}
+
 /// Groups of one memory.
 pub(super) struct Eviction {
     evictor: Evictor,
@@ -35,11 +40,10 @@ pub(super) struct Eviction {
 impl Eviction {
     /// For a memory of so many bytes.
     pub fn new(bytes: u64) -> Self {
-        let pages = (bytes / PAGE).clamp(1, (1 << 31) - 1);
         let groups = (bytes / GROUP).max(1) * REMEMBERED;
         let groups = u32::try_from(groups).unwrap_or(u32::MAX / 2);
         Self {
-            evictor: Evictor::new(groups, pages),
+            evictor: Evictor::new(groups, pages_in(bytes)),
             numbers: BTreeMap::new(),
             keys: Vec::new(),
             most: groups as usize,
@@ -121,10 +125,14 @@ impl Pages {
     }
 
     pub(super) fn note_given(&mut self, pieces: &[Piece], going: Going) {
+        let there: Vec<&Piece> = pieces.iter().filter(|piece| !piece.in_place).collect();
+        // They are not counted yet, and not free any more.
+        let room = self.room(going.owner) + there.iter().map(|piece| piece.len).sum::<u64>();
         let Some(eviction) = self.eviction(going.owner) else {
             return;
         };
-        for piece in pieces.iter().filter(|piece| !piece.in_place) {
+        eviction.evictor.resize(pages_in(room));
+        for piece in there {
             let end = piece.va + piece.len;
             for group in groups(piece.va, piece.len) {
                 let pages = (end.min(group + GROUP) - piece.va.max(group)) / PAGE;
@@ -172,7 +180,7 @@ impl Pages {
         Some(eviction.or_insert_with(|| Eviction::new(memory.bytes)))
     }
 
-    /// Bytes that pages of an owner can have: what is free, and what may leave.
+    /// Bytes that pages of an owner can have: what is free, and what may leave. Buffers and page tables have the rest.
     pub(super) fn room(&mut self, owner: OwnerId) -> u64 {
         let free = self
             .owners
@@ -202,7 +210,7 @@ impl Pages {
                 break;
             };
             let for_prefetch = going.cause == Cause::Prefetch;
-            let Some(number) = eviction.evictor.choose(for_prefetch, None, &mut |_| false) else {
+            let Some(number) = eviction.evictor.choose(for_prefetch, None, None) else {
                 break;
             };
             let key = eviction.keys[number as usize];
