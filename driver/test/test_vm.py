@@ -54,6 +54,17 @@ def test_an_option_that_the_kernel_dropped_is_named() -> None:
     assert left_on.value.found == "CONFIG_B=n"
 
 
+def test_a_package_of_headers_finds_itself_wherever_the_cache_is() -> None:
+    installed = "KBUILD_OUTPUT=/usr/src/headers-7\ninclude /usr/src/headers-7-common/Makefile\n"
+    here = kernel.placed(installed, Path("/a/cache"))
+    assert (
+        here
+        == "KBUILD_OUTPUT=/a/cache/usr/src/headers-7\ninclude /a/cache/usr/src/headers-7-common/Makefile\n"
+    )
+    assert kernel.placed(here, Path("/a/cache")) == here
+    assert kernel.placed(here, Path("/b")) == installed.replace("/usr", "/b/usr")
+
+
 def test_the_module_is_made_of_driver_core_and_the_generated_headers() -> None:
     found = module.sources(toolchain.root() / "build/spec")
     assert {"pci.c", "Kbuild", "uapi/godwit.h", "core/src/pt.c", "spec/c/godwit_regs.h"} <= set(found)

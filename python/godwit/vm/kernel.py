@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,13 +103,18 @@ def _fetched(kernel: _Debian, step: Step) -> Kernel:
     build = root / "usr/src" / headers
     makefile = build / "Makefile"
     said = makefile.read_text()
-    if str(root) not in said:
-        # It names the place where it would be installed.
-        makefile.write_text(said.replace("/usr/src/", f"{root}/usr/src/"))
+    if (here := placed(said, root)) != said:
+        makefile.write_text(here)
     if suite.suites != bookworm().suites:
         _run_here(build, suite)
     images = (root / f"boot/vmlinuz-{release}", root / f"usr/lib/modules/{release}/vmlinuz")
     return Kernel(next(filter(Path.is_file, images)), build, release, kernel.options)
+
+
+def placed(makefile: str, root: Path) -> str:
+    """The Makefile of a package of headers, whose files are below `root`: it names the place where it would be installed, or
+    where the cache was before somebody moved or copied it."""
+    return re.sub(r"[^\s=]*/usr/src/", lambda _: f"{root}/usr/src/", makefile)
 
 
 _TOOLS = ("tools/objtool/objtool.real-x86", "scripts/mod/modpost.real-lsb-64")
@@ -121,11 +127,15 @@ def _run_here(build: Path, suite: debian.Suite) -> None:
     for name in _TOOLS:
         tool = build / name
         own = tool.with_name(tool.name + ".own")
+        starter = f'#!/bin/sh\nexec {start} {own} "$@"\n'
         with debian.locked(own):
-            if tool.read_bytes().startswith(b"\x7fELF"):
+            found = tool.read_bytes()
+            if found.startswith(b"\x7fELF"):
                 shutil.copy2(tool, own)
+            # That of a cache that was moved starts what is no longer there.
+            if found != starter.encode():
                 fresh = tool.with_name(tool.name + ".new")
-                fresh.write_text(f'#!/bin/sh\nexec {start} {own} "$@"\n')
+                fresh.write_text(starter)
                 fresh.chmod(0o755)
                 fresh.rename(tool)
 
