@@ -32,7 +32,6 @@ KernelOption = Annotated[
         "(about 20 minutes of one processor, once).",
     ),
 ]
-LOAD = "insmod /godwit.ko"
 
 
 def _say(what: str) -> None:
@@ -62,7 +61,7 @@ def run(
             ended = resident.run(there, guests.built(program), args or [], say)
     else:
         words = shlex.join([f"/{program.stem}", *(args or ())])
-        guest, card = guests.with_driver(booted, f"{LOAD} && {words}", [program])
+        guest, card = guests.with_driver(booted, f"{guests.LOAD} && {words}", [program])
         ended = machine.run(booted, guest, card, say=say)
     if as_json:
         served = {"release": booted.release, "code": ended.code, "lines": ended.lines, "card": ended.served}
@@ -120,6 +119,37 @@ def demo(
     raise typer.Exit(shown.code)
 
 
+@app.command(epilog="Example: godwit vm fuzz --calls 1000000 --kernel backports")
+def fuzz(
+    calls: Annotated[int, typer.Option(metavar="N", help="How many calls.", min=1)] = 100_000,
+    seed: Annotated[int | None, typer.Option(help="The seed of a run, to have it again.", min=0)] = None,
+    kernel: KernelOption = "stock",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Make calls of the driver that a malicious program would make, and say whether it and Linux withstood.
+
+    Structures that are right but for some fields, at addresses that are no memory, by two threads, while others take the memory
+    away, forbid it, and close and open the file. Ends with 1 when a call did harm.
+    """
+    from godwit.vm import fuzz as fuzzing
+    from godwit.vm import kernel as kernels
+
+    booted = kernels.ensure(kernel, _say)
+    done = fuzzing.run(booted, calls, seed, say=_say if as_json else print)
+    if as_json:
+        print(json.dumps(asdict(done), indent=1))
+    else:
+        for problem in done.problems:
+            stdout().print(problem, markup=False, soft_wrap=True)
+        stdout().print(
+            f"{done.calls:,} calls with seed {done.seed}, {done.served['register_accesses']:,} register accesses of the card, "
+            f"{done.calls / done.seconds:,.0f} calls a second with the guest's start; Linux {done.release}: "
+            f"{'no harm' if done.code == 0 else 'harm'}",
+            soft_wrap=True,
+        )
+    raise typer.Exit(done.code)
+
+
 @app.command()
 def start(kernel: KernelOption = "stock") -> None:
     """Boot a guest that stays, with the driver loaded: `vm run` uses it, until `vm stop`."""
@@ -127,7 +157,7 @@ def start(kernel: KernelOption = "stock") -> None:
     from godwit.vm import kernel as kernels
 
     booted = kernels.ensure(kernel, _say)
-    guest, card = guests.with_driver(booted, f"{LOAD} || exit 1\n{resident.ORDERS}")
+    guest, card = guests.with_driver(booted, f"{guests.LOAD} || exit 1\n{resident.ORDERS}")
     with resident.alone():
         resident.start(booted, kernel, guest, card, guests.identity(booted))
     stdout().print(
@@ -154,7 +184,7 @@ def shell(kernel: KernelOption = "stock") -> None:
     from godwit.vm import kernel as kernels
 
     booted = kernels.ensure(kernel, _say)
-    guest, card = guests.with_driver(booted, f"{LOAD}\nsetsid cttyhack sh")
+    guest, card = guests.with_driver(booted, f"{guests.LOAD}\nsetsid cttyhack sh")
     raise typer.Exit(machine.interact(booted, guest, card))
 
 

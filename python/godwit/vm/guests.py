@@ -15,6 +15,12 @@ from godwit.vm.machine import Guest
 
 DESCRIPTION = "/etc/godwit/godwit0.json"
 """Where the runtime finds out what kernels /dev/godwit0 has."""
+LOAD = "insmod /godwit.ko"
+"""A script's first words."""
+COMPLAINTS = "WARNING|BUG:|Oops|leaked|Call Trace"
+"""What Linux begins its complaints with, as a regular expression."""
+UNLOAD = f"rmmod godwit || code=1\ndmesg | grep -E '{COMPLAINTS}' && code=1\n(exit $code)"
+"""A script's last words: the module goes, and the kernel has nothing to complain of."""
 CARD_HEADER = "card_kernels.h"
 """What a guest's program includes to know the card."""
 
