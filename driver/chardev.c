@@ -132,6 +132,24 @@ static int godwit_cancel_call(struct godwit_context *ctx, void __user *user)
 	return godwit_cancel(ctx, &what);
 }
 
+static int godwit_residency_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_residency what;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	return godwit_residency(ctx, &what);
+}
+
+static int godwit_counters_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_counters what;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	return godwit_counters(ctx, &what);
+}
+
 static long godwit_ioctl(struct file *file, unsigned int number, unsigned long arg)
 {
 	struct godwit_context *ctx = file->private_data;
@@ -159,6 +177,12 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 		break;
 	case GODWIT_IOC_CANCEL:
 		err = godwit_cancel_call(ctx, user);
+		break;
+	case GODWIT_IOC_RESIDENCY:
+		err = godwit_residency_call(ctx, user);
+		break;
+	case GODWIT_IOC_COUNTERS:
+		err = godwit_counters_call(ctx, user);
 		break;
 	default:
 		err = -ENOTTY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a card does, for people who look: /sys/kernel/debug/godwit/godwitN. Readable by root, no interface for programs.
+ * What a card does, for people who look: /sys/kernel/debug/godwit/godwitN. Root's alone, no interface for programs.
  *
  * The files go before the card does, and that waits for who reads them: so registers can be read without struct
  * godwit_device.alive_lock.
@@ -24,9 +24,11 @@ static const char *const godwit_event_names[GODWIT_EVENTS] = {
 	[GODWIT_EVENT_PAGES_HIDDEN] = "pages_hidden",
 	[GODWIT_EVENT_PAGES_OUT] = "pages_out",
 	[GODWIT_EVENT_PAGES_HOME] = "pages_home",
+	[GODWIT_EVENT_TOUCHES] = "touches",
 	[GODWIT_EVENT_INVALIDATIONS] = "invalidations",
 	[GODWIT_EVENT_FENCES] = "fences",
 	[GODWIT_EVENT_FAULTS] = "faults",
+	[GODWIT_EVENT_INJECTED] = "injected",
 };
 
 static int counters_show(struct seq_file *out, void *unused)
@@ -86,6 +88,17 @@ static int queues_show(struct seq_file *out, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(queues);
 
+/* Whether an allocation is to fail: what happens then can be tried on kernels without fault injection of their own, which most are. */
+bool godwit_fails(struct godwit_device *gdev)
+{
+	u32 every = READ_ONCE(gdev->observed.fail_every);
+
+	if (likely(!every) || (u32)atomic_inc_return(&gdev->observed.fail_turn) % every)
+		return false;
+	godwit_count(gdev, GODWIT_EVENT_INJECTED, 1);
+	return true;
+}
+
 void godwit_debugfs_add(struct godwit_device *gdev)
 {
 	struct dentry *folder = debugfs_create_dir(gdev->name, godwit_root);
@@ -94,6 +107,7 @@ void godwit_debugfs_add(struct godwit_device *gdev)
 	debugfs_create_file("counters", 0400, folder, gdev, &counters_fops);
 	debugfs_create_file("pages", 0400, folder, gdev, &pages_fops);
 	debugfs_create_file("queues", 0400, folder, gdev, &queues_fops);
+	debugfs_create_u32("fail_every", 0600, folder, &gdev->observed.fail_every);
 	gdev->observed.folder = folder;
 }
 

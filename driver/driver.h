@@ -10,6 +10,7 @@
  *   4. struct godwit_context.lock       page table and pinned ranges
  *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
  *   6. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
+ *   7. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 4 and 5, so nothing is allocated under these. Under it, too, and
  *   after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
@@ -152,6 +153,7 @@ struct godwit_pool;
  * @spec_hash: that it was made from
  * @contexts: that the card holds
  * @kernels: slots
+ * @ports: of the MMU, at least one a kernel
  * @demand: the card asks for pages that are not there
  * @mode: of page tables, GODWIT_MODE_*
  * @va_bits: of user addresses in that mode
@@ -165,6 +167,7 @@ struct godwit_pool;
  * @context_numbers: in use
  * @fault_lock: the MMU's fault record, and those of the kernels
  * @kernel: accelerators, by slot
+ * @counters_lock: held by who reads the card's counters
  * @observed: what is counted of it
  */
 struct godwit_device {
@@ -183,6 +186,7 @@ struct godwit_device {
 	u32 spec_hash;
 	u32 contexts;
 	u32 kernels;
+	u32 ports;
 	bool demand;
 	u32 mode;
 	u32 va_bits;
@@ -199,6 +203,7 @@ struct godwit_device {
 
 	struct mutex fault_lock;
 	struct godwit_kernel *kernel;
+	struct mutex counters_lock;
 	struct godwit_observed observed;
 };
 
@@ -264,6 +269,9 @@ static inline void godwit_write64(struct godwit_device *gdev, u32 offset, u64 va
 int godwit_chardev_add(struct godwit_device *gdev);
 void godwit_chardev_remove(struct godwit_device *gdev);
 void godwit_device_put(struct godwit_device *gdev);
+
+/* counters.c */
+int godwit_counters(struct godwit_context *ctx, const struct godwit_counters *what);
 
 /* ctx.c */
 struct godwit_context *godwit_context_open(struct godwit_device *gdev);
@@ -367,5 +375,8 @@ int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
 int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what);
 int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code);
 int godwit_queue_settle(struct godwit_device *gdev);
+
+/* residency.c */
+int godwit_residency(struct godwit_context *ctx, const struct godwit_residency *what);
 
 #endif /* GODWIT_DRIVER_H_ */

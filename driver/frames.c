@@ -44,7 +44,7 @@ u64 godwit_frame_alloc(struct godwit_device *gdev)
 	};
 	u64 pa;
 
-	if (gw_range_alloc(&gdev->frames, &request, &pa, NULL))
+	if (godwit_fails(gdev) || gw_range_alloc(&gdev->frames, &request, &pa, NULL))
 		return GW_PT_NO_FRAME;
 	memset_io(gdev->memory + pa, 0, GODWIT_FRAME_BYTES);
 	return pa;

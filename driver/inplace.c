@@ -220,7 +220,7 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool 
 	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) || !mmget_not_zero(ctx->mm))
 		return -EFAULT;
 	for (i = 0; i < count && !err; i++) {
-		fresh[i] = kzalloc(sizeof(*fresh[i]), GFP_KERNEL);
+		fresh[i] = godwit_fails(ctx->device) ? NULL : kzalloc(sizeof(*fresh[i]), GFP_KERNEL);
 		err = fresh[i] ? xa_reserve(&ctx->pages, first + i, GFP_KERNEL) : -ENOMEM;
 	}
 	for (tries = 0; !err && tries < GODWIT_TRIES; tries++) {

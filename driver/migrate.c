@@ -69,12 +69,23 @@ static int godwit_copy_to_host(struct page *to, struct page *from)
 	return err;
 }
 
+/* Whether an allocation for a page of this pool is to fail. */
+static bool godwit_pool_fails(struct godwit_pool *pool)
+{
+	bool fails;
+
+	down_read(&pool->device_lock);
+	fails = pool->device && godwit_fails(pool->device);
+	up_read(&pool->device_lock);
+	return fails;
+}
+
 /* A page of the pool in place of one of the host; 0: it stays where it is. */
 static unsigned long godwit_page_out(struct godwit_pool *pool, unsigned long src, bool writable)
 {
 	struct page *from = migrate_pfn_to_page(src), *to;
 
-	if (!(src & MIGRATE_PFN_MIGRATE))
+	if (!(src & MIGRATE_PFN_MIGRATE) || godwit_pool_fails(pool))
 		return 0;
 	to = godwit_pool_take(pool);
 	if (!to)
@@ -88,14 +99,17 @@ static unsigned long godwit_page_out(struct godwit_pool *pool, unsigned long src
 	return migrate_pfn(page_to_pfn(to)) | ((from ? src & MIGRATE_PFN_WRITE : writable) ? MIGRATE_PFN_WRITE : 0);
 }
 
+/* Memory for a page that nobody waits for: what is not easily had is not wanted. */
+#define GODWIT_GFP_ALONG (GFP_HIGHUSER | __GFP_NORETRY | __GFP_NOWARN)
+
 /* A page of the host in place of one of a pool; 0: it stays where it is, @err says why. */
-static unsigned long godwit_page_home(unsigned long src, int *err)
+static unsigned long godwit_page_home(unsigned long src, gfp_t gfp, int *err)
 {
 	struct page *from = migrate_pfn_to_page(src), *to;
 
 	if (!(src & MIGRATE_PFN_MIGRATE) || !from || !is_device_private_page(from))
 		return 0;
-	to = alloc_page(GFP_HIGHUSER);
+	to = godwit_pool_fails(godwit_pool_of(from)) ? NULL : alloc_page(gfp);
 	if (!to) {
 		*err = -ENOMEM;
 		return 0;
@@ -161,7 +175,7 @@ static int godwit_move(struct godwit_pool *pool, struct vm_area_struct *vma, uns
 	if (err)
 		return err;
 	for (i = 0; i < count; i++)
-		dst[i] = home ? godwit_page_home(src[i], &why) :
+		dst[i] = home ? godwit_page_home(src[i], GFP_HIGHUSER, &why) :
 				godwit_page_out(pool, src[i], vma->vm_flags & VM_WRITE);
 	migrate_vma_pages(&args);
 	moved = godwit_count_moved(src, dst, count);
@@ -223,30 +237,50 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 	return min(done, 0);
 }
 
-/* A processor touches a page that is in device memory. */
+static void godwit_tell_touch(struct godwit_pool *pool)
+{
+	down_read(&pool->device_lock);
+	if (pool->device)
+		godwit_count(pool->device, GODWIT_EVENT_TOUCHES, 1);
+	up_read(&pool->device_lock);
+}
+
+/*
+ * A processor touches a page that is in device memory: those of the naturally aligned group around it that are in the same
+ * pool come home with it, as far as the area reaches and memory is easily had. Only what becomes of the touched one is an
+ * error.
+ */
 vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
 {
-	unsigned long src = 0, dst = 0, start = vmf->address & PAGE_MASK;
+	unsigned long src[GODWIT_HOME_PAGES] = {}, dst[GODWIT_HOME_PAGES] = {}, i, count, touched;
+	unsigned long bytes = READ_ONCE(godwit_param_home_pages) * PAGE_SIZE, first = round_down(vmf->address, bytes);
+	struct godwit_pool *pool = godwit_pool_of(vmf->page);
 	struct migrate_vma args = {
 		.vma = vmf->vma,
-		.src = &src,
-		.dst = &dst,
-		.start = start,
-		.end = start + PAGE_SIZE,
-		.pgmap_owner = godwit_pool_of(vmf->page),
+		.src = src,
+		.dst = dst,
+		.start = max(first, vmf->vma->vm_start),
+		.end = min(first + bytes, vmf->vma->vm_end),
+		.pgmap_owner = pool,
 		.flags = MIGRATE_VMA_SELECT_DEVICE_PRIVATE,
 		.fault_page = vmf->page,
 	};
-	int err = 0;
+	int err = 0, along;
 
 	if (migrate_vma_setup(&args))
 		return VM_FAULT_SIGBUS;
+	godwit_tell_touch(pool);
 	/* Somebody else was faster: the process looks again. */
 	if (!args.cpages)
 		return 0;
-	dst = godwit_page_home(src, &err);
+	count = (args.end - args.start) >> PAGE_SHIFT;
+	touched = ((vmf->address & PAGE_MASK) - args.start) >> PAGE_SHIFT;
+	dst[touched] = godwit_page_home(src[touched], GFP_HIGHUSER, &err);
+	for (i = 0; i < count && !err; i++)
+		if (i != touched)
+			dst[i] = godwit_page_home(src[i], GODWIT_GFP_ALONG, &along);
 	migrate_vma_pages(&args);
-	godwit_tell_home(godwit_pool_of(vmf->page), start, godwit_count_moved(&src, &dst, 1));
+	godwit_tell_home(pool, args.start, godwit_count_moved(src, dst, count));
 	migrate_vma_finalize(&args);
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
@@ -265,7 +299,7 @@ void godwit_migrate_home_all(struct godwit_pool *pool)
 			memset(dst, 0, sizeof(dst));
 			migrate_device_range(src, pool->first_pfn + at, count);
 			for (i = 0; i < count && err != -ENODEV; i++)
-				dst[i] = godwit_page_home(src[i], &err);
+				dst[i] = godwit_page_home(src[i], GFP_HIGHUSER, &err);
 			migrate_device_pages(src, dst, count);
 			godwit_tell_home(pool, 0, godwit_count_moved(src, dst, count));
 			migrate_device_finalize(src, dst, count);

@@ -155,8 +155,8 @@ static int godwit_mmu_identify(struct godwit_device *gdev)
 	levels = GODWIT_FIELD(CAPABILITIES__LEVELS, capabilities);
 	gdev->contexts = min_t(u32, GODWIT_FIELD(CAPABILITIES__CONTEXTS, capabilities), godwit_param_contexts);
 	gdev->spec_hash = hash;
-	if (levels < 3 || levels > 5 || !gdev->contexts ||
-	    GODWIT_FIELD(CAPABILITIES__PORTS, capabilities) < gdev->kernels) {
+	gdev->ports = GODWIT_FIELD(CAPABILITIES__PORTS, capabilities);
+	if (levels < 3 || levels > 5 || !gdev->contexts || gdev->ports < gdev->kernels) {
 		dev_err(dev, "capabilities read %#010x, which no card of %u kernels has\n", capabilities, gdev->kernels);
 		return -ENODEV;
 	}
@@ -169,9 +169,9 @@ static int godwit_mmu_identify(struct godwit_device *gdev)
 /* Turns off all that somebody before may have left on, and drops what was cached. */
 static int godwit_mmu_quiet(struct godwit_device *gdev)
 {
-	u32 i, ports = GODWIT_FIELD(CAPABILITIES__PORTS, godwit_read(gdev, GODWIT_MMU(capabilities)));
+	u32 i;
 
-	for (i = 0; i < ports; i++)
+	for (i = 0; i < gdev->ports; i++)
 		godwit_mmu_bind(gdev, i, GODWIT_PORT_MODE_OFF, 0);
 	for (i = 0; i < gdev->contexts; i++)
 		godwit_mmu_set_context(gdev, i, NULL);
@@ -192,6 +192,7 @@ int godwit_mmu_init(struct godwit_device *gdev)
 	if (err)
 		return err;
 	mutex_init(&gdev->fault_lock);
+	mutex_init(&gdev->counters_lock);
 	err = godwit_mmu_quiet(gdev);
 	if (err)
 		return err;

@@ -23,9 +23,11 @@ enum godwit_event {
 	GODWIT_EVENT_PAGES_HIDDEN,
 	GODWIT_EVENT_PAGES_OUT,
 	GODWIT_EVENT_PAGES_HOME,
+	GODWIT_EVENT_TOUCHES,
 	GODWIT_EVENT_INVALIDATIONS,
 	GODWIT_EVENT_FENCES,
 	GODWIT_EVENT_FAULTS,
+	GODWIT_EVENT_INJECTED,
 	GODWIT_EVENTS,
 };
 
@@ -33,10 +35,14 @@ enum godwit_event {
  * struct godwit_observed - of a card
  * @events: how often each happened
  * @folder: in debugfs
+ * @fail_every: one in so many allocations fails on purpose; 0: none does
+ * @fail_turn: allocations since
  */
 struct godwit_observed {
 	atomic64_t events[GODWIT_EVENTS];
 	struct dentry *folder;
+	u32 fail_every;
+	atomic_t fail_turn;
 };
 
 /* debugfs.c */
@@ -44,6 +50,7 @@ void godwit_debugfs_init(void);
 void godwit_debugfs_exit(void);
 void godwit_debugfs_add(struct godwit_device *gdev);
 void godwit_debugfs_remove(struct godwit_device *gdev);
+bool godwit_fails(struct godwit_device *gdev);
 
 /* sysfs.c */
 extern const struct attribute_group *godwit_sysfs_groups[];

@@ -41,30 +41,39 @@ GODWIT_PARAM(irq_records, 16, 1, GODWIT_IRQ_RECORDS_MAX, 0444,
 GODWIT_PARAM(irq_cycles, 64, 1, 65535, 0444,
 	     "Cycles of the card after the first page request until it interrupts, 1 to 65535 (default: 64)");
 
-/* Pages are brought in groups that are naturally aligned. */
-static int godwit_set_bring_pages(const char *value, const struct kernel_param *param)
+/* Pages move in groups that are naturally aligned. */
+static int godwit_set_group(const char *value, const struct kernel_param *param, unsigned int max)
 {
 	unsigned int pages;
 	int err = kstrtouint(value, 0, &pages);
 
-	if (!err && (!is_power_of_2(pages) || pages > GODWIT_BRING_PAGES))
+	if (!err && (!is_power_of_2(pages) || pages > max))
 		err = -EINVAL;
 	if (err) {
-		pr_err("godwit: parameter %s is a power of two up to %u, not \"%s\"\n", param->name, GODWIT_BRING_PAGES,
-		       value);
+		pr_err("godwit: parameter %s is a power of two up to %u, not \"%s\"\n", param->name, max, value);
 		return err;
 	}
-	WRITE_ONCE(godwit_param_bring_pages, pages);
+	WRITE_ONCE(*(unsigned int *)param->arg, pages);
 	return 0;
 }
 
-static const struct kernel_param_ops godwit_bring_pages_ops = {
-	.set = godwit_set_bring_pages,
-	.get = param_get_uint,
-};
-unsigned int godwit_param_bring_pages = GODWIT_BRING_PAGES;
-module_param_cb(bring_pages, &godwit_bring_pages_ops, &godwit_param_bring_pages, 0644);
-MODULE_PARM_DESC(bring_pages, "Most neighbouring pages brought in one go: 1, 2, 4, 8 or 16 (default: 16)");
+#define GODWIT_PARAM_GROUP(parameter, max, description)                                            \
+	static int godwit_set_##parameter(const char *value, const struct kernel_param *param)     \
+	{                                                                                          \
+		return godwit_set_group(value, param, max);                                        \
+	}                                                                                          \
+	static const struct kernel_param_ops godwit_##parameter##_ops = {                          \
+		.set = godwit_set_##parameter,                                                     \
+		.get = param_get_uint,                                                             \
+	};                                                                                         \
+	unsigned int godwit_param_##parameter = max;                                               \
+	module_param_cb(parameter, &godwit_##parameter##_ops, &godwit_param_##parameter, 0644);    \
+	MODULE_PARM_DESC(parameter, description)
+
+GODWIT_PARAM_GROUP(bring_pages, GODWIT_BRING_PAGES,
+		   "Most neighbouring pages brought in one go: 1, 2, 4, 8 or 16 (default: 16)");
+GODWIT_PARAM_GROUP(home_pages, GODWIT_HOME_PAGES,
+		   "Most neighbouring pages that come home when one is touched: 1, 2, 4, 8 or 16 (default: 16)");
 
 unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
 module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);

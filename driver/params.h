@@ -5,12 +5,15 @@
 
 /* Pages brought in one go are at most what one entry of the TLB covers. */
 #define GODWIT_BRING_PAGES 16
+/* Pages that come home in one go. */
+#define GODWIT_HOME_PAGES 16
 #define GODWIT_MAX_CONTEXTS 256
 /* pool_mib: as much as the host has memory, at most half of the card's. */
 #define GODWIT_POOL_AUTO (~0u)
 
 extern unsigned int godwit_param_contexts;
 extern unsigned int godwit_param_bring_pages;
+extern unsigned int godwit_param_home_pages;
 extern unsigned int godwit_param_pool_mib;
 extern unsigned int godwit_param_fence_ms;
 extern unsigned int godwit_param_irq_records;

@@ -10,14 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
+from godwit.vm import guests
 from godwit.vm.machine import Ended
 
-LOAD = "insmod /godwit.ko || exit 1\n"
-"""The script's first words."""
-UNLOAD = (
-    "rmmod godwit || code=1\ndmesg | grep -E 'WARNING|BUG:|Oops|leaked|Call Trace' && code=1\n(exit $code)"
-)
-"""Its last: the module goes, and the kernel has nothing to complain of."""
+LOAD = f"{guests.LOAD} || exit 1\n"
+"""The script's first words; its last are guests.UNLOAD."""
 
 CHOSEN = """
 insmod /godwit.ko contexts=0 && exit 1
@@ -82,6 +79,8 @@ CHECKS = {
     "migrate": [
         "migrate",
         "migrate_fault",
+        "one_touch_brings_as_many_pages_home_as_is_said",
+        "what_is_around_a_touched_page_may_be_anything",
         "migrate_release",
         "migrate_shared",
         "migrate_mixed",
@@ -93,6 +92,19 @@ CHECKS = {
         "nonsense_is_refused",
         "memory_comes_home_when_the_card_goes",
     ],
+    "places": [
+        "snapshot",
+        "memory_that_moved_is_where_it_went",
+        "double_map",
+        "counters_are_those_of_the_card",
+        "what_is_no_counter_is_not_read",
+        "places_of_nothing_are_refused",
+    ],
+    "runtime": [
+        "memory_is_where_residency_says",
+        "counters_count_what_a_launch_does",
+        "what_the_driver_does_not_give_is_an_error",
+    ],
     "observe": [
         "attributes_say_what_the_card_is",
         "counters_count_what_happened",
@@ -102,6 +114,11 @@ CHECKS = {
         "parameters_are_checked_when_they_are_set",
         "answers_of_a_batch_have_one_fence",
         "one_page_at_a_time_is_one_group_a_page",
+    ],
+    "inject": [
+        "contexts_that_do_not_open_leave_nothing",
+        "launches_end_right_or_with_a_fault",
+        "pages_that_move_keep_what_is_in_them",
     ],
     "fuzz": ["calls_that_make_no_sense_harm_nobody"],
     "removal": ["a_card_goes_while_it_is_used"],
@@ -115,7 +132,7 @@ def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> End
     words = {name: f"timeout 200 /{name}" for name in CHECKS}
     words["fuzz"] = f"timeout {200 + FUZZ_S} /fuzz {CALLS} {os.environ.get('GODWIT_SEED', '')}"
     programs = "\n".join(f"{word} || code=1" for word in words.values())
-    script = f"code=0\n{LOAD}{again}{programs}\n{UNLOAD}"
+    script = f"code=0\n{LOAD}{again}{programs}\n{guests.UNLOAD}"
     ended = boot_on(request.param)(script, *CHECKS, timeout_s=600 + FUZZ_S)
     assert request.param != "backports" or not skipped(ended)
     return ended
@@ -147,7 +164,9 @@ def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> Non
 @pytest.mark.parametrize("kind", ["stock", "backports"])
 def test_a_card_is_pulled_out(boot_on: Callable[[str], Boot], kind: str) -> None:
     guest = boot_on(kind)(
-        f"{LOAD}timeout 200 /lost {PULLED_AT_US}; code=$?\n{UNLOAD}", "lost", remove_at="pull the card out"
+        f"{LOAD}timeout 200 /lost {PULLED_AT_US}; code=$?\n{guests.UNLOAD}",
+        "lost",
+        remove_at="pull the card out",
     )
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 2
+#define GODWIT_ABI 3
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
@@ -150,11 +150,58 @@ struct godwit_cancel {
 	__u32 reserved;
 };
 
+/* Where a page is: a byte of godwit_residency.places. */
+/* Nowhere: never touched, swapped out, not loaded, or of no memory. */
+#define GODWIT_PLACE_NONE 0u
+/* In the host's memory. */
+#define GODWIT_PLACE_HOST 1u
+/* In the card's. */
+#define GODWIT_PLACE_CARD 2u
+/* Besides: the card reaches it without asking. Of pages that are pinned this is not said. */
+#define GODWIT_PLACE_SHOWN 0x80u
+
+/**
+ * struct godwit_residency - where memory of the program is
+ * @addr: first byte; whole pages are looked at
+ * @size: bytes
+ * @places: a byte a page is filled in: GODWIT_PLACE_*
+ * @reserved: 0
+ *
+ * Brings nothing and moves nothing. Of up to 256 pages in a row, from the first on, it was true at one moment; nothing keeps it so.
+ * EOPNOTSUPP without GODWIT_INFO_DEMAND; EBUSY when pages move faster than it can be looked.
+ */
+struct godwit_residency {
+	__aligned_u64 addr;
+	__aligned_u64 size;
+	__aligned_u64 places;
+	__aligned_u64 reserved;
+};
+
+/* Words of counters that one call may read. */
+#define GODWIT_COUNTER_WORDS 4096u
+
+/**
+ * struct godwit_counters - counters of the card
+ * @words: struct godwit_register[@count]: each @offset is that of a word of a counter in the MMU's registers; values are filled in
+ * @count: how many, at most GODWIT_COUNTER_WORDS
+ * @reserved: 0
+ *
+ * All are as of one cycle: the counters stand still while they are read. They count for all programs, from the card's reset.
+ * EINVAL for what is no counter.
+ */
+struct godwit_counters {
+	__aligned_u64 words;
+	__u32 count;
+	__u32 reserved;
+};
+
 #define GODWIT_IOC_INFO _IOR('g', 0x40, struct godwit_info)
 #define GODWIT_IOC_PIN _IOW('g', 0x41, struct godwit_pin)
 #define GODWIT_IOC_UNPIN _IOW('g', 0x42, struct godwit_pin)
 #define GODWIT_IOC_RUN _IOWR('g', 0x43, struct godwit_run)
 #define GODWIT_IOC_MIGRATE _IOWR('g', 0x44, struct godwit_migrate)
 #define GODWIT_IOC_CANCEL _IOW('g', 0x45, struct godwit_cancel)
+#define GODWIT_IOC_RESIDENCY _IOW('g', 0x46, struct godwit_residency)
+#define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
 
 #endif /* _UAPI_GODWIT_H */

@@ -56,7 +56,7 @@ const char *godwit_last_error(void);
 /*
  * Opens `device`: "sim:NAME" for a card built with `godwit card build --config NAME`, "sim:/path/to/libgw_card.so", or
  * "/dev/godwit0" for one that the Linux driver has, whose kernels run on memory of the program (godwit_use): what the driver does not
- * give, such as buffers, counters and limits in cycles, is GODWIT_EDEVICE and a message that says so.
+ * give, such as buffers, registers and limits in cycles, is GODWIT_EDEVICE and a message that says so.
  * `options` is JSON (NULL for none): the fields of gw_card_open in card/sim/gw_card.h; for "/dev/godwit0" {"description": PATH}, the
  * file with the card's description, which is /etc/godwit/godwit0.json or $GODWIT_DESCRIPTION otherwise.
  */

@@ -20,10 +20,16 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_RUN_FAULT", RUN_FAULT.into()),
         ("GODWIT_RUN_REGISTERS", RUN_REGISTERS as u64),
         ("GODWIT_MIGRATE_TO_HOST", MIGRATE_TO_HOST.into()),
+        ("GODWIT_PLACE_NONE", PLACE_NONE.into()),
+        ("GODWIT_PLACE_HOST", PLACE_HOST.into()),
+        ("GODWIT_PLACE_CARD", PLACE_CARD.into()),
+        ("GODWIT_PLACE_SHOWN", PLACE_SHOWN.into()),
         ("GODWIT_IOC_INFO", u64::from(IOC_INFO)),
         ("GODWIT_IOC_RUN", u64::from(IOC_RUN)),
         ("GODWIT_IOC_MIGRATE", u64::from(IOC_MIGRATE)),
         ("GODWIT_IOC_CANCEL", u64::from(IOC_CANCEL)),
+        ("GODWIT_IOC_RESIDENCY", u64::from(IOC_RESIDENCY)),
+        ("GODWIT_IOC_COUNTERS", u64::from(IOC_COUNTERS)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
@@ -41,6 +47,8 @@ fn pairs() -> Vec<(String, u64)> {
     layout!("godwit_run" Run: slot write_count read_count timeout_ms writes reads end fault_cause fault_address);
     layout!("godwit_migrate" Migrate: addr size flags reserved pages);
     layout!("godwit_cancel" Cancel: slot reserved);
+    layout!("godwit_residency" Residency: addr size places reserved);
+    layout!("godwit_counters" Counters: words count reserved);
     pairs
 }
 

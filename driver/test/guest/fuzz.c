@@ -134,10 +134,26 @@ static void any_call(int fd, uint64_t *state)
 		.slot = mostly(state, next(state) % CARD_KERNELS),
 		.reserved = mostly(state, 0),
 	};
+	struct godwit_residency residency = {
+		.addr = place(state),
+		.size = size(state),
+		.reserved = mostly(state, 0),
+	};
+	static __thread struct godwit_register words[GODWIT_COUNTER_WORDS];
+	struct godwit_counters counters = {
+		.words = next(state) % 4 ? (uint64_t)words : place(state),
+		.count = mostly(state, 1 + next(state) % 8),
+		.reserved = mostly(state, 0),
+	};
 	struct godwit_info info;
+	size_t i;
 
+	/* What is said of so many pages as the arena has bytes would go over this program's own memory. */
+	residency.places = residency.size <= 8 * PAGE ? place(state) : odd(state);
+	for (i = 0; i < 8; i++)
+		words[i].offset = mostly(state, 0x1000 + next(state) % 0x400 * 4);
 	memset(&info, 0, sizeof(info));
-	switch (next(state) % 9) {
+	switch (next(state) % 11) {
 	case 0:
 		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
 		break;
@@ -158,9 +174,15 @@ static void any_call(int fd, uint64_t *state)
 	case 7:
 		call(fd, GODWIT_IOC_CANCEL, &cancel, sizeof(cancel), state);
 		break;
+	case 8:
+		call(fd, GODWIT_IOC_RESIDENCY, &residency, sizeof(residency), state);
+		break;
+	case 9:
+		call(fd, GODWIT_IOC_COUNTERS, &counters, sizeof(counters), state);
+		break;
 	default:
 		/* The numbers and sizes beside the right ones. */
-		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 10, odd(state) % 0x4000), &pin, sizeof(pin), state);
+		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 12, odd(state) % 0x4000), &pin, sizeof(pin), state);
 	}
 }
 
@@ -219,7 +241,9 @@ static void calls_that_make_no_sense_harm_nobody(const char *name)
 
 	card = card_open();
 	CHECK(!ioctl(card, GODWIT_IOC_INFO, &before), "info: %s", strerror(errno));
-	arena = mmap(NULL, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* A page more, which stays and is no memory: what is filled in at the arena's end goes no further. */
+	arena = mmap(NULL, (ARENA_PAGES + 1) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(!mprotect(arena, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE), "arena: %s", strerror(errno));
 	CHECK(!pthread_create(&others[1], NULL, reopen, NULL), "threads");
 	for (i = 0; i < CALLERS; i++)
 		CHECK(!pthread_create(&callers[i], NULL, caller, (void *)i), "threads");

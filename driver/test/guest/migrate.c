@@ -10,7 +10,11 @@
 #include <sys/wait.h>
 
 #include "bind.h"
+#include "files.h"
 #include "values.h"
+
+/* Pages that come home with one that is touched. */
+#define GROUP 16
 
 #define TO_DEVICE 0
 #define TO_HOST GODWIT_MIGRATE_TO_HOST
@@ -60,10 +64,54 @@ static void migrate_fault(const char *name)
 	CHECK(sum_of(values) == sum, "another content");
 	MOVES(values, BYTES, TO_DEVICE, PAGES);
 	SEES(values, sum);
-	/* One touch brings one page. */
+	/* One touch brings its group. */
 	values[0] += 5;
-	MOVES(values, BYTES, TO_HOST, PAGES - 1);
+	MOVES(values, BYTES, TO_HOST, PAGES - (GROUP - (uintptr_t)values / PAGE % GROUP));
 	SEES(values, sum + 5);
+	munmap(values, BYTES);
+}
+
+/* Touches it takes to have all pages home, in their order; -1 when something else is wrong. */
+static long long touches(uint64_t *values, uint64_t sum, const char *group)
+{
+	long long before;
+
+	if (!tell(PARAMETERS "home_pages", group) || moved(values, BYTES, TO_DEVICE) != PAGES)
+		return -1;
+	before = after(DEBUG "counters", "\ntouches ");
+	if (sum_of(values) != sum)
+		return -1;
+	return after(DEBUG "counters", "\ntouches ") - before;
+}
+
+static void one_touch_brings_as_many_pages_home_as_is_said(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 10);
+	long long alone = touches(values, sum, "1"), groups = touches(values, sum, "16");
+
+	/* Linux may have a touch tried again. */
+	CHECK(alone >= (long long)PAGES, "%lld touches", alone);
+	CHECK(groups >= PAGES / GROUP && groups <= PAGES / 4, "%lld touches", groups);
+	munmap(values, BYTES);
+}
+
+/* What is beside a touched page and is not the card's stays as it is: a hole, pages of the host, another protection. */
+static void what_is_around_a_touched_page_may_be_anything(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	char *page = (char *)(((uintptr_t)values + GROUP * PAGE - 1) / (GROUP * PAGE) * (GROUP * PAGE));
+	int i;
+
+	for (i = 0; i < GROUP; i++)
+		page[i * PAGE] = i + 1;
+	munmap(page + PAGE, PAGE);
+	mprotect(page + 6 * PAGE, PAGE, PROT_READ);
+	MOVES(page + 4 * PAGE, 4 * PAGE, TO_DEVICE, 4);
+	page[5 * PAGE]++;
+	/* An area ends at each change of protection: of the four only those of its own came. */
+	CHECK(page[5 * PAGE] == 7 && page[4 * PAGE] == 5 && page[2 * PAGE] == 3, "another content");
+	MOVES(page + 4 * PAGE, 4 * PAGE, TO_HOST, 2);
+	CHECK(page[6 * PAGE] == 7 && page[7 * PAGE] == 8, "another content");
 	munmap(values, BYTES);
 }
 
@@ -259,6 +307,8 @@ int main(void)
 	}
 	TEST(migrate);
 	TEST(migrate_fault);
+	TEST(one_touch_brings_as_many_pages_home_as_is_said);
+	TEST(what_is_around_a_touched_page_may_be_anything);
 	TEST(migrate_release);
 	TEST(migrate_shared);
 	TEST(migrate_mixed);

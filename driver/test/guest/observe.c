@@ -6,47 +6,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "files.h"
 #include "values.h"
 
 #define ATTRIBUTES "/sys/class/misc/godwit0/"
-#define DEBUG "/sys/kernel/debug/godwit/godwit0/"
 #define TRACING "/sys/kernel/tracing/"
-#define PARAMETERS "/sys/module/godwit/parameters/"
-
-static char text[1 << 18];
-
-/* What a file says; empty without it. */
-static const char *contents(const char *path)
-{
-	int fd = open(path, O_RDONLY);
-	size_t got = 0;
-	ssize_t more;
-
-	while (fd >= 0 && (more = read(fd, text + got, sizeof(text) - 1 - got)) > 0)
-		got += more;
-	text[got] = 0;
-	close(fd);
-	return text;
-}
-
-/* The number behind the first @word of a file; -1 without it. */
-static long long after(const char *path, const char *word)
-{
-	const char *found = strstr(contents(path), word);
-
-	return found ? strtoll(found + strlen(word), NULL, 10) : -1;
-}
-
-static bool tell(const char *path, const char *what)
-{
-	int fd = open(path, O_WRONLY);
-	bool told = fd >= 0 && write(fd, what, strlen(what)) == (ssize_t)strlen(what);
-	int why = errno;
-
-	close(fd);
-	errno = why;
-	return told;
-}
 
 static void attributes_say_what_the_card_is(const char *name)
 {
@@ -173,6 +137,9 @@ static void parameters_are_checked_when_they_are_set(const char *name)
 	CHECK(after(PARAMETERS "bring_pages", "") == 16, "%s", text);
 	CHECK(!tell(PARAMETERS "bring_pages", "3") && errno == EINVAL, "3 pages: %s", strerror(errno));
 	CHECK(!tell(PARAMETERS "bring_pages", "32") && errno == EINVAL, "32 pages: %s", strerror(errno));
+	CHECK(after(PARAMETERS "home_pages", "") == 16, "%s", text);
+	CHECK(!tell(PARAMETERS "home_pages", "0") && errno == EINVAL, "0 pages: %s", strerror(errno));
+	CHECK(!tell(PARAMETERS "home_pages", "32") && errno == EINVAL, "32 pages: %s", strerror(errno));
 	CHECK(!tell(PARAMETERS "fence_ms", "99") && errno == EINVAL, "99 ms: %s", strerror(errno));
 	CHECK(tell(PARAMETERS "fence_ms", "60001") && after(PARAMETERS "fence_ms", "") == 60001, "%s", text);
 	CHECK(tell(PARAMETERS "fence_ms", "60000"), "%s", strerror(errno));

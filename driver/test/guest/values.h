@@ -16,6 +16,14 @@
 
 static int card = -1;
 
+/* Whether memory can be on the card. */
+static inline bool migrates(void)
+{
+	struct godwit_info info;
+
+	return !ioctl(card, GODWIT_IOC_INFO, &info) && info.flags & GODWIT_INFO_MIGRATE;
+}
+
 static inline uint64_t *fresh(int prot, int flags)
 {
 	return mmap(NULL, BYTES, prot, flags | MAP_ANONYMOUS, -1, 0);

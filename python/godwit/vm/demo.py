@@ -45,7 +45,7 @@ class Shown:
         return (
             f"pages: {count['page_requests']:,} asked for by the card in {count['batches']:,} batches, "
             f"{count['pages_shown']:,} shown to it, {count['pages_out']:,} of them moved to device memory, "
-            f"{count['pages_home']:,} moved home, {count['pages_hidden']:,} taken from it"
+            f"{count['pages_home']:,} moved home ({count['touches']:,} touches), {count['pages_hidden']:,} taken from it"
         )
 
 

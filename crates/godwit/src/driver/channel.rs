@@ -5,12 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
+use godwit_core::layout;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, Updater, ioctl};
 
 use super::uapi::{
-    Cancel, IOC_CANCEL, IOC_INFO, IOC_MIGRATE, IOC_RUN, Info, MIGRATE_TO_HOST, Migrate, RUN_FAULT,
-    Register, Run,
+    Cancel, Counters, IOC_CANCEL, IOC_COUNTERS, IOC_INFO, IOC_MIGRATE, IOC_RESIDENCY, IOC_RUN,
+    Info, MIGRATE_TO_HOST, Migrate, RUN_FAULT, Register, Residency, Run,
 };
 
 /// How a launch ended that the driver ran.
@@ -35,6 +36,12 @@ pub trait Channel: Send + Sync {
 
     /// Moves pages of the process to device memory, or home; how many did.
     fn migrate(&self, address: u64, bytes: u64, home: bool) -> Result<u64, Errno>;
+
+    /// Where pages in a row are, `uapi::PLACE_*`, from that at `start` on: `places` has a byte for each.
+    fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno>;
+
+    /// Words of the card's counters, by their offset among the MMU's registers, all as of one cycle.
+    fn counters(&self, offsets: &[u32]) -> Result<Vec<u32>, Errno>;
 }
 
 /// `/dev/godwitN`, opened.
@@ -98,5 +105,32 @@ impl Channel for Node {
         };
         self.update::<IOC_MIGRATE, _>(&mut what)?;
         Ok(what.pages)
+    }
+
+    fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {
+        let what = Residency {
+            addr: start & !((1 << layout::PT_PAGE_SHIFT) - 1),
+            size: (places.len() as u64) << layout::PT_PAGE_SHIFT,
+            places: places.as_mut_ptr() as u64,
+            reserved: 0,
+        };
+        // SAFETY: the opcode is made of this structure, and what it points to has room.
+        unsafe { ioctl(&self.0, Setter::<IOC_RESIDENCY, _>::new(what)) }
+    }
+
+    fn counters(&self, offsets: &[u32]) -> Result<Vec<u32>, Errno> {
+        let word = |offset: &u32| Register {
+            offset: *offset,
+            value: 0,
+        };
+        let mut words: Vec<Register> = offsets.iter().map(word).collect();
+        let what = Counters {
+            words: words.as_mut_ptr() as u64,
+            count: words.len() as u32,
+            reserved: 0,
+        };
+        // SAFETY: as in `residency`.
+        unsafe { ioctl(&self.0, Setter::<IOC_COUNTERS, _>::new(what)) }?;
+        Ok(words.iter().map(|word| word.value).collect())
     }
 }

@@ -13,9 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use godwit_card::{Description, OpenOptions};
+use godwit_core::layout;
 use rustix::io::Errno;
 
 use crate::Error;
+use crate::hardware::counters::{Counters, Width};
 use crate::state::ticket::Ticket;
 use uapi::{INFO_DEMAND, INFO_MIGRATE, Info};
 
@@ -94,8 +96,8 @@ impl DriverCard {
     /// What was asked of the card is nothing that the driver has for programs.
     pub fn not_there(&self) -> Error {
         Error::Hardware(format!(
-            "{}: the driver gives programs launches on memory of their own, and nothing else of the card: no buffers, registers, \
-             counters, page tables, clock or heap. Let kernels use the program's memory (Rust: Context::share_process, C: \
+            "{}: the driver gives programs launches on memory of their own and the card's counters, and nothing else of the card: no \
+             buffers, registers, page tables, clock, heap or counts of what moved. Let kernels use the program's memory (Rust: Context::share_process, C: \
              godwit_use), or open a card of the program's own (sim:NAME)",
             self.path
         ))
@@ -151,16 +153,57 @@ impl DriverCard {
         lock(&self.contexts).is_some()
     }
 
-    /// Bytes of device memory that nobody has; as they were when the card was opened if it cannot be asked now.
-    pub fn free_bytes(&self) -> u64 {
+    /// The files of the card that are open.
+    fn channels(&self) -> Vec<Arc<dyn Channel>> {
         let contexts = lock(&self.contexts);
         let contexts = contexts.iter().flatten().filter_map(Weak::upgrade);
         let idle = lock(&self.idle).clone();
-        let mut channels = idle
-            .into_iter()
-            .chain(contexts.filter_map(|context| lock(&context.channel).clone()));
-        let now = channels.find_map(|channel| channel.info().ok());
+        let channels = contexts.filter_map(|context| lock(&context.channel).clone());
+        idle.into_iter().chain(channels).collect()
+    }
+
+    /// Bytes of device memory that nobody has; as they were when the card was opened if it cannot be asked now.
+    pub fn free_bytes(&self) -> u64 {
+        let now = self
+            .channels()
+            .iter()
+            .find_map(|channel| channel.info().ok());
         now.unwrap_or(self.info).free_bytes
+    }
+
+    /// The card's counters, all as of one cycle, of all programs.
+    pub fn counters(&self, ports: u32) -> Result<Counters, Error> {
+        let channel = match self.channels().into_iter().next() {
+            Some(channel) => channel,
+            None if self.is_open() => {
+                (self.opener)().map_err(|error| cannot_open(&self.path, &error))?
+            }
+            None => return Err(Error::Closed),
+        };
+        let words = |width: Width| match width {
+            Width::Counter => 2,
+            Width::Register => 1,
+        };
+        let mut offsets = Vec::new();
+        Counters::read::<Error>(ports, |width, register| {
+            offsets.extend((0..words(width)).map(|word| register as u32 + 4 * word));
+            Ok(0)
+        })?;
+        let values = channel.counters(&offsets).map_err(|errno| match errno {
+            Errno::NODEV => Error::Broken(format!("{}: the card is gone", self.path)),
+            errno => Error::Hardware(format!(
+                "{}: the card's counters were not read: {errno}",
+                self.path
+            )),
+        })?;
+        let mut values = values.into_iter().map(u64::from);
+        Counters::read(ports, |width, _| {
+            let low = values.next().unwrap_or_default();
+            let high = (1..words(width))
+                .map(|_| values.next().unwrap_or_default())
+                .sum::<u64>();
+            Ok(high << 32 | low)
+        })
     }
 
     /// Has a launch run after those of its kernel that came before.
@@ -199,6 +242,22 @@ impl DriverContext {
              memory with the driver's own call (docs/driver.md)",
             self.path
         )))
+    }
+
+    /// Where each page of whole pages is, `uapi::PLACE_*`.
+    pub fn places(&self, start: u64, len: u64) -> Result<Vec<u8>, Error> {
+        let channel = self.channel()?;
+        let mut places = vec![uapi::PLACE_NONE; (len >> layout::PT_PAGE_SHIFT) as usize];
+        match channel.residency(start, &mut places) {
+            Ok(()) => Ok(places),
+            // Nothing but pinned memory is the card's.
+            Err(Errno::OPNOTSUPP) => Ok(places),
+            Err(Errno::NODEV) => Err(Error::Broken(format!("{}: the card is gone", self.path))),
+            Err(errno) => Err(Error::Hardware(format!(
+                "{}: where {len} bytes at {start:#x} are was not said: {errno}",
+                self.path
+            ))),
+        }
     }
 
     /// Whether memory can be anywhere but in the host.

@@ -4,7 +4,7 @@
 use rustix::ioctl::{Opcode, opcode};
 
 /// `GODWIT_ABI` of the driver.
-pub const ABI: u32 = 2;
+pub const ABI: u32 = 3;
 
 /// `GODWIT_INFO_DEMAND`.
 pub const INFO_DEMAND: u32 = 1;
@@ -16,6 +16,15 @@ pub const RUN_FAULT: u32 = 1;
 pub const RUN_REGISTERS: usize = 256;
 /// `GODWIT_MIGRATE_TO_HOST`.
 pub const MIGRATE_TO_HOST: u32 = 1;
+
+/// `GODWIT_PLACE_NONE`.
+pub const PLACE_NONE: u8 = 0;
+/// `GODWIT_PLACE_HOST`.
+pub const PLACE_HOST: u8 = 1;
+/// `GODWIT_PLACE_CARD`.
+pub const PLACE_CARD: u8 = 2;
+/// `GODWIT_PLACE_SHOWN`.
+pub const PLACE_SHOWN: u8 = 0x80;
 
 /// First letter of the calls.
 const GROUP: u8 = b'g';
@@ -83,6 +92,27 @@ pub struct Cancel {
     pub reserved: u32,
 }
 
+/// `struct godwit_residency`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Residency {
+    pub addr: u64,
+    pub size: u64,
+    pub places: u64,
+    pub reserved: u64,
+}
+
+/// `struct godwit_counters`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Counters {
+    pub words: u64,
+    pub count: u32,
+    pub reserved: u32,
+}
+
 /// `GODWIT_IOC_INFO`.
 pub const IOC_INFO: Opcode = opcode::read::<Info>(GROUP, 0x40);
 /// `GODWIT_IOC_RUN`.
@@ -91,3 +121,7 @@ pub const IOC_RUN: Opcode = opcode::read_write::<Run>(GROUP, 0x43);
 pub const IOC_MIGRATE: Opcode = opcode::read_write::<Migrate>(GROUP, 0x44);
 /// `GODWIT_IOC_CANCEL`.
 pub const IOC_CANCEL: Opcode = opcode::write::<Cancel>(GROUP, 0x45);
+/// `GODWIT_IOC_RESIDENCY`.
+pub const IOC_RESIDENCY: Opcode = opcode::write::<Residency>(GROUP, 0x46);
+/// `GODWIT_IOC_COUNTERS`.
+pub const IOC_COUNTERS: Opcode = opcode::write::<Counters>(GROUP, 0x47);

@@ -9,9 +9,12 @@ use std::time::Duration;
 use godwit_card::OpenOptions;
 use rustix::io::Errno;
 
-use crate::driver::uapi::{INFO_MIGRATE, Info};
+use crate::driver::uapi::{INFO_MIGRATE, Info, PLACE_CARD, PLACE_HOST, PLACE_NONE, PLACE_SHOWN};
 use crate::driver::{Channel, DriverCard, Ran, described_tests};
-use crate::{AllocOptions, Card, Context, Error, ErrorKind, HostRange, Launch, Value, Waited};
+use crate::{
+    AllocOptions, Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited,
+    regs,
+};
 
 /// Counts for which the kernel does something else than to add.
 const FOR_EVER: u64 = 1000;
@@ -88,6 +91,21 @@ impl Channel for File {
         let mut moves = self.machine.moves.lock().unwrap();
         moves.push((address, bytes, home));
         Ok(bytes / 4096)
+    }
+
+    fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {
+        // A page of each kind, and again.
+        let kinds = [PLACE_NONE, PLACE_HOST, PLACE_HOST | PLACE_SHOWN, PLACE_CARD];
+        let first = start / 4096;
+        for (page, place) in (first..).zip(places) {
+            *place = kinds[page as usize % kinds.len()];
+        }
+        Ok(())
+    }
+
+    fn counters(&self, offsets: &[u32]) -> Result<Vec<u32>, Errno> {
+        // Each word is its place.
+        Ok(offsets.to_vec())
     }
 }
 
@@ -277,19 +295,54 @@ fn pages_move_where_the_driver_can_and_hints_never_fail() {
 }
 
 #[test]
+fn places_of_pages_are_runs_of_those_that_are_alike() {
+    let (card, _) = open(0);
+    let context = card.context(None).unwrap();
+    let pages = vec![0u8; 9 * 4096];
+    let start = (pages.as_ptr() as u64).next_multiple_of(4 * 4096);
+    // SAFETY: nothing is done there.
+    let memory = |at, bytes| unsafe { HostRange::new(at, bytes, true) };
+    let runs = context.residency(memory(start + 8, 4 * 4096)).unwrap();
+    let expected = [
+        (start, 2 * 4096, Residency::Host),
+        (start + 2 * 4096, 4096, Residency::InPlace),
+        (start + 3 * 4096, 4096, Residency::Device),
+        (start + 4 * 4096, 4096, Residency::Host),
+    ];
+    assert_eq!(runs, expected);
+    context.close().unwrap();
+    let closed = context.residency(memory(start, 4096));
+    assert!(matches!(closed, Err(Error::ContextClosed)));
+}
+
+#[test]
+fn counters_are_read_where_they_are() {
+    let (card, machine) = open(0);
+    let counters = card.counters().unwrap();
+    assert_eq!(counters.faults_lost, regs::FAULTS_LOST);
+    let first = regs::WALKER_COUNTERS_WALKS;
+    assert_eq!(counters.walker.walks, (first + 4) << 32 | first);
+    // By a file that is open anyway; by one of its own when there is none.
+    assert_eq!(machine.opened.load(Ordering::Relaxed), 1);
+    card.context(None).unwrap().close().unwrap();
+    assert_eq!(card.counters().unwrap(), counters);
+    assert_eq!(machine.opened.load(Ordering::Relaxed), 2);
+    card.close().unwrap();
+    assert!(matches!(card.counters(), Err(Error::Closed)));
+}
+
+#[test]
 fn what_the_driver_does_not_give_is_said() {
     let (card, _) = open(0);
     let context = card.context(None).unwrap();
     let refused = [
         card.stats().map(drop),
-        card.counters().map(drop),
         card.reg_read(0).map(drop),
         card.run(1, 0).map(drop),
         card.alloc_frames(4096, 4096).map(drop),
         context.alloc(8, AllocOptions::new()).map(drop),
         context.table_bytes().map(drop),
         context.migration_counts().map(drop),
-        context.residency(&[0u64][..]).map(drop),
     ];
     for result in refused {
         let error = result.unwrap_err();

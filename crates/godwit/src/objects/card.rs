@@ -253,9 +253,14 @@ impl Card {
         self.shared.with_any(|state| Ok(state.device.stats()?))
     }
 
-    /// The hardware's counters, all as of one cycle. Reading them takes simulated time, in which they stand still.
+    /// The hardware's counters, all as of one cycle. Reading them takes simulated time, in which they stand still. Behind the driver they
+    /// count for all programs that use the card.
     pub fn counters(&self) -> Result<Counters, Error> {
         let ports = self.description().port_count();
+        if let Some(driver) = self.shared.driver() {
+            self.shared.check_process()?;
+            return driver.counters(ports);
+        }
         self.shared
             .with(|state| Ok(mmu::counters(state.device.as_mut(), ports)?))
     }

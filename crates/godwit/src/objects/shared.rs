@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory of the program as a context has it: shared as a whole, and moved by hand.
 
+use godwit_core::layout;
+
 use crate::Error;
+use crate::driver::uapi::{PLACE_CARD, PLACE_HOST, PLACE_SHOWN};
 use crate::objects::context::Context;
 use crate::objects::value::{HostRange, Plain};
 use crate::svm::log::Migration;
@@ -43,6 +46,23 @@ pub enum Advice {
     /// Kernels and program read it far more often than they write: both have its pages at once, from when the program reads a page that a
     /// card has until somebody writes it. Holds as long as `InPlace` does.
     ReadMostly,
+}
+
+/// Pages in a row of which the driver says the same, from `start` on.
+fn runs_of(start: u64, places: &[u8]) -> Vec<(u64, u64, Residency)> {
+    let residency = |place: u8| match place & !PLACE_SHOWN {
+        PLACE_CARD => Residency::Device,
+        PLACE_HOST if place & PLACE_SHOWN != 0 => Residency::InPlace,
+        _ => Residency::Host,
+    };
+    let mut at = start;
+    let runs = places.chunk_by(|one, next| residency(*one) == residency(*next));
+    runs.map(|run| {
+        let (first, len) = (at, (run.len() as u64) << layout::PT_PAGE_SHIFT);
+        at += len;
+        (first, len, residency(run[0]))
+    })
+    .collect()
 }
 
 impl Context {
@@ -121,15 +141,18 @@ impl Context {
         }
     }
 
-    /// Where the pages of a range are: pages in a row with their first address and bytes.
+    /// Where the pages of a range are: pages in a row with their first address and bytes. Behind the driver pages in the host's memory are
+    /// in place while the card reaches them without asking; nothing keeps pages where they are said to be.
     pub fn residency(
         &self,
         memory: impl Into<HostRange>,
     ) -> Result<Vec<(u64, u64, Residency)>, Error> {
         let (address, bytes) = self.range(memory)?;
-        self.told_here()?;
+        let (start, len) = pages_around(address, bytes);
+        if let Some(context) = self.by_driver() {
+            return Ok(runs_of(start, &context.places(start, len)?));
+        }
         let Some(sharing) = self.sharing() else {
-            let (start, len) = pages_around(address, bytes);
             return Ok(vec![(start, len, Residency::Host)]);
         };
         let runs = sharing.pager.residency(address, bytes)?;
@@ -205,7 +228,7 @@ impl Context {
         sharing.pager.to_device(sharing.owner, want, cause)
     }
 
-    /// Where pages are and what moved is the driver's to say, which tells it to the machine's owner, not to programs.
+    /// What moved is the driver's to say, which tells it to the machine's owner, not to programs.
     fn told_here(&self) -> Result<(), Error> {
         match self.card().shared.driver() {
             Some(driver) => Err(driver.not_there()),
