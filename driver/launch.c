@@ -92,6 +92,8 @@ static int godwit_rest(struct godwit_device *gdev, u32 slot)
 		}
 		usleep_range(GODWIT_REST_POLL_US, 2 * GODWIT_REST_POLL_US);
 	}
+	/* What was refused on the way here is no fault of the next launch, however late the interrupt is that tells of it. */
+	godwit_mmu_collect_fault(gdev);
 	disable_irq(kernel->irq);
 	godwit_write(gdev, block + GODWIT_HLS_GIE, 1);
 	godwit_write(gdev, block + GODWIT_HLS_IER, GODWIT_HLS_IRQ_DONE);
