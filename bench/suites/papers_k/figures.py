@@ -48,8 +48,9 @@ def draw(rows: list[Row], path: Path) -> None:
         for begin, end, title, other in PANELS
     ]
     panels = [panel for panel in found if panel[-1]]
-    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), layout="constrained")
-    for axis, (begin, end, title, other, shown) in zip(axes, panels, strict=True):
+    size = (6 * len(panels), 4.5)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
+    for axis, (begin, end, title, other, shown) in zip(axes[0], panels, strict=True):
         for offset, label, values in (
             (-0.2, "Godwit", [row.value for row in shown]),
             (0.2, other, [_number(row.theirs) for row in shown]),

@@ -211,7 +211,7 @@ fn while_pages_move(end: impl Fn(u64, &Card, &Context, &Mapped)) {
                 }
                 count
             });
-            while moves.load(Ordering::Relaxed) < 3 {
+            while moves.load(Ordering::Relaxed) < 3 && !mover.is_finished() {
                 std::thread::yield_now();
             }
             a_while(round);

@@ -46,6 +46,7 @@ pub fn copy<'a>(
 }
 
 /// A mapping of its own.
+#[derive(Debug)]
 pub struct Mapped {
     pub at: *mut u8,
     pub len: usize,
