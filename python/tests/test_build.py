@@ -400,7 +400,8 @@ def test_a_build_that_ends_early_leaves_nothing(tmp_path, number):
         "PYTHONPATH": str(toolchain.root() / "python"),
         "CCACHE_DISABLE": "1",
     }
-    command = [sys.executable, "-m", "godwit", "card", "build", "--config", "tiny"]
+    # Under nohup this process ignores SIGHUP, and a child of it would.
+    command = ["env", "--default-signal", sys.executable, "-m", "godwit", "card", "build", "--config", "tiny"]
     process = subprocess.Popen(
         [*command, "--set", "translator.miss_entries=5"],
         stdout=subprocess.DEVNULL,
