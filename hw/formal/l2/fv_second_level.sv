@@ -2,10 +2,10 @@
 //
 // Properties of gw_second_level around its L2 TLB (which a stand-in replaces: a request with an odd context hits): no request
 // is lost, doubled or answered for another; what the walker takes for a hit is withdrawn in the next cycle and nothing else is,
-// a miss asks it once, unchanged; hits take 4 cycles while the walker is silent; an answer given after an invalidation to a
+// a miss asks it once, unchanged; hits take 5 cycles while the walker is silent; an answer given after an invalidation to a
 // request taken before it is not cacheable; while a hit of the
 // other epoch is not answered, it is busy.
-// Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 14 cycles.
+// Responsive = 1: a walker that takes and answers at once leaves nobody waiting for more than 15 cycles.
 module fv_second_level #(
   parameter bit Responsive = 1'b0
 ) (
@@ -50,7 +50,7 @@ module fv_second_level #(
     inval = '0;
   end
 
-  localparam int unsigned MaxWait = 14;
+  localparam int unsigned MaxWait = 15;
 
   logic       req_ready, rsp_valid, walk_valid, walk_cancel, busy, awake;
   xlate_rsp_t rsp;
@@ -111,7 +111,7 @@ module fv_second_level #(
   // flying: taken, not answered. walking: the walker has it. late: a pulse came since.
   logic flying_q, walking_q, late_q, waits_q, quiet_q;
   xlate_req_t req_q;
-  logic [3:0] age_q;
+  logic [4:0] age_q;
   logic epoch_q, idle_q, mine_epoch_q;
   always_ff @(posedge clk_i) begin
     flying_q <= rst_ni && (take || (flying_q && !answered));
@@ -119,7 +119,7 @@ module fv_second_level #(
     asked_q <= rst_ni && asked;
     any_asked_q <= rst_ni && walk_valid && walk_ready_i;
     late_q <= !take && (late_q || inval_valid_i);
-    age_q <= take ? 4'd1 : (age_q == '1) ? age_q : age_q + 1'b1;
+    age_q <= take ? 5'd1 : (age_q == '1) ? age_q : age_q + 1'b1;
     // No answer of the walker since the request, and none before that hits could wait for.
     quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hit_usage == '0);
     waits_q <= rst_ni && req_valid_i && !req_ready;
@@ -163,22 +163,22 @@ module fv_second_level #(
         if (mine_q.ctx[0]) HitNotStale_A : assert (rsp.cacheable == !(late_q || inval_valid_i));
       end
       if (asked) AsksOnce_A : assert (flying_q && !walking_q && walk_req == mine_q);
-      if (asked && mine_q.ctx[0]) HitAsksAtOnce_A : assert (age_q == 4'd1);
+      if (asked && mine_q.ctx[0]) HitAsksAtOnce_A : assert (age_q == 5'd1);
       if (asked_q) HitIsWithdrawn_A : assert (walk_cancel == mine_q.ctx[0]);
       WithdrawnWasAsked_A : assert (!walk_cancel || any_asked_q);
-      if (flying_q && age_q == 4'd3 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
-        HitTakesFour_A : assert (answered);
+      if (flying_q && age_q == 5'd4 && mine_q.ctx[0] && quiet_q && !walk_rsp_valid_i) begin
+        HitTakesFive_A : assert (answered);
       end
       // From the fourth cycle on: in the third it is put into the queue.
-      if (flying_q && !mine_q.ctx[0] && !walking_q && age_q >= 4'd3) begin
+      if (flying_q && !mine_q.ctx[0] && !walking_q && age_q >= 5'd3) begin
         MissIsOffered_A : assert (walk_valid);
       end
       if (flying_q && mine_q.ctx[0] && mine_epoch_q != epoch_i) BusyWithOld_A : assert (busy);
-      if (Responsive) NobodyWaits_A : assert (!flying_q || age_q <= 4'(MaxWait));
-      HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 4'd5);
-      StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 4'd5);
+      if (Responsive) NobodyWaits_A : assert (!flying_q || age_q <= 5'(MaxWait));
+      HitWaited_C : cover (answered && mine_q.ctx[0] && age_q == 5'd6);
+      StaleHit_C : cover (answered && mine_q.ctx[0] && !rsp.cacheable && age_q == 5'd6);
       Miss_C : cover (answered && !mine_q.ctx[0]);
-      QueuedMiss_C : cover (asked && age_q > 4'd1 && !mine_q.ctx[0]);
+      QueuedMiss_C : cover (asked && age_q > 5'd1 && !mine_q.ctx[0]);
       Withdrawn_C : cover (withdrawn);
     end
   end

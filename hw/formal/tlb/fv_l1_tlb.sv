@@ -63,7 +63,7 @@ module fv_l1_tlb #(
     };
   end
 
-  logic hit, look_ctx_q;
+  logic hit, match, match_q, look_ctx_q;
   logic [2:0] look_vpn_q;
   ppn_t ppn;
   gw_l1_tlb #(
@@ -75,6 +75,7 @@ module fv_l1_tlb #(
     .lookup_valid_i(1'b1),
     .lookup_ctx_i (ctx_id_t'(lookup_ctx_i)),
     .lookup_vpn_i (vpn_t'(lookup_vpn_i)),
+    .match_o      (match),
     .use_i        (use_i && hit),
     .hit_o        (hit),
     .ppn_o        (ppn),
@@ -102,6 +103,7 @@ module fv_l1_tlb #(
   end
   always_ff @(posedge clk_i) begin
     {look_ctx_q, look_vpn_q} <= {lookup_ctx_i, lookup_vpn_i};
+    match_q <= rst_ni && match;
     known_then_q <= rst_ni && known_q;
     frame_then_q <= frame_q;
     coming_frame_q <= (fill_frame_i & ~{1'b0, low(fill_order_i)}) | ({1'b0, vpn_q & low(fill_order_i)});
@@ -141,6 +143,7 @@ module fv_l1_tlb #(
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
+      MatchIsHit_A : assert (hit == match_q);
       if (there_then_q && look_ctx_q == ctx_q && look_vpn_q == vpn_q) begin
         Stays_A : assert (hit);
       end

@@ -58,6 +58,8 @@ module fv_xlate_mux #(
   end
 
   always_comb assume (rst_ni == past_valid_q);
+  // Only who asked is answered.
+  always_comb if (rsp_valid_i) assume (32'(rsp_i.src) < NumSrc);
 
   // What the source's request becomes.
   function automatic gw_pkg::xlate_req_t numbered(gw_pkg::xlate_req_t in, int unsigned src);

@@ -47,8 +47,9 @@ module gw_fifo #(
   ptr_t wptr_q, rptr_q;
   logic [UsageWidth-1:0] usage_q;
 
-  logic empty, push, pop;
-  assign empty = usage_q == '0;
+  // Whether there is any is a register: what is made of it is not later than what is made of the item.
+  logic some_q, empty, push, pop;
+  assign empty = !some_q;
   assign in_ready_o = usage_q != UsageWidth'(Depth);
   assign usage_o = usage_q;
 
@@ -78,13 +79,16 @@ module gw_fifo #(
       wptr_q <= '0;
       rptr_q <= '0;
       usage_q <= '0;
+      some_q <= 1'b0;
     end else begin
       if (push) wptr_q <= advance(wptr_q);
       if (pop) rptr_q <= advance(rptr_q);
       usage_q <= usage_q + UsageWidth'(push) - UsageWidth'(pop);
+      some_q <= push || (some_q && !(pop && usage_q == UsageWidth'(1)));
     end
   end
 
+  `GW_INVARIANT(SomeIsUsed_A, some_q == (usage_q != '0))
   `GW_INVARIANT(UsageBound_A, usage_q <= UsageWidth'(Depth))
   `GW_ASSERT(InputStable_A, in_valid_i && !in_ready_o |=> in_valid_i && $stable(in_data_i))
   `GW_COVER(Full_C, usage_q == UsageWidth'(Depth))

@@ -102,9 +102,12 @@ module gw_l2_tlb #(
   // What is written while it is read cannot be relied on: it is no hit.
   logic [Ways-1:0] we;
   set_t wset;
-  logic [L2Sizes-1:0][Ways-1:0] written_q;
-  always_ff @(posedge clk_i) begin
-    for (int unsigned s = 0; s < L2Sizes; s++) written_q[s] <= (set[s] == wset) ? we : '0;
+  logic [Ways-1:0] we_q;
+  set_t wset_q;
+  logic [L2Sizes-1:0][Ways-1:0] written;
+  always_ff @(posedge clk_i) {we_q, wset_q} <= {we, wset};
+  always_comb begin
+    for (int unsigned s = 0; s < L2Sizes; s++) written[s] = (read_set_q[s] == wset_q) ? we_q : '0;
   end
 
   // Second and third cycle.
@@ -120,7 +123,7 @@ module gw_l2_tlb #(
       assign match[s] = '0;
       assign told[s] = '0;
       logic unused;
-      assign unused = ^{tags[s], blocked[s], written_q[s]};
+      assign unused = ^{tags[s], blocked[s], written[s]};
     end else begin : gen_size
       gw_l2_match #(
         .Ways       (Ways),
@@ -134,7 +137,7 @@ module gw_l2_tlb #(
         .ctx_i           (ctx_i),
         .write_i         (write_i),
         .tags_i          (tags[s]),
-        .written_i       (written_q[s]),
+        .written_i       (written[s]),
         .blocked_i       (blocked[s]),
         .blocked_global_i(blocked_global),
         .match_o         (match[s]),

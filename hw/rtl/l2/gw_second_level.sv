@@ -5,11 +5,12 @@
 //   t      request taken, sets read
 //   t + 1  compared; offered to the walker, if no miss waits
 //   t + 2  hit: withdrawn from the walker, frame read
-//   t + 3  hit: answered
+//   t + 3  hit: frame + page
+//   t + 4  hit: answered
 //
 // Contract
 // - Every request gets exactly one answer, its own or the walker's; answers are never held up by the receiver.
-// - Latency of a hit: 4 cycles, both ends included, if the walker does not answer in that cycle. A miss costs a cycle: the
+// - Latency of a hit: 5 cycles, both ends included, if the walker does not answer in that cycle. A miss costs a cycle: the
 //   walker begins with it in the second, if it takes it then and no earlier miss waits; else the miss queues.
 // - Throughput: one request a cycle. Answers of the walker go first; hits that give way wait in a queue of HitDepth.
 //   One that gave way 15 times in a row holds up further requests until it is answered, so it waits for no more than the walks
@@ -115,13 +116,13 @@ module gw_second_level #(
     assign hit = l2_hit || range_hit;
 
     // Fourth cycle. `fresh`: no pulse since the request was taken.
-    logic hit_q, from_range_q, fresh_q, fresh_done_q, epoch_q, epoch_asked_q, epoch_done_q;
+    logic hit_q, given_q, from_range_q, fresh_q, fresh_done_q, epoch_q, epoch_asked_q, epoch_done_q, epoch_given_q;
     xlate_req_t done_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
-        hit_q <= 1'b0;
+        {given_q, hit_q} <= '0;
       end else begin
-        hit_q <= hit;
+        {given_q, hit_q} <= {hit_q, hit};
       end
     end
     always_ff @(posedge clk_i) begin
@@ -129,7 +130,7 @@ module gw_second_level #(
       from_range_q <= range_hit;
       fresh_q <= !inval_valid_i;
       fresh_done_q <= fresh_q && !inval_valid_i;
-      {epoch_done_q, epoch_asked_q, epoch_q} <= {epoch_asked_q, epoch_q, epoch_i};
+      {epoch_given_q, epoch_done_q, epoch_asked_q, epoch_q} <= {epoch_done_q, epoch_asked_q, epoch_q, epoch_i};
     end
 
     ppn_t l2_ppn, range_ppn;
@@ -137,7 +138,7 @@ module gw_second_level #(
     cluster_t l2_cluster;
     perm_t l2_perm, range_perm;
     logic l2_global;
-    xlate_rsp_t found, found_range, found_l2;
+    xlate_rsp_t found, found_range, found_l2, given;
     always_comb begin
       found_l2 = '{
           src: done_q.src,
@@ -165,6 +166,14 @@ module gw_second_level #(
       found = (found_l2 & {$bits(xlate_rsp_t) {!from_range_q}}) | (found_range & {$bits(xlate_rsp_t) {from_range_q}});
     end
 
+    // Fifth cycle: no translator waits for a memory and an addition within one.
+    xlate_rsp_t found_q;
+    always_ff @(posedge clk_i) found_q <= found;
+    always_comb begin
+      given = found_q;
+      given.cacheable = found_q.cacheable && !inval_valid_i;
+    end
+
     // Answers: the walker's go first, then hits that wait.
     typedef struct packed {
       logic       epoch;
@@ -180,9 +189,9 @@ module gw_second_level #(
     ) u_hits (
       .clk_i,
       .rst_ni,
-      .in_valid_i (hit_q && !direct),
+      .in_valid_i (given_q && !direct),
       .in_ready_o (hit_room),
-      .in_data_i  ({epoch_done_q, found}),
+      .in_data_i  ({epoch_given_q, given}),
       .out_valid_o(hits_wait),
       .out_ready_i(!walk_rsp_valid_i),
       .out_data_o ({answer_epoch, answer}),
@@ -198,17 +207,14 @@ module gw_second_level #(
       else if (leaves && stale_q != '0) stale_q <= stale_q - 1'b1;
     end
 
-    // A hit of the L2 TLB comes last: its frame is just read.
-    assign rsp_valid_o = walk_rsp_valid_i || hits_wait || hit_q;
-    xlate_rsp_t other;
+    assign rsp_valid_o = walk_rsp_valid_i || hits_wait || given_q;
     always_comb begin
-      other = found_range;
+      rsp_o = given;
       if (hits_wait) begin
-        other = answer;
-        other.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
+        rsp_o = answer;
+        rsp_o.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
       end
-      if (walk_rsp_valid_i) other = walk_rsp_i;
-      rsp_o = (direct && !from_range_q) ? found_l2 : other;
+      if (walk_rsp_valid_i) rsp_o = walk_rsp_i;
     end
 
     // The walker begins while the lookup is under way, unless misses wait that it could not take at once.
@@ -246,7 +252,7 @@ module gw_second_level #(
     // What is under way, and what is taken in this cycle and the next, may all become hits, or all misses.
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) ready_q <= 1'b0;
-      else ready_q <= hit_usage <= HitWidth'(HitDepth - 5) && miss_usage <= MissWidth'(MissDepth - 4) && held_q != '1;
+      else ready_q <= hit_usage <= HitWidth'(HitDepth - 6) && miss_usage <= MissWidth'(MissDepth - 4) && held_q != '1;
     end
 
     // Hits of each epoch that wait.
@@ -255,7 +261,7 @@ module gw_second_level #(
       if (!rst_ni) of_epoch_q <= '0;
       else begin
         for (int unsigned e = 0; e < 2; e++) begin
-          of_epoch_q[e] <= of_epoch_q[e] + HitWidth'(hit_q && !direct && epoch_done_q == 1'(e)) -
+          of_epoch_q[e] <= of_epoch_q[e] + HitWidth'(given_q && !direct && epoch_given_q == 1'(e)) -
               HitWidth'(leaves && answer_epoch == 1'(e));
         end
       end
@@ -263,7 +269,8 @@ module gw_second_level #(
 
     logic l2_busy, l2_awake;
     assign inval_busy_o = l2_busy || of_epoch_q[!epoch_i] != '0 || (valid_q && epoch_q != epoch_i) ||
-        (joined_q && epoch_asked_q != epoch_i) || (hit_q && epoch_done_q != epoch_i);
+        (joined_q && epoch_asked_q != epoch_i) || (hit_q && epoch_done_q != epoch_i) ||
+        (given_q && epoch_given_q != epoch_i);
 
     l2_event_t l2_event;
     if (Sets != 0) begin : gen_l2
@@ -337,7 +344,7 @@ module gw_second_level #(
 
     // What comes after the last input or queued item, longer than the way through all stages.
     gw_awake #(
-      .Settle(9)
+      .Settle(10)
     ) u_awake (
       .clk_i,
       .rst_ni,
@@ -356,12 +363,13 @@ module gw_second_level #(
     logic unused;
     assign unused = done_q.write;
 
-    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || joined_q || hit_q || hits_wait || missed_valid || l2_awake || inval_busy_o))
-    `GW_INVARIANT(HitRoom_A, hit_room || !hit_q)
+    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || joined_q || hit_q || given_q || hits_wait || missed_valid || l2_awake ||
+        inval_busy_o))
+    `GW_INVARIANT(HitRoom_A, hit_room || !given_q)
     `GW_INVARIANT(MissRoom_A, miss_room || !miss || early_q)
     `GW_COVER(MissQueued_C, miss && !early_q)
-    `GW_COVER(HitGivesWay_C, hit_q && walk_rsp_valid_i)
-    `GW_COVER(HitPassesMisses_C, hit_q && 32'(miss_usage) > 1)
+    `GW_COVER(HitGivesWay_C, given_q && walk_rsp_valid_i)
+    `GW_COVER(HitPassesMisses_C, given_q && 32'(miss_usage) > 1)
     `GW_COVER(StaleHit_C, stale_q != '0)
   end
 

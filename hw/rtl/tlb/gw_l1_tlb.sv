@@ -37,6 +37,8 @@ module gw_l1_tlb #(
   input  logic            lookup_valid_i,
   input  gw_pkg::ctx_id_t lookup_ctx_i,
   input  gw_pkg::vpn_t    lookup_vpn_i,
+  /// What `hit_o` will be, at the end of the lookup's own cycle: for a register.
+  output logic            match_o,
   /// The cycle after; `use_i`: the match is used and counts for replacement.
   output logic            hit_o,
   output gw_pkg::ppn_t    ppn_o,
@@ -116,9 +118,10 @@ module gw_l1_tlb #(
     assign match[i] = valid_q[i] && lookup_ctx_i == tags_q[i].ctx &&
       same(tag_vpn_t'(lookup_vpn_i), tags_q[i].vpn, tags_q[i].mask);
   end
+  assign match_o = lookup_valid_i && |match;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) hit_q <= 1'b0;
-    else hit_q <= lookup_valid_i && |match;
+    else hit_q <= match_o;
   end
   always_ff @(posedge clk_i) begin
     index_q <= encode(match);

@@ -150,7 +150,7 @@ module gw_translate_channel #(
   ax_t at_q;
   gw_pkg::ctx_id_t at_ctx_q;
   gw_pkg::ppn_t at_ppn_q, l1_ppn, at_ppn;
-  logic l1_hit, found, refused, bad, hit, at_old, leaves, hit_go, slot_go, use_hit;
+  logic l1_match, l1_hit, found, refused, bad, hit, at_old, leaves, hit_go, slot_go, asks, use_hit;
   gw_pkg::cause_t bad_cause;
   assign look_free = !at_valid_q || leaves;
 
@@ -209,6 +209,16 @@ module gw_translate_channel #(
   assign hit = found && !refused;
   assign at_ppn = at_first_q ? l1_ppn : at_ppn_q;
 
+  // The request for a lookup has a long way to go within a cycle, so who asks is told from registers of its own: the address has no
+  // translation, or loses it, and is not refused.
+  logic misses_q, misses_d;
+  assign misses_d = look_free ? look_valid && !l1_match && cfg_i.mode == gw_pkg::PortTranslate && !crosses && !odd
+                              : misses_q || at_old;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) misses_q <= 1'b0;
+    else misses_q <= misses_d;
+  end
+
   logic fill_valid;
   gw_l1_tlb #(
     .Entries(L1Entries),
@@ -219,6 +229,7 @@ module gw_translate_channel #(
     .lookup_valid_i(look_valid),
     .lookup_ctx_i  (cfg_i.ctx),
     .lookup_vpn_i  (look.addr[PageShift+:gw_pkg::VpnWidth]),
+    .match_o       (l1_match),
     .hit_o         (l1_hit),
     .ppn_o         (l1_ppn),
     .use_i         (use_hit),
@@ -250,6 +261,7 @@ module gw_translate_channel #(
     .avail_o           (slot_avail),
     .waiting_o         (key_waits),
     .alloc_i           (slot_go),
+    .alloc_lookup_i    (asks),
     .alloc_translated_i(hit),
     .alloc_fault_i     (bad),
     .alloc_old_i       (at_old),
@@ -296,6 +308,7 @@ module gw_translate_channel #(
   assign out_free = !out_valid_q || m_ready_i;
   assign hit_go = at_valid_q && room_i && hit && !key_waits && !leaving && out_free;
   assign slot_go = at_valid_q && room_i && slot_avail && !(hit && !key_waits && !leaving && out_free);
+  assign asks = misses_q && room_i && slot_avail && !ended_q;
   assign leaves = hit_go || slot_go;
   assign use_hit = leaves && hit;
   assign ready_out = rel_ready && !rel_fault && out_free;
@@ -341,7 +354,7 @@ module gw_translate_channel #(
     end else begin
       event_o.request <= s_valid_i && s_ready_o;
       event_o.hit <= use_hit;
-      event_o.miss <= slot_go && !hit && !bad;
+      event_o.miss <= asks;
       event_o.fault <= rel_err;
       event_o.stall <= s_valid_i && !s_ready_o;
     end
@@ -356,6 +369,7 @@ module gw_translate_channel #(
   end
 
   `GW_INVARIANT(OneLeaves_A, $onehot0({hit_go, ready_out, direct_out}))
+  `GW_INVARIANT(AsksForMisses_A, asks == (slot_go && !hit && !bad))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)

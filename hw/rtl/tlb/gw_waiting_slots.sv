@@ -39,8 +39,9 @@ module gw_waiting_slots #(
   /// The address looked at: whether addresses that it must not pass wait for something.
   output logic               avail_o,
   output logic               waiting_o,
-  /// Takes it: as it is with its lookup, or with its frame, or faulted with `cause`.
+  /// Takes it: as it is with its lookup (alloc_lookup_i), or with its frame, or faulted with `cause`.
   input  logic               alloc_i,
+  input  logic               alloc_lookup_i,
   input  logic               alloc_translated_i,
   input  logic               alloc_fault_i,
   input  logic               alloc_old_i,
@@ -111,7 +112,7 @@ module gw_waiting_slots #(
 
   logic decided, lookup;
   assign decided = alloc_translated_i || alloc_fault_i;
-  assign lookup = alloc_i && !decided;
+  assign lookup = alloc_lookup_i;
 
   slot_t alloc_slot, tag_slot, answer_slot, ready_slot;
   logic answer_head, answer_fresh, answer_old, direct, translated, ready_valid, ready_old, pop;
@@ -330,6 +331,7 @@ module gw_waiting_slots #(
   assign unused = ^{req_ready, xlate_rsp_i.src, xlate_rsp_i.tag, xlate_rsp_i.ctx, xlate_rsp_i.vpn, xlate_rsp_i.order,
                     xlate_rsp_i.cluster, xlate_rsp_i.perm, xlate_rsp_i.is_global};
 
+  `GW_INVARIANT(LookupIsKnown_A, alloc_lookup_i == (alloc_i && !decided))
   `GW_INVARIANT(RequestRoom_A, req_ready || !(lookup || ask))
   `GW_INVARIANT(TakeValid_A, (rel_ready_o || !ready_take_i) && (rel_direct_o || !direct_take_i))
   `GW_INVARIANT(AnswerAllows_A, !translated || (IsWrite ? xlate_rsp_i.perm.w : xlate_rsp_i.perm.r))

@@ -5,8 +5,8 @@
 // Contract
 // - Requests: combinational, one a cycle, round-robin between sources (see gw_rr_arbiter); `req_o.src` is the source's
 //   number, whatever the source wrote there. A request offered stays as it is until it is taken.
-// - Answers: combinational, one a cycle, to the source named in `rsp_i.src`; no back-pressure. The payload bus is shared:
-//   `src_rsp_valid_o` says whose it is.
+// - Answers: combinational, one a cycle, to the source named in `rsp_i.src`, which is one that there is; no back-pressure. The
+//   payload bus is shared: `src_rsp_valid_o` says whose it is.
 // - Nothing is stored but the arbiter's turn.
 `include "gw_assert.svh"
 
@@ -60,14 +60,15 @@ module gw_xlate_mux #(
     req_o.src = gw_pkg::src_t'(idx);
   end
 
+  // No more bits than sources have: a wider comparison would be later.
   assign src_rsp_o = rsp_i;
   always_comb begin
     for (int unsigned i = 0; i < NumSrc; i++) begin
-      src_rsp_valid_o[i] = rsp_valid_i && (rsp_i.src == gw_pkg::src_t'(i));
+      src_rsp_valid_o[i] = rsp_valid_i && (IdxWidth'(rsp_i.src) == IdxWidth'(i));
     end
   end
 
   `GW_ASSERT(RequestStable_A, req_valid_o && !req_ready_i |=> req_valid_o && $stable(req_o))
-  `GW_ASSERT(AnswerHasSource_A, rsp_valid_i |-> $onehot(src_rsp_valid_o))
+  `GW_ASSERT(AnswerHasSource_A, rsp_valid_i |-> 32'(rsp_i.src) < NumSrc)
 
 endmodule
