@@ -47,7 +47,7 @@ static int godwit_open(struct inode *inode, struct file *file)
 
 	if (!godwit_enter(gdev))
 		return -ENODEV;
-	ctx = godwit_context_open(gdev);
+	ctx = godwit_context_open(gdev, file->f_mapping);
 	godwit_leave(gdev);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
@@ -79,7 +79,8 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 		.contexts = gdev->contexts,
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
-		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0),
+		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0) |
+			 (gdev->heap.bytes ? GODWIT_INFO_HEAP : 0),
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};
@@ -150,6 +151,29 @@ static int godwit_counters_call(struct godwit_context *ctx, void __user *user)
 	return godwit_counters(ctx, &what);
 }
 
+static int godwit_heap_call_of(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_allocation what;
+	int err;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	err = godwit_heap_call(ctx, &what);
+	if (!err && copy_to_user(user, &what, sizeof(what)))
+		err = -EFAULT;
+	return err;
+}
+
+static int godwit_heap_state_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_heap_state state;
+	int err = godwit_heap_state(ctx, &state);
+
+	if (!err && copy_to_user(user, &state, sizeof(state)))
+		err = -EFAULT;
+	return err;
+}
+
 static long godwit_ioctl(struct file *file, unsigned int number, unsigned long arg)
 {
 	struct godwit_context *ctx = file->private_data;
@@ -184,6 +208,12 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 	case GODWIT_IOC_COUNTERS:
 		err = godwit_counters_call(ctx, user);
 		break;
+	case GODWIT_IOC_HEAP:
+		err = godwit_heap_call_of(ctx, user);
+		break;
+	case GODWIT_IOC_HEAP_STATE:
+		err = godwit_heap_state_call(ctx, user);
+		break;
 	default:
 		err = -ENOTTY;
 	}
@@ -197,6 +227,7 @@ static const struct file_operations godwit_fops = {
 	.release = godwit_release,
 	.unlocked_ioctl = godwit_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = godwit_heap_mmap,
 	.llseek = noop_llseek,
 };
 

@@ -56,7 +56,8 @@ static int godwit_context_begin(struct godwit_context *ctx)
 	return err;
 }
 
-struct godwit_context *godwit_context_open(struct godwit_device *gdev)
+/* @mapping: of the file that it is. */
+struct godwit_context *godwit_context_open(struct godwit_device *gdev, struct address_space *mapping)
 {
 	struct godwit_context *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 	int err = 0;
@@ -65,6 +66,7 @@ struct godwit_context *godwit_context_open(struct godwit_device *gdev)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ctx->kref);
 	ctx->device = gdev;
+	ctx->mapping = mapping;
 	mutex_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->pins);
 	xa_init(&ctx->pages);
@@ -94,6 +96,8 @@ static void godwit_context_end(struct godwit_context *ctx)
 	lockdep_assert_held(&gdev->contexts_lock);
 	if (!ctx->alive)
 		return;
+	/* By the context's table, so before that goes. */
+	godwit_heap_end(ctx);
 	mutex_lock(&ctx->lock);
 	godwit_mmu_set_context(gdev, ctx->number, NULL);
 	if (godwit_invalidate_context(gdev, ctx->number))

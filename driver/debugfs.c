@@ -29,6 +29,8 @@ static const char *const godwit_event_names[GODWIT_EVENTS] = {
 	[GODWIT_EVENT_FENCES] = "fences",
 	[GODWIT_EVENT_FAULTS] = "faults",
 	[GODWIT_EVENT_INJECTED] = "injected",
+	[GODWIT_EVENT_HEAP_COMMANDS] = "heap_commands",
+	[GODWIT_EVENT_HEAP_TOUCHES] = "heap_touches",
 };
 
 static int counters_show(struct seq_file *out, void *unused)
@@ -68,6 +70,8 @@ static int pages_show(struct seq_file *out, void *unused)
 	seq_printf(out, "frames_free %llu\n", (u64)gw_range_free_bytes(&gdev->frames) / GODWIT_FRAME_BYTES);
 	seq_printf(out, "pool %llu\n", godwit_pool_bytes(gdev) / PAGE_SIZE);
 	seq_printf(out, "pool_used %llu\n", godwit_pool_used_bytes(gdev) / PAGE_SIZE);
+	seq_printf(out, "heap %llu\n", gdev->heap.bytes / GODWIT_FRAME_BYTES);
+	seq_printf(out, "heap_free %llu\n", godwit_heap_free_bytes(gdev) / GODWIT_FRAME_BYTES);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(pages);

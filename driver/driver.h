@@ -7,14 +7,15 @@
  *                                       card goes. What waits under it watches @going and gives up.
  *   2. struct godwit_kernel.lock        a launch, from binding the port to its end
  *   3. struct godwit_device.contexts_lock  the list of contexts and their numbers
- *   4. struct godwit_context.lock       page table and pinned ranges
- *   5. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
- *   6. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
- *   7. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
+ *   4. struct godwit_heap.lock          the heap's registers, and what processes see of its pages
+ *   5. struct godwit_context.lock       page table and pinned ranges
+ *   6. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
+ *   7. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
+ *   8. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
- *   notifier of a context is called under it, and takes 4 and 5, so nothing is allocated under these. Under it, too, and
- *   after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
- *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 4 and 5; it takes no 1, for
+ *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
+ *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
+ *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 5 and 6; it takes no 1, for
  *   the card's end waits for it.
  *
  * DOC: limits
@@ -48,6 +49,7 @@
 #include <godwit_layout.h>
 #include <godwit_regs.h>
 
+#include "heap.h"
 #include "observe.h"
 #include "params.h"
 #include "uapi/godwit.h"
@@ -160,6 +162,7 @@ struct godwit_pool;
  * @frames: of device memory
  * @frames_storage: theirs
  * @queue: the command ring
+ * @heap: the heap in hardware
  * @pool: device memory that processes' memory can be in; NULL without
  * @pages: page requests
  * @contexts_lock: for the two below
@@ -194,6 +197,7 @@ struct godwit_device {
 	struct gw_range frames;
 	void *frames_storage;
 	struct godwit_queue queue;
+	struct godwit_heap heap;
 	struct godwit_pool *pool;
 	struct godwit_pages pages;
 
@@ -224,6 +228,8 @@ struct godwit_device {
  * @device_pages: those in device memory
  * @pinned_pages: of @pins
  * @alive: @number and @table are in use
+ * @mapping: of its file, by which processes see memory of the heap; as long as it is alive
+ * @heap_ended: it has no memory of the heap any more, and gets none; under struct godwit_heap.lock
  */
 struct godwit_context {
 	struct kref kref;
@@ -241,6 +247,8 @@ struct godwit_context {
 	unsigned long device_pages;
 	unsigned long pinned_pages;
 	bool alive;
+	struct address_space *mapping;
+	bool heap_ended;
 };
 
 static inline u32 godwit_read(struct godwit_device *gdev, u32 offset)
@@ -265,6 +273,12 @@ static inline void godwit_write64(struct godwit_device *gdev, u32 offset, u64 va
 	godwit_write(gdev, offset + 4, upper_32_bits(value));
 }
 
+/* Both halves of what does not change meanwhile. */
+static inline u64 godwit_read64(struct godwit_device *gdev, u32 offset)
+{
+	return godwit_read(gdev, offset) | (u64)godwit_read(gdev, offset + 4) << 32;
+}
+
 /* chardev.c */
 int godwit_chardev_add(struct godwit_device *gdev);
 void godwit_chardev_remove(struct godwit_device *gdev);
@@ -274,7 +288,7 @@ void godwit_device_put(struct godwit_device *gdev);
 int godwit_counters(struct godwit_context *ctx, const struct godwit_counters *what);
 
 /* ctx.c */
-struct godwit_context *godwit_context_open(struct godwit_device *gdev);
+struct godwit_context *godwit_context_open(struct godwit_device *gdev, struct address_space *mapping);
 void godwit_context_close(struct godwit_context *ctx);
 struct godwit_context *godwit_context_get(struct godwit_device *gdev, u32 number);
 void godwit_context_put(struct godwit_context *ctx);

@@ -217,7 +217,8 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool 
 
 	if (WARN_ON_ONCE(count > GODWIT_BRING_PAGES))
 		return -EINVAL;
-	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) || !mmget_not_zero(ctx->mm))
+	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) ||
+	    godwit_heap_is_at(ctx->device, range.start, range.end) || !mmget_not_zero(ctx->mm))
 		return -EFAULT;
 	for (i = 0; i < count && !err; i++) {
 		fresh[i] = godwit_fails(ctx->device) ? NULL : kzalloc(sizeof(*fresh[i]), GFP_KERNEL);

@@ -103,10 +103,21 @@ static int godwit_rest(struct godwit_device *gdev, u32 slot)
 	return 0;
 }
 
-/* Waits for the interrupt of a launch. */
-static int godwit_wait(struct godwit_device *gdev, struct godwit_kernel *kernel, u32 timeout_ms)
+/* Accesses that a kernel's port was given. */
+static u32 godwit_requests(struct godwit_device *gdev, u32 slot)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	u32 port = GODWIT_MMU(port_counters) + slot * sizeof(gw_mmu__port_counters__portx__stride100_t);
+
+	return godwit_read(gdev, port + offsetof(gw_mmu__port_counters__portx__stride100_t, ar.requests)) +
+	       godwit_read(gdev, port + offsetof(gw_mmu__port_counters__portx__stride100_t, aw.requests));
+}
+
+/* Waits for the interrupt of a launch. */
+static int godwit_wait(struct godwit_device *gdev, u32 slot, u32 timeout_ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms), starved = 0;
+	struct godwit_kernel *kernel = &gdev->kernel[slot];
+	u32 requests = 0, before;
 
 	for (;;) {
 		long left = wait_for_completion_interruptible_timeout(&kernel->done, GODWIT_HEARTBEAT);
@@ -117,6 +128,15 @@ static int godwit_wait(struct godwit_device *gdev, struct godwit_kernel *kernel,
 			return left < 0 ? -EINTR : 0;
 		if (timeout_ms && time_after(jiffies, deadline))
 			return -ETIMEDOUT;
+		if (!gdev->heap.bytes)
+			continue;
+		/* Who stands still while the heap lacks a frame waits for that. */
+		before = requests;
+		requests = godwit_requests(gdev, slot);
+		if (requests != before || !godwit_heap_lacks(gdev))
+			starved = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_heap_wait_ms));
+		else if (starved && time_after(jiffies, starved))
+			return -ENOMEM;
 	}
 }
 
@@ -165,7 +185,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	for (i = 0; i < run->write_count; i++)
 		godwit_write(gdev, block + writes[i].offset, writes[i].value);
 	godwit_write(gdev, block + GODWIT_HLS_AP_CTRL, GODWIT_HLS_CTRL_START);
-	err = godwit_wait(gdev, kernel, run->timeout_ms);
+	err = godwit_wait(gdev, run->slot, run->timeout_ms);
 	if (godwit_turn_end(gdev, turn) && !err)
 		err = -ECANCELED;
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_OFF, 0);

@@ -36,6 +36,8 @@ GODWIT_PARAM(contexts, GODWIT_MAX_CONTEXTS, 1, GODWIT_MAX_CONTEXTS, 0444,
 	     "Most contexts of a card, 1 to 256; never more than it holds (default: all)");
 GODWIT_PARAM(fence_ms, 60000, 100, 600000, 0644,
 	     "Milliseconds that an invalidation may take before the card is taken off the bus, 100 to 600000 (default: 60000)");
+GODWIT_PARAM(heap_wait_ms, 2000, 10, 600000, 0644,
+	     "Milliseconds that a kernel, or a program, waits for a frame of a heap in which nothing is freed, 10 to 600000 (default: 2000)");
 GODWIT_PARAM(irq_records, 16, 1, GODWIT_IRQ_RECORDS_MAX, 0444,
 	     "Page requests until the card interrupts, 1 to 128 (default: 16)");
 GODWIT_PARAM(irq_cycles, 64, 1, 65535, 0444,
@@ -79,3 +81,8 @@ unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
 module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);
 MODULE_PARM_DESC(pool_mib,
 		 "MiB of device memory that processes' memory can be in, in steps of 128; 0: none (default: as much as the host has memory, at most half of the card's)");
+
+unsigned int godwit_param_heap_mib = GODWIT_HEAP_AUTO;
+module_param_named(heap_mib, godwit_param_heap_mib, uint, 0444);
+MODULE_PARM_DESC(heap_mib,
+		 "MiB of device memory that a heap in hardware gives, in steps of 2; 0: no heap (default: as much as it can, at most half of the card's)");

@@ -11,11 +11,16 @@
 /* pool_mib: as much as the host has memory, at most half of the card's. */
 #define GODWIT_POOL_AUTO (~0u)
 
+/* heap_mib: as much as the hardware can. */
+#define GODWIT_HEAP_AUTO (~0u)
+
 extern unsigned int godwit_param_contexts;
 extern unsigned int godwit_param_bring_pages;
 extern unsigned int godwit_param_home_pages;
 extern unsigned int godwit_param_pool_mib;
 extern unsigned int godwit_param_fence_ms;
+extern unsigned int godwit_param_heap_mib;
+extern unsigned int godwit_param_heap_wait_ms;
 extern unsigned int godwit_param_irq_records;
 extern unsigned int godwit_param_irq_cycles;
 

@@ -135,6 +135,8 @@ static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = godwit_kernels_init(gdev);
 	if (err)
 		goto off;
+	/* Before anybody else takes frames: its own are where it says. */
+	godwit_heap_init(gdev);
 	err = godwit_mmu_init(gdev);
 	if (err)
 		goto off;

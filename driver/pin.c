@@ -153,7 +153,8 @@ static int godwit_pin_pages(struct godwit_device *gdev, const struct godwit_pin 
 	u64 end;
 
 	if (!pin->size || pin->reserved || (pin->flags & ~GODWIT_PIN_WRITE) ||
-	    check_add_overflow(pin->addr, pin->size, &end) || end > BIT_ULL(gdev->va_bits))
+	    check_add_overflow(pin->addr, pin->size, &end) || end > BIT_ULL(gdev->va_bits) ||
+	    godwit_heap_is_at(gdev, pin->addr, end))
 		return -EINVAL;
 	*addr = pin->addr & PAGE_MASK;
 	*count = (PAGE_ALIGN(end) - *addr) >> PAGE_SHIFT;

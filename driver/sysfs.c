@@ -32,6 +32,7 @@ GODWIT_ATTRIBUTE(va_bits, "%u", gdev->va_bits);
 GODWIT_ATTRIBUTE(memory_bytes, "%llu", gdev->memory_bytes);
 GODWIT_ATTRIBUTE(free_bytes, "%llu", (u64)gw_range_free_bytes(&gdev->frames));
 GODWIT_ATTRIBUTE(pool_bytes, "%llu", godwit_pool_bytes(gdev));
+GODWIT_ATTRIBUTE(heap_bytes, "%llu", gdev->heap.bytes);
 GODWIT_ATTRIBUTE(page_requests, "%u", gdev->demand);
 
 static struct attribute *godwit_attributes[] = {
@@ -43,6 +44,7 @@ static struct attribute *godwit_attributes[] = {
 	&dev_attr_memory_bytes.attr,
 	&dev_attr_free_bytes.attr,
 	&dev_attr_pool_bytes.attr,
+	&dev_attr_heap_bytes.attr,
 	&dev_attr_page_requests.attr,
 	NULL,
 };

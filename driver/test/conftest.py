@@ -47,9 +47,15 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
     def on(kind: str) -> Boot:
         booted = kernel_named(kind)
 
-        def run(script: str, *programs: str, remove_at: str = "", timeout_s: float = 600) -> machine.Ended:
+        def run(
+            script: str,
+            *programs: str,
+            remove_at: str = "",
+            timeout_s: float = 600,
+            config: str | Path = "default",
+        ) -> machine.Ended:
             sources = [HERE / f"guest/{name}.c" for name in programs]
-            guest, card = guests.with_driver(booted, script, sources)
+            guest, card = guests.with_driver(booted, script, sources, config)
             return machine.run(booted, guest, card, say=print, remove_at=remove_at, timeout_s=timeout_s)
 
         return run

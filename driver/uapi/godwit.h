@@ -12,12 +12,14 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 3
+#define GODWIT_ABI 4
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
 /* godwit_info.flags: memory can move to device memory (GODWIT_IOC_MIGRATE). */
 #define GODWIT_INFO_MIGRATE 2u
+/* godwit_info.flags: the card has a heap (GODWIT_IOC_HEAP). */
+#define GODWIT_INFO_HEAP 4u
 
 /**
  * struct godwit_info - what the card is
@@ -27,7 +29,7 @@
  * @contexts: that the card holds
  * @context: number of this one
  * @va_bits: addresses below 2^@va_bits can be used
- * @flags: GODWIT_INFO_DEMAND
+ * @flags: GODWIT_INFO_*
  * @reserved: 0
  * @memory_bytes: device memory
  * @free_bytes: of it, not in use
@@ -100,8 +102,8 @@ enum godwit_run_end {
  * @fault_address: its address
  *
  * Launches of one kernel wait for each other. One that is interrupted by a signal, takes too long, or is to end by
- * GODWIT_IOC_CANCEL is cancelled: its port is turned off, and the call fails with EINTR, ETIMEDOUT or ECANCELED; with EIO when
- * it was to end and its kernel did not.
+ * GODWIT_IOC_CANCEL is cancelled: its port is turned off, and the call fails with EINTR, ETIMEDOUT or ECANCELED; so does one that
+ * waits for a frame of a heap in which nothing is freed, with ENOMEM; with EIO when it was to end and its kernel did not.
  */
 struct godwit_run {
 	__u32 slot;
@@ -195,6 +197,71 @@ struct godwit_counters {
 	__u32 reserved;
 };
 
+/**
+ * enum godwit_allocation_op - what is asked of the heap
+ * @GODWIT_ALLOCATION_MALLOC: memory, which reads as zero
+ * @GODWIT_ALLOCATION_REALLOC: another size where it is
+ * @GODWIT_ALLOCATION_FREE: its end
+ * @GODWIT_ALLOCATION_POPULATE: frames beforehand, so that no touch has to wait for one
+ */
+enum godwit_allocation_op {
+	GODWIT_ALLOCATION_MALLOC = 0,
+	GODWIT_ALLOCATION_REALLOC = 1,
+	GODWIT_ALLOCATION_FREE = 2,
+	GODWIT_ALLOCATION_POPULATE = 3,
+};
+
+/* malloc: a slot of 64 KiB, for small things. */
+#define GODWIT_ALLOCATION_SMALL 1u
+
+/**
+ * struct godwit_allocation - malloc, realloc and free of the heap in hardware
+ * @op: enum godwit_allocation_op
+ * @flags: GODWIT_ALLOCATION_SMALL, of a malloc, or 0
+ * @granule: of a malloc, log2 of the 4 KiB pages that come together; else 0
+ * @status: filled in: 0, or why the card refused it, and nothing has changed (`heap` of the card's layout)
+ * @pointer: filled in by a malloc, for which it is 0; else where: what malloc gave, or, to populate, any byte of it
+ * @size: bytes; 0 of a free
+ * @reserved: 0
+ *
+ * The memory is the context's, and ends with it. Accelerators use @pointer as it is. A process that maps the file there
+ * (MAP_SHARED, the address as the offset) uses it, too; it sees nothing any more of what is freed or cut off, and SIGBUS is
+ * what it gets where nothing is allocated, or no frame comes. EOPNOTSUPP without GODWIT_INFO_HEAP; ENOMEM when there are not as
+ * many frames as are to be populated.
+ */
+struct godwit_allocation {
+	__u32 op;
+	__u32 flags;
+	__u32 granule;
+	__u32 status;
+	__aligned_u64 pointer;
+	__aligned_u64 size;
+	__aligned_u64 reserved;
+};
+
+/* godwit_heap_state.flags: somebody found no frame, and none has come since. */
+#define GODWIT_HEAP_STATE_LACKS 1u
+/* godwit_heap_state.flags: what was freed is not all taken back. */
+#define GODWIT_HEAP_STATE_RECLAIMING 2u
+
+/**
+ * struct godwit_heap_state - the heap's memory, of all contexts
+ * @start: where it is in device memory
+ * @bytes: of it
+ * @free_bytes: ... that nobody has
+ * @clean_bytes: ... and that need not be cleared first
+ * @flags: GODWIT_HEAP_STATE_*
+ * @reserved: 0
+ */
+struct godwit_heap_state {
+	__aligned_u64 start;
+	__aligned_u64 bytes;
+	__aligned_u64 free_bytes;
+	__aligned_u64 clean_bytes;
+	__u32 flags;
+	__u32 reserved;
+};
+
 #define GODWIT_IOC_INFO _IOR('g', 0x40, struct godwit_info)
 #define GODWIT_IOC_PIN _IOW('g', 0x41, struct godwit_pin)
 #define GODWIT_IOC_UNPIN _IOW('g', 0x42, struct godwit_pin)
@@ -203,5 +270,7 @@ struct godwit_counters {
 #define GODWIT_IOC_CANCEL _IOW('g', 0x45, struct godwit_cancel)
 #define GODWIT_IOC_RESIDENCY _IOW('g', 0x46, struct godwit_residency)
 #define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
+#define GODWIT_IOC_HEAP _IOWR('g', 0x48, struct godwit_allocation)
+#define GODWIT_IOC_HEAP_STATE _IOR('g', 0x49, struct godwit_heap_state)
 
 #endif /* _UAPI_GODWIT_H */

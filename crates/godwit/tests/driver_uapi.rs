@@ -17,6 +17,14 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_ABI", u64::from(ABI)),
         ("GODWIT_INFO_DEMAND", INFO_DEMAND.into()),
         ("GODWIT_INFO_MIGRATE", INFO_MIGRATE.into()),
+        ("GODWIT_INFO_HEAP", INFO_HEAP.into()),
+        ("GODWIT_ALLOCATION_MALLOC", ALLOCATION_MALLOC.into()),
+        ("GODWIT_ALLOCATION_REALLOC", ALLOCATION_REALLOC.into()),
+        ("GODWIT_ALLOCATION_FREE", ALLOCATION_FREE.into()),
+        ("GODWIT_ALLOCATION_POPULATE", ALLOCATION_POPULATE.into()),
+        ("GODWIT_ALLOCATION_SMALL", ALLOCATION_SMALL.into()),
+        ("GODWIT_HEAP_STATE_LACKS", HEAP_STATE_LACKS.into()),
+        ("GODWIT_HEAP_STATE_RECLAIMING", HEAP_STATE_RECLAIMING.into()),
         ("GODWIT_RUN_FAULT", RUN_FAULT.into()),
         ("GODWIT_RUN_REGISTERS", RUN_REGISTERS as u64),
         ("GODWIT_MIGRATE_TO_HOST", MIGRATE_TO_HOST.into()),
@@ -30,6 +38,8 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_IOC_CANCEL", u64::from(IOC_CANCEL)),
         ("GODWIT_IOC_RESIDENCY", u64::from(IOC_RESIDENCY)),
         ("GODWIT_IOC_COUNTERS", u64::from(IOC_COUNTERS)),
+        ("GODWIT_IOC_HEAP", u64::from(IOC_HEAP)),
+        ("GODWIT_IOC_HEAP_STATE", u64::from(IOC_HEAP_STATE)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
@@ -49,6 +59,8 @@ fn pairs() -> Vec<(String, u64)> {
     layout!("godwit_cancel" Cancel: slot reserved);
     layout!("godwit_residency" Residency: addr size places reserved);
     layout!("godwit_counters" Counters: words count reserved);
+    layout!("godwit_allocation" Allocation: op flags granule status pointer size reserved);
+    layout!("godwit_heap_state" HeapState: start bytes free_bytes clean_bytes flags reserved);
     pairs
 }
 

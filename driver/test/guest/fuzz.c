@@ -116,6 +116,29 @@ static void run_call(int fd, uint64_t *state)
 	call(fd, GODWIT_IOC_RUN, &run, sizeof(run), state);
 }
 
+/* An address of the heap: a slot that there may be, or something beside it. */
+static uint64_t heap_place(uint64_t *state)
+{
+	uint64_t slot = next(state) % 16;
+
+	if (next(state) % 4 == 0)
+		return odd(state);
+	return (next(state) % 2 ? 0x200000000000 + (slot << 33) : 0x400000000000 + (slot << 16)) + (next(state) % 8 == 0) * PAGE;
+}
+
+/* What is mapped of the heap is touched by a call, which may fail, and is there no longer than that. */
+static void map_call(int fd, uint64_t *state)
+{
+	uint64_t at = heap_place(state) / PAGE * PAGE, offset = mostly(state, at), bytes = PAGE << next(state) % 6;
+	int flags = next(state) % 8 ? MAP_SHARED : MAP_PRIVATE;
+	void *seen = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, offset);
+
+	if (seen == MAP_FAILED)
+		return;
+	ioctl(fd, GODWIT_IOC_INFO, seen);
+	munmap(seen, bytes);
+}
+
 static void any_call(int fd, uint64_t *state)
 {
 	struct godwit_pin pin = {
@@ -145,6 +168,14 @@ static void any_call(int fd, uint64_t *state)
 		.count = mostly(state, 1 + next(state) % 8),
 		.reserved = mostly(state, 0),
 	};
+	struct godwit_allocation allocation = {
+		.op = mostly(state, next(state) % 4),
+		.flags = mostly(state, next(state) % 2),
+		.granule = mostly(state, next(state) % 10),
+		.pointer = next(state) % 2 ? heap_place(state) : next(state) % 2 * odd(state),
+		.size = next(state) % 2 ? size(state) : next(state) % 2 * odd(state),
+		.reserved = mostly(state, 0),
+	};
 	struct godwit_info info;
 	size_t i;
 
@@ -153,7 +184,7 @@ static void any_call(int fd, uint64_t *state)
 	for (i = 0; i < 8; i++)
 		words[i].offset = mostly(state, 0x1000 + next(state) % 0x400 * 4);
 	memset(&info, 0, sizeof(info));
-	switch (next(state) % 11) {
+	switch (next(state) % 14) {
 	case 0:
 		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
 		break;
@@ -180,9 +211,16 @@ static void any_call(int fd, uint64_t *state)
 	case 9:
 		call(fd, GODWIT_IOC_COUNTERS, &counters, sizeof(counters), state);
 		break;
+	case 10:
+	case 11:
+		call(fd, GODWIT_IOC_HEAP, &allocation, sizeof(allocation), state);
+		break;
+	case 12:
+		map_call(fd, state);
+		break;
 	default:
 		/* The numbers and sizes beside the right ones. */
-		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 12, odd(state) % 0x4000), &pin, sizeof(pin), state);
+		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 14, odd(state) % 0x4000), &pin, sizeof(pin), state);
 	}
 }
 

@@ -49,7 +49,7 @@ def identity(kernel: Kernel, config: str = "default") -> str:
 
 
 def built(source: Path, config: str = "default") -> bytes:
-    """A program for a guest with this card."""
+    """A program for a guest with the card of this name."""
     return module.program(source, {CARD_HEADER: card_header(cards.find(config).description())})
 
 
@@ -57,7 +57,7 @@ def with_driver(
     kernel: Kernel,
     script: str,
     programs: Sequence[Path] = (),
-    config: str = "default",
+    config: str | Path = "default",
     data: Mapping[str, bytes] | None = None,
 ) -> tuple[Guest, str]:
     """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (C sources, by their names without suffix) and `data` (by
@@ -67,9 +67,9 @@ def with_driver(
     driver = module.build(kernel, toolchain.root() / "build/spec")
     files = {
         "/godwit.ko": initramfs.plain(driver.read_bytes()),
-        DESCRIPTION: initramfs.plain(json.dumps(cards.find(config).description()).encode()),
+        DESCRIPTION: initramfs.plain(json.dumps(cards.find(card.name).description()).encode()),
         **{path: initramfs.plain(content) for path, content in (data or {}).items()},
     }
     for source in programs:
-        files[f"/{source.stem}"] = initramfs.program(built(source, config))
+        files[f"/{source.stem}"] = initramfs.program(built(source, card.name))
     return Guest(script, files, processors=2), f"sim:{card.library}"

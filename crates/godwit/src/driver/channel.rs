@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use godwit_core::layout;
@@ -10,9 +11,11 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, Updater, ioctl};
 
 use super::uapi::{
-    Cancel, Counters, IOC_CANCEL, IOC_COUNTERS, IOC_INFO, IOC_MIGRATE, IOC_RESIDENCY, IOC_RUN,
-    Info, MIGRATE_TO_HOST, Migrate, RUN_FAULT, Register, Residency, Run,
+    Allocation, Cancel, Counters, HeapState, IOC_CANCEL, IOC_COUNTERS, IOC_HEAP, IOC_HEAP_STATE,
+    IOC_INFO, IOC_MIGRATE, IOC_RESIDENCY, IOC_RUN, Info, MIGRATE_TO_HOST, Migrate, RUN_FAULT,
+    Register, Residency, Run,
 };
+use crate::hardware::window::Window;
 
 /// How a launch ended that the driver ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +45,15 @@ pub trait Channel: Send + Sync {
 
     /// Words of the card's counters, by their offset among the MMU's registers, all as of one cycle.
     fn counters(&self, offsets: &[u32]) -> Result<Vec<u32>, Errno>;
+
+    /// Asks the heap; its status, and a new pointer, are filled in. `NOMEM`: not as many frames as are to be populated.
+    fn allocation(&self, call: &mut Allocation) -> Result<(), Errno>;
+
+    /// Has this process see `bytes` of the heap's memory from `offset` of a window on, which is where the card has them.
+    fn show(&self, window: &mut Window, offset: u64, bytes: u64) -> Result<(), Errno>;
+
+    /// What the heap's memory is like.
+    fn heap_state(&self) -> Result<HeapState, Errno>;
 }
 
 /// `/dev/godwitN`, opened.
@@ -132,5 +144,19 @@ impl Channel for Node {
         // SAFETY: as in `residency`.
         unsafe { ioctl(&self.0, Setter::<IOC_COUNTERS, _>::new(what)) }?;
         Ok(words.iter().map(|word| word.value).collect())
+    }
+
+    fn allocation(&self, call: &mut Allocation) -> Result<(), Errno> {
+        self.update::<IOC_HEAP, _>(call)
+    }
+
+    fn show(&self, window: &mut Window, offset: u64, bytes: u64) -> Result<(), Errno> {
+        window.fill(offset, self.0.as_fd(), window.address() + offset, bytes)
+    }
+
+    fn heap_state(&self) -> Result<HeapState, Errno> {
+        let mut state = HeapState::default();
+        self.update::<IOC_HEAP_STATE, _>(&mut state)?;
+        Ok(state)
     }
 }

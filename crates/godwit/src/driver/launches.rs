@@ -11,6 +11,7 @@ use godwit_core::layout;
 use rustix::io::Errno;
 
 use super::channel::{Channel, Ran};
+use super::heap;
 use crate::fault::FaultRecord;
 use crate::state::notifier::Notifier;
 use crate::state::ticket::{Callback, Ticket};
@@ -27,6 +28,8 @@ pub(crate) struct Work {
     pub kernel: Kernel,
     /// Words of the control block, each with its offset.
     pub registers: Vec<(u64, u32)>,
+    /// Allocations of the heap that it was given.
+    pub uses: Vec<u64>,
     /// An end with an error status is an error.
     pub check_status: bool,
 }
@@ -76,6 +79,7 @@ struct Queue {
 struct Running {
     channel: Arc<dyn Channel>,
     ticket: Arc<Ticket>,
+    uses: Vec<u64>,
     /// It was told to end.
     why: Option<Why>,
 }
@@ -135,13 +139,13 @@ impl Slot {
     /// Ends launches, and returns when they have ended: whether the kernel stands still.
     pub fn cancel(
         &self,
-        concerned: impl Fn(&Arc<dyn Channel>, &Arc<Ticket>) -> bool,
+        concerned: impl Fn(&Arc<dyn Channel>, &Arc<Ticket>, &[u64]) -> bool,
         why: Why,
     ) -> bool {
         let mut callbacks = Vec::new();
         let mut queue = self.lock();
         for (work, ticket) in std::mem::take(&mut queue.waiting) {
-            if concerned(&work.channel, &ticket) {
+            if concerned(&work.channel, &ticket, &work.uses) {
                 callbacks.extend(ticket.end(Err(why.error(&ticket.kernel))));
             } else {
                 queue.waiting.push_back((work, ticket));
@@ -151,7 +155,7 @@ impl Slot {
         while let Some(running) = queue
             .running
             .as_mut()
-            .filter(|running| concerned(&running.channel, &running.ticket))
+            .filter(|running| concerned(&running.channel, &running.ticket, &running.uses))
         {
             running.why.get_or_insert(why);
             // Not there yet, or no longer: it is told again, until its thread says that it has ended. A card that is gone ends it by itself.
@@ -184,6 +188,7 @@ impl Slot {
             queue.running = Some(Running {
                 channel: Arc::clone(&work.channel),
                 ticket: Arc::clone(&ticket),
+                uses: work.uses.clone(),
                 why: None,
             });
             drop(queue);
@@ -194,6 +199,10 @@ impl Slot {
             let result = match (done, why) {
                 (Ok(ran), _) => self.judge(&work, ran),
                 (Err(Errno::CANCELED), Some(why)) => Err(why.error(&ticket.kernel)),
+                (Err(Errno::NOMEM), _) => {
+                    let who = format!("kernel `{}`", ticket.kernel);
+                    Err(heap::full(who, work.channel.as_ref(), Some(true)))
+                }
                 (Err(errno), _) => Err(self.refused(&ticket.kernel, errno)),
             };
             let callbacks = ticket.end(result);

@@ -5,6 +5,7 @@
 
 mod channel;
 mod described;
+mod heap;
 mod launches;
 pub mod uapi;
 
@@ -48,6 +49,8 @@ pub(crate) struct DriverContext {
     path: String,
     pub info: Info,
     channel: Mutex<Option<Arc<dyn Channel>>>,
+    /// Of the heap in hardware.
+    allocations: Mutex<heap::Allocations>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,8 +99,8 @@ impl DriverCard {
     /// What was asked of the card is nothing that the driver has for programs.
     pub fn not_there(&self) -> Error {
         Error::Hardware(format!(
-            "{}: the driver gives programs launches on memory of their own and the card's counters, and nothing else of the card: no \
-             buffers, registers, page tables, clock, heap or counts of what moved. Let kernels use the program's memory (Rust: Context::share_process, C: \
+            "{}: the driver gives programs launches on memory of their own or of the heap and the card's counters, and nothing else of \
+             the card: no buffers, registers, page tables, clock or counts of what moved. Let kernels use the program's memory (Rust: Context::share_process, C: \
              godwit_use), or open a card of the program's own (sim:NAME)",
             self.path
         ))
@@ -124,6 +127,7 @@ impl DriverCard {
             path: self.path.clone(),
             info: ask(&self.path, channel.as_ref())?,
             channel: Mutex::new(Some(channel)),
+            allocations: Mutex::default(),
         });
         contexts.retain(|context| context.strong_count() > 0);
         contexts.push(Arc::downgrade(&context));
@@ -136,8 +140,21 @@ impl DriverCard {
             return;
         };
         for slot in &self.slots {
-            slot.cancel(|of, _| Arc::ptr_eq(of, &channel), why);
+            slot.cancel(|of, _, _| Arc::ptr_eq(of, &channel), why);
         }
+        context.end_heap();
+    }
+
+    /// Ends the launches of a context that were given an allocation.
+    pub fn cancel_users(&self, context: &DriverContext, pointer: u64) -> Result<(), Error> {
+        let channel = context.channel()?;
+        for slot in &self.slots {
+            slot.cancel(
+                |of, _, uses| Arc::ptr_eq(of, &channel) && uses.contains(&pointer),
+                Why::Stopped("memory that it used was freed"),
+            );
+        }
+        Ok(())
     }
 
     /// Ends everything on the card that is this process's.
@@ -171,15 +188,20 @@ impl DriverCard {
         now.unwrap_or(self.info).free_bytes
     }
 
+    /// A file of the card: one that is open, or one more.
+    fn any_channel(&self) -> Result<Arc<dyn Channel>, Error> {
+        match self.channels().into_iter().next() {
+            Some(channel) => Ok(channel),
+            None if self.is_open() => {
+                (self.opener)().map_err(|error| cannot_open(&self.path, &error))
+            }
+            None => Err(Error::Closed),
+        }
+    }
+
     /// The card's counters, all as of one cycle, of all programs.
     pub fn counters(&self, ports: u32) -> Result<Counters, Error> {
-        let channel = match self.channels().into_iter().next() {
-            Some(channel) => channel,
-            None if self.is_open() => {
-                (self.opener)().map_err(|error| cannot_open(&self.path, &error))?
-            }
-            None => return Err(Error::Closed),
-        };
+        let channel = self.any_channel()?;
         let words = |width: Width| match width {
             Width::Counter => 2,
             Width::Register => 1,
@@ -219,7 +241,7 @@ impl DriverCard {
     /// Ends a launch; whether its kernel stands still.
     pub fn cancel(&self, slot: usize, ticket: &Arc<Ticket>) -> bool {
         self.slots[slot].cancel(
-            |_, of| Arc::ptr_eq(of, ticket),
+            |_, of, _| Arc::ptr_eq(of, ticket),
             Why::Stopped("it was cancelled"),
         )
     }

@@ -4,12 +4,14 @@
 use rustix::ioctl::{Opcode, opcode};
 
 /// `GODWIT_ABI` of the driver.
-pub const ABI: u32 = 3;
+pub const ABI: u32 = 4;
 
 /// `GODWIT_INFO_DEMAND`.
 pub const INFO_DEMAND: u32 = 1;
 /// `GODWIT_INFO_MIGRATE`.
 pub const INFO_MIGRATE: u32 = 2;
+/// `GODWIT_INFO_HEAP`.
+pub const INFO_HEAP: u32 = 4;
 /// `GODWIT_RUN_FAULT`.
 pub const RUN_FAULT: u32 = 1;
 /// `GODWIT_RUN_REGISTERS`.
@@ -25,6 +27,21 @@ pub const PLACE_HOST: u8 = 1;
 pub const PLACE_CARD: u8 = 2;
 /// `GODWIT_PLACE_SHOWN`.
 pub const PLACE_SHOWN: u8 = 0x80;
+
+/// `GODWIT_ALLOCATION_MALLOC`.
+pub const ALLOCATION_MALLOC: u32 = 0;
+/// `GODWIT_ALLOCATION_REALLOC`.
+pub const ALLOCATION_REALLOC: u32 = 1;
+/// `GODWIT_ALLOCATION_FREE`.
+pub const ALLOCATION_FREE: u32 = 2;
+/// `GODWIT_ALLOCATION_POPULATE`.
+pub const ALLOCATION_POPULATE: u32 = 3;
+/// `GODWIT_ALLOCATION_SMALL`.
+pub const ALLOCATION_SMALL: u32 = 1;
+/// `GODWIT_HEAP_STATE_LACKS`.
+pub const HEAP_STATE_LACKS: u32 = 1;
+/// `GODWIT_HEAP_STATE_RECLAIMING`.
+pub const HEAP_STATE_RECLAIMING: u32 = 2;
 
 /// First letter of the calls.
 const GROUP: u8 = b'g';
@@ -113,6 +130,33 @@ pub struct Counters {
     pub reserved: u32,
 }
 
+/// `struct godwit_allocation`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Allocation {
+    pub op: u32,
+    pub flags: u32,
+    pub granule: u32,
+    pub status: u32,
+    pub pointer: u64,
+    pub size: u64,
+    pub reserved: u64,
+}
+
+/// `struct godwit_heap_state`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct HeapState {
+    pub start: u64,
+    pub bytes: u64,
+    pub free_bytes: u64,
+    pub clean_bytes: u64,
+    pub flags: u32,
+    pub reserved: u32,
+}
+
 /// `GODWIT_IOC_INFO`.
 pub const IOC_INFO: Opcode = opcode::read::<Info>(GROUP, 0x40);
 /// `GODWIT_IOC_RUN`.
@@ -125,3 +169,7 @@ pub const IOC_CANCEL: Opcode = opcode::write::<Cancel>(GROUP, 0x45);
 pub const IOC_RESIDENCY: Opcode = opcode::write::<Residency>(GROUP, 0x46);
 /// `GODWIT_IOC_COUNTERS`.
 pub const IOC_COUNTERS: Opcode = opcode::write::<Counters>(GROUP, 0x47);
+/// `GODWIT_IOC_HEAP`.
+pub const IOC_HEAP: Opcode = opcode::read_write::<Allocation>(GROUP, 0x48);
+/// `GODWIT_IOC_HEAP_STATE`.
+pub const IOC_HEAP_STATE: Opcode = opcode::read::<HeapState>(GROUP, 0x49);

@@ -9,28 +9,30 @@ use std::time::Duration;
 use godwit_card::OpenOptions;
 use rustix::io::Errno;
 
-use crate::driver::uapi::{INFO_MIGRATE, Info, PLACE_CARD, PLACE_HOST, PLACE_NONE, PLACE_SHOWN};
-use crate::driver::{Channel, DriverCard, Ran, described_tests};
-use crate::{
-    AllocOptions, Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited,
-    regs,
+use crate::driver::uapi::{
+    Allocation, HeapState, INFO_MIGRATE, Info, PLACE_CARD, PLACE_HOST, PLACE_NONE, PLACE_SHOWN,
 };
+use crate::driver::{Channel, DriverCard, Ran, described_tests};
+use crate::hardware::window::Window;
+use crate::objects::behind_driver_heap::Heap;
+use crate::{Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited, regs};
 
 /// Counts for which the kernel does something else than to add.
-const FOR_EVER: u64 = 1000;
+pub(super) const FOR_EVER: u64 = 1000;
 const FAILS: u64 = 1001;
 const FAULTS: u64 = 1002;
 const GONE: u64 = 1003;
 
 /// What all open files of the tests' driver share.
 #[derive(Default)]
-struct Machine {
+pub(super) struct Machine {
     opened: AtomicU32,
     /// Counts of launches, as they came; and the file whose launches shall end.
     log: Mutex<(Vec<u64>, Option<u32>)>,
     changed: Condvar,
     /// Moves: address, bytes, home.
     moves: Mutex<Vec<(u64, u64, bool)>>,
+    pub heap: Mutex<Heap>,
     flags: u32,
 }
 
@@ -107,10 +109,22 @@ impl Channel for File {
         // Each word is its place.
         Ok(offsets.to_vec())
     }
+
+    fn allocation(&self, call: &mut Allocation) -> Result<(), Errno> {
+        self.machine.heap.lock().unwrap().answer(self.number, call)
+    }
+
+    fn show(&self, window: &mut Window, offset: u64, bytes: u64) -> Result<(), Errno> {
+        window.blank(offset, bytes, true)
+    }
+
+    fn heap_state(&self) -> Result<HeapState, Errno> {
+        Ok(self.machine.heap.lock().unwrap().state())
+    }
 }
 
 /// A card on a driver with these flags besides.
-fn open(flags: u32) -> (Card, Arc<Machine>) {
+pub(super) fn open(flags: u32) -> (Card, Arc<Machine>) {
     let machine = Arc::new(Machine {
         flags,
         ..Machine::default()
@@ -142,7 +156,7 @@ fn start(context: &Context, values: &[u64], count: u64) -> Launch {
     unsafe { launch.start_on_memory() }.unwrap()
 }
 
-fn until_running(machine: &Machine) {
+pub(super) fn until_running(machine: &Machine) {
     let mut log = machine.log.lock().unwrap();
     while log.0.is_empty() {
         log = machine.changed.wait(log).unwrap();
@@ -340,7 +354,6 @@ fn what_the_driver_does_not_give_is_said() {
         card.reg_read(0).map(drop),
         card.run(1, 0).map(drop),
         card.alloc_frames(4096, 4096).map(drop),
-        context.alloc(8, AllocOptions::new()).map(drop),
         context.table_bytes().map(drop),
         context.migration_counts().map(drop),
     ];

@@ -13,6 +13,7 @@ use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
 use crate::objects::in_place;
 use crate::objects::mapping::{DeviceMapping, map_device, want_ranges};
+use crate::objects::on_heap;
 use crate::state::demand::Demand;
 
 /// Device memory, or memory of the program ([`Residence`]), mapped into a context and into this process at the same address. Freed when dropped: a kernel that
@@ -41,6 +42,8 @@ pub(crate) enum Place {
     Host(Window),
     /// Where it was before; frames and addresses are somebody else's.
     Shared(Arc<dyn HostMemory>),
+    /// At this address of the heap in hardware, on a card behind the driver.
+    Heap(u64),
 }
 
 impl Buffer {
@@ -65,6 +68,9 @@ impl Buffer {
     pub(crate) fn new(context: &Context, bytes: u64, options: AllocOptions) -> Result<Self, Error> {
         if bytes == 0 {
             return Err(Error::Argument("a buffer has at least one byte".into()));
+        }
+        if context.by_driver().is_some() {
+            return on_heap::alloc(context, bytes, options);
         }
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;
@@ -124,6 +130,7 @@ impl Buffer {
             Place::Own(window) | Place::Host(window) => window.as_ptr(),
             Place::Demand(demand) => demand.as_ptr(),
             Place::Shared(memory) => memory.as_ptr(),
+            Place::Heap(address) => *address as *mut u8,
         }
     }
 
@@ -215,7 +222,7 @@ impl Buffer {
     /// physically contiguous piece.
     pub fn upload(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
         self.check_range(offset, data.len())?;
-        if self.demand().is_some() || self.is_in_place() {
+        if self.has_no_extents() {
             return self.write(offset, data);
         }
         let extents = self.extents(offset, data.len());
@@ -225,7 +232,7 @@ impl Buffer {
     /// Copies bytes out of it over the host link, as [`Buffer::upload`] does.
     pub fn download(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check_range(offset, out.len())?;
-        if self.demand().is_some() || self.is_in_place() {
+        if self.has_no_extents() {
             return self.read(offset, out);
         }
         let extents = self.extents(offset, out.len());
@@ -255,6 +262,14 @@ impl Buffer {
         extents
     }
 
+    /// Whether this program has no physical memory of it: it is copied by its pointer.
+    fn has_no_extents(&self) -> bool {
+        matches!(
+            self.place,
+            Place::Demand(_) | Place::Host(_) | Place::Heap(_)
+        )
+    }
+
     /// Whether it is in the program's memory, and kernels reach it there.
     pub fn is_in_place(&self) -> bool {
         matches!(self.place, Place::Host(_))
@@ -281,6 +296,9 @@ impl Buffer {
         if std::mem::replace(&mut self.released, true) {
             return Ok(());
         }
+        if let Place::Heap(address) = self.place {
+            return on_heap::free(&self.context, address);
+        }
         let shared = &self.context.card().shared;
         let (id, serial) = (self.context.id() as usize, self.context.serial());
         shared.with(|state| state.remove_buffer(id, serial, self.address(), self.plan.len))?;
@@ -295,14 +313,15 @@ impl Buffer {
                     .for_each(|frame| pool.free(frame));
             }
             Place::Host(window) => in_place::end(&self.context, window)?,
-            Place::Shared(_) => {}
+            Place::Shared(_) | Place::Heap(_) => {}
         }
         Ok(())
     }
 }
 
 impl Context {
-    /// Device memory of `bytes` bytes, zeroed, mapped into this context and into this process at the same address.
+    /// Device memory of `bytes` bytes, zeroed, mapped into this context and into this process at the same address. On a card behind the
+    /// driver it is of the heap in hardware, if the card has one.
     pub fn alloc(&self, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
         Buffer::new(self, bytes, options)
     }

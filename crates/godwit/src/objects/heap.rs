@@ -149,13 +149,11 @@ impl Context {
             granule: (options.granule_bytes / FRAME_BYTES).ilog2().min(15),
             small: options.small,
         };
-        let (id, serial) = (self.id() as usize, self.serial());
-        let shared = &self.card().shared;
+        let span = span(bytes, options.small);
         let mut taken = Vec::new();
         let found = loop {
-            let pointer = shared.with(|state| state.heap_malloc(id, serial, bytes, wish))?;
-            let view = self.heap_view()?;
-            match view.add(pointer, span(bytes, options.small), bytes) {
+            let pointer = self.take(bytes, wish)?;
+            match self.show(pointer, span, bytes)? {
                 Ok(()) => break Ok(pointer),
                 // Something of this process is at the slot's addresses, the heap of another card for one.
                 Err(Errno::EXIST) if taken.len() < TAKEN_MAX => taken.push(pointer),
@@ -170,9 +168,44 @@ impl Context {
             }
         };
         for pointer in taken {
-            shared.with(|state| state.heap_free(id, serial, pointer))?;
+            self.give(pointer)?;
         }
         found.map(|pointer| pointer as *mut u8)
+    }
+
+    /// An allocation that this process does not see yet.
+    fn take(&self, bytes: u64, wish: Wish) -> Result<u64, Error> {
+        let shared = &self.card().shared;
+        if let Some(driver) = self.by_driver() {
+            shared.check_process()?;
+            return driver.malloc(bytes, wish);
+        }
+        let (id, serial) = (self.id() as usize, self.serial());
+        shared.with(|state| state.heap_malloc(id, serial, bytes, wish))
+    }
+
+    /// Has this process see it.
+    fn show(&self, pointer: u64, span: u64, bytes: u64) -> Result<Result<(), Errno>, Error> {
+        match self.by_driver() {
+            Some(driver) => driver.show(pointer, span, bytes),
+            None => Ok(self.heap_view()?.add(pointer, span, bytes)),
+        }
+    }
+
+    /// Gives it back.
+    fn give(&self, pointer: u64) -> Result<(), Error> {
+        let shared = &self.card().shared;
+        match (shared.driver(), self.by_driver()) {
+            (Some(card), Some(driver)) => {
+                shared.check_process()?;
+                card.cancel_users(driver, pointer)?;
+                driver.free(pointer)
+            }
+            _ => {
+                let (id, serial) = (self.id() as usize, self.serial());
+                shared.with(|state| state.heap_free(id, serial, pointer))
+            }
+        }
     }
 
     /// Gives an allocation another size; the pointer stays, and so does what is in the smaller one of both. After growing beyond
@@ -180,6 +213,10 @@ impl Context {
     pub fn realloc(&self, pointer: *mut u8, bytes: u64) -> Result<(), Error> {
         let (id, serial) = (self.id() as usize, self.serial());
         let shared = &self.card().shared;
+        if let Some(driver) = self.by_driver() {
+            shared.check_process()?;
+            return driver.realloc(pointer as u64, bytes);
+        }
         let (pointer, view) = (pointer as u64, self.heap_view()?);
         let len = |state: &mut crate::state::State| {
             let context = state.context(id, serial)?;
@@ -213,16 +250,24 @@ impl Context {
     pub fn populate(&self, pointer: *mut u8, bytes: u64) -> Result<(), Error> {
         let (id, serial, pointer) = (self.id() as usize, self.serial(), pointer as u64);
         let shared = &self.card().shared;
-        shared.with(|state| {
-            let around = state.context(id, serial)?.buffers.range(..=pointer);
-            let room = around.last().map_or(0, |(start, buffer)| {
-                (start + buffer.len).saturating_sub(pointer)
-            });
-            if bytes > room {
-                return Err(Error::Argument(format!(
-                    "{bytes} bytes at {pointer:#x} are not all in one allocation: {room} are"
-                )));
+        let check = |around: Option<(u64, u64)>| {
+            let room = around.map_or(0, |(start, len)| (start + len).saturating_sub(pointer));
+            if bytes <= room {
+                return Ok(());
             }
+            Err(Error::Argument(format!(
+                "{bytes} bytes at {pointer:#x} are not all in one allocation: {room} are"
+            )))
+        };
+        if let Some(driver) = self.by_driver() {
+            shared.check_process()?;
+            check(driver.allocation_around(pointer))?;
+            return driver.populate(pointer, bytes);
+        }
+        shared.with(|state| {
+            let buffers = &state.context(id, serial)?.buffers;
+            let around = buffers.range(..=pointer).next_back();
+            check(around.map(|(start, buffer)| (*start, buffer.len)))?;
             state.heap_populate(id, serial, pointer, bytes)
         })?;
         // What was touched before and read as zero.
@@ -234,6 +279,9 @@ impl Context {
     pub fn release(&self, pointer: *mut u8) -> Result<(), Error> {
         let (id, serial) = (self.id() as usize, self.serial());
         let pointer = pointer as u64;
+        if self.by_driver().is_some() {
+            return self.give(pointer);
+        }
         let shared = &self.card().shared;
         let own = shared.with(|state| {
             let context = state.context(id, serial)?;
@@ -244,7 +292,7 @@ impl Context {
             // Out of this process's sight before somebody else can get it.
             view.remove(pointer);
         }
-        shared.with(|state| state.heap_free(id, serial, pointer))
+        self.give(pointer)
     }
 }
 
@@ -256,6 +304,10 @@ impl Card {
 
     /// What the heap's memory is like.
     pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
+        if let Some(driver) = self.shared.driver() {
+            self.shared.check_process()?;
+            return driver.heap_memory();
+        }
         self.shared.with(|state| state.heap_memory())
     }
 }

@@ -177,17 +177,23 @@ impl<'a> LaunchBuilder<'a> {
         if !self.wants(context)?.is_empty() {
             known.check_demand()?;
         }
-        let registers = self.registers(|arg, address| {
-            Err(self.bad(format_args!(
+        let mut uses = Vec::new();
+        let registers = self.registers(|arg, address| match known.allocation_around(address) {
+            Some((start, _)) => {
+                uses.push(start);
+                Ok(address)
+            }
+            None => Err(self.bad(format_args!(
                 "argument `{}`: {address:#x} is in no memory that the context was given (Rust: Value::Memory, C: godwit_use)",
                 arg.name
-            )))
+            ))),
         })?;
         let work = Work {
             channel: known.channel()?,
             context: context.id(),
             kernel: self.kernel.clone(),
             registers,
+            uses,
             check_status: self.check_status,
         };
         Launch::start_by_driver(self.card, driver, self.slot, work)

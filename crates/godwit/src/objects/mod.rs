@@ -13,6 +13,7 @@ pub(crate) mod in_place;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod mapping;
+mod on_heap;
 pub(crate) mod peers;
 pub(crate) mod reserve;
 pub(crate) mod room;
@@ -24,3 +25,5 @@ pub(crate) mod value;
 
 #[cfg(test)]
 mod behind_driver;
+#[cfg(test)]
+mod behind_driver_heap;

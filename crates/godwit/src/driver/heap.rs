@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The heap in hardware of a card behind the driver: allocations of a context, each of which this process sees where the card has it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+
+use super::channel::Channel;
+use super::uapi::{
+    ALLOCATION_FREE, ALLOCATION_MALLOC, ALLOCATION_POPULATE, ALLOCATION_REALLOC, ALLOCATION_SMALL,
+    Allocation, HEAP_STATE_LACKS, HEAP_STATE_RECLAIMING, HeapState,
+};
+use super::{DriverCard, DriverContext, lock};
+use crate::hardware::frames::FRAME_BYTES;
+use crate::hardware::heap::{HeapMemory, Wish};
+use crate::hardware::window::Window;
+use crate::{Error, HeapRefusal};
+
+/// Live allocations, by first address.
+pub(super) type Allocations = BTreeMap<u64, Shown>;
+
+/// What this process sees of one.
+pub(super) struct Shown {
+    window: Window,
+    bytes: u64,
+}
+
+impl Shown {
+    /// Bytes that can be touched.
+    fn open(&self) -> u64 {
+        self.bytes.next_multiple_of(FRAME_BYTES)
+    }
+}
+
+impl DriverContext {
+    /// Memory of `bytes` bytes; its first byte. This process does not see it yet.
+    pub fn malloc(&self, bytes: u64, wish: Wish) -> Result<u64, Error> {
+        let call = Allocation {
+            op: ALLOCATION_MALLOC,
+            flags: if wish.small { ALLOCATION_SMALL } else { 0 },
+            granule: wish.granule,
+            size: bytes,
+            ..Allocation::default()
+        };
+        let done = self.allocation(call, || format!("malloc of {bytes} bytes"))?;
+        Ok(done.pointer)
+    }
+
+    /// Shows it to this process, where it may come to have `span` bytes. `EXIST`: something is there.
+    pub fn show(&self, pointer: u64, span: u64, bytes: u64) -> Result<Result<(), Errno>, Error> {
+        let channel = self.channel()?;
+        let mut allocations = lock(&self.allocations);
+        let shown = Window::at(pointer, span).and_then(|mut window| {
+            let shown = bytes.next_multiple_of(FRAME_BYTES);
+            channel.show(&mut window, 0, shown)?;
+            allocations.insert(pointer, Shown { window, bytes });
+            Ok(())
+        });
+        Ok(shown)
+    }
+
+    /// Gives an allocation another size.
+    pub fn realloc(&self, pointer: u64, bytes: u64) -> Result<(), Error> {
+        let call = Allocation {
+            op: ALLOCATION_REALLOC,
+            pointer,
+            size: bytes,
+            ..Allocation::default()
+        };
+        // The driver hides what goes, so that nobody who touches it meanwhile sees what is somebody else's.
+        self.allocation(call, || format!("realloc of {pointer:#x} to {bytes} bytes"))?;
+        let channel = self.channel()?;
+        let mut allocations = lock(&self.allocations);
+        let Some(shown) = allocations.get_mut(&pointer) else {
+            return Ok(());
+        };
+        let was = shown.open();
+        shown.bytes = bytes;
+        let open = shown.open();
+        let done = match open.cmp(&was) {
+            Ordering::Greater => channel.show(&mut shown.window, was, open - was),
+            Ordering::Less => shown.window.blank(open, was - open, false),
+            Ordering::Equal => Ok(()),
+        };
+        done.map_err(|errno| {
+            Error::Hardware(format!(
+                "{}: {bytes} bytes at {pointer:#x} are allocated, and this process does not see all of them: {errno}",
+                self.path
+            ))
+        })
+    }
+
+    /// Ends an allocation. Nobody uses it any more.
+    pub fn free(&self, pointer: u64) -> Result<(), Error> {
+        let call = Allocation {
+            op: ALLOCATION_FREE,
+            pointer,
+            ..Allocation::default()
+        };
+        // Whoever gets the same slot next finds its addresses free.
+        let mut allocations = lock(&self.allocations);
+        self.allocation(call, || format!("free of {pointer:#x}"))?;
+        allocations.remove(&pointer);
+        Ok(())
+    }
+
+    /// Takes frames for memory that is all in one allocation.
+    pub fn populate(&self, pointer: u64, bytes: u64) -> Result<(), Error> {
+        let call = Allocation {
+            op: ALLOCATION_POPULATE,
+            pointer,
+            size: bytes,
+            ..Allocation::default()
+        };
+        let asked = || format!("frames for {bytes} bytes at {pointer:#x}");
+        self.allocation(call, asked).map(drop)
+    }
+
+    /// The allocation that an address is in: its first byte, and how many bytes it has.
+    pub fn allocation_around(&self, address: u64) -> Option<(u64, u64)> {
+        let allocations = lock(&self.allocations);
+        let (start, shown) = allocations.range(..=address).next_back()?;
+        (address - start < shown.bytes).then_some((*start, shown.bytes))
+    }
+
+    /// The context has ended: what this process saw of its heap reads as zero.
+    pub(super) fn end_heap(&self) {
+        for shown in lock(&self.allocations).values_mut() {
+            // A window that the system does not let go keeps the context: rather no addresses at all.
+            if shown.window.blank(0, shown.open(), true).is_err() {
+                let _ = shown.window.blank(0, shown.open(), false);
+            }
+        }
+    }
+
+    fn allocation(
+        &self,
+        mut call: Allocation,
+        asked: impl Fn() -> String,
+    ) -> Result<Allocation, Error> {
+        let channel = self.channel()?;
+        channel.allocation(&mut call).map_err(|errno| match errno {
+            Errno::NOMEM => full(asked(), channel.as_ref(), None),
+            errno => refused(&self.path, &asked(), errno),
+        })?;
+        match HeapRefusal::of(call.status) {
+            Some(refusal) => Err(Error::Heap {
+                asked: asked(),
+                refusal,
+            }),
+            None => Ok(call),
+        }
+    }
+}
+
+impl DriverCard {
+    /// What the heap's memory is like.
+    pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
+        let state = self.any_channel()?.heap_state().map_err(|errno| {
+            let asked = "the state of the heap's memory";
+            refused(&self.path, asked, errno)
+        })?;
+        Ok(HeapMemory {
+            start: state.start,
+            bytes: state.bytes,
+            free: state.free_bytes,
+            clean: state.clean_bytes,
+            lacks: state.flags & HEAP_STATE_LACKS != 0,
+            reclaiming: state.flags & HEAP_STATE_RECLAIMING != 0,
+        })
+    }
+}
+
+/// Nobody freed what was needed.
+pub(super) fn full(who: String, channel: &dyn Channel, stopped: Option<bool>) -> Error {
+    let HeapState {
+        bytes, free_bytes, ..
+    } = channel.heap_state().unwrap_or_default();
+    Error::HeapFull {
+        who,
+        cycles: 0,
+        bytes,
+        free: free_bytes,
+        stopped,
+    }
+}
+
+fn refused(path: &str, asked: &str, errno: Errno) -> Error {
+    match errno {
+        Errno::NODEV => Error::Broken(format!("{path}: the card is gone")),
+        Errno::OPNOTSUPP => Error::Hardware(format!(
+            "{path}: the card has no heap: build one with heap.slots, as in `--set heap.slots=1024`"
+        )),
+        Errno::IO => Error::Hardware(format!(
+            "{path}: {asked}: the heap does not answer any more, and gives no memory until the card is reset"
+        )),
+        errno => Error::Hardware(format!("{path}: {asked}: the driver refused it: {errno}")),
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The heap of cards behind the driver as people hold it, over a driver of the tests' own.
+
+use std::collections::BTreeMap;
+
+use godwit_core::{PageSize, layout};
+use rustix::io::Errno;
+
+use crate::driver::uapi::{
+    ALLOCATION_FREE, ALLOCATION_MALLOC, ALLOCATION_POPULATE, ALLOCATION_REALLOC, ALLOCATION_SMALL,
+    Allocation, HEAP_STATE_LACKS, HeapState,
+};
+use crate::objects::behind_driver::{FOR_EVER, open, until_running};
+use crate::{
+    Access, AllocOptions, Contiguity, Error, ErrorKind, HeapRefusal, MallocOptions, PagePolicy,
+    Residence, Value,
+};
+
+/// Of the heap's memory.
+const HEAP_BYTES: u64 = 1 << 20;
+
+/// That of the tests' driver.
+#[derive(Default)]
+pub(super) struct Heap {
+    /// Allocations by first address: file and bytes.
+    live: BTreeMap<u64, (u32, u64)>,
+}
+
+impl Heap {
+    /// Does what a file asks for.
+    pub fn answer(&mut self, file: u32, call: &mut Allocation) -> Result<(), Errno> {
+        let live = self.live.get(&call.pointer).copied();
+        call.status = match (call.op, live) {
+            (ALLOCATION_MALLOC | ALLOCATION_REALLOC, _) if call.size == 0 => layout::HEAP_SIZE_ZERO,
+            (ALLOCATION_MALLOC, _) => {
+                let (first, step) = match call.flags & ALLOCATION_SMALL {
+                    0 => (layout::HEAP_WINDOW_FIRST, 8 << 30),
+                    _ => (layout::HEAP_WINDOW_SMALL, 1 << 16),
+                };
+                let mut slots = (0..).map(|slot| first + slot * step);
+                call.pointer = slots.find(|at| !self.live.contains_key(at)).unwrap();
+                self.live.insert(call.pointer, (file, call.size));
+                layout::HEAP_OK
+            }
+            // Where something is populated is checked before.
+            (ALLOCATION_POPULATE, _) if call.size > HEAP_BYTES => return Err(Errno::NOMEM),
+            (ALLOCATION_POPULATE, _) => layout::HEAP_OK,
+            (_, None) => layout::HEAP_NOT_LIVE,
+            (_, Some((of, _))) if of != file => layout::HEAP_OTHER_CONTEXT,
+            (ALLOCATION_REALLOC, _) if call.size > 8 << 30 => layout::HEAP_TOO_LARGE,
+            (ALLOCATION_REALLOC, _) => {
+                self.live.insert(call.pointer, (file, call.size));
+                layout::HEAP_OK
+            }
+            (ALLOCATION_FREE, _) => {
+                self.live.remove(&call.pointer);
+                layout::HEAP_OK
+            }
+            _ => return Err(Errno::INVAL),
+        };
+        Ok(())
+    }
+
+    /// What its memory is like.
+    pub fn state(&self) -> HeapState {
+        HeapState {
+            start: 1 << 16,
+            bytes: HEAP_BYTES,
+            free_bytes: HEAP_BYTES - 4096 * self.live.len() as u64,
+            clean_bytes: 4096,
+            flags: HEAP_STATE_LACKS,
+            reserved: 0,
+        }
+    }
+}
+
+#[test]
+fn memory_of_the_heap_is_where_the_driver_has_it() {
+    let (card, machine) = open(0);
+    let context = card.context(None).unwrap();
+    let memory = context.malloc(5000, MallocOptions::new()).unwrap();
+    // SAFETY: 5,000 bytes of this test's own.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory, 5000) };
+    assert!(bytes.iter().all(|byte| *byte == 0));
+    bytes.fill(7);
+    context.realloc(memory, 1 << 20).unwrap();
+    // SAFETY: as much as there is now.
+    unsafe {
+        assert_eq!((*memory.add(4999), *memory.add((1 << 20) - 1)), (7, 0));
+    }
+    let number = |address: u64| {
+        let launch = card.kernel("add").unwrap().context(&context);
+        launch
+            .arg("values", Value::Number(address))
+            .arg("count", 2u64)
+    };
+    let inside = memory as u64 + 4096;
+    assert_eq!(
+        number(inside).run().unwrap().result("sum"),
+        Some((1 << 32) | 6)
+    );
+    context.realloc(memory, 100).unwrap();
+    let outside = number(inside).run().unwrap_err().to_string();
+    assert!(outside.contains("is in no memory"), "{outside}");
+    context.populate(memory, 100).unwrap();
+    let more = context.populate(memory, 101).unwrap_err();
+    assert_eq!(more.kind(), ErrorKind::Argument);
+
+    let small = context.malloc(1, MallocOptions::new().small()).unwrap();
+    assert!(small as u64 >= layout::HEAP_WINDOW_SMALL);
+    let found = card.heap_memory().unwrap();
+    assert_eq!((found.bytes, found.lacks), (HEAP_BYTES, true));
+    assert!(found.free < HEAP_BYTES && card.heap_free().unwrap() == found.free);
+    context.release(small).unwrap();
+    context.release(memory).unwrap();
+    assert!(
+        machine
+            .heap
+            .lock()
+            .unwrap()
+            .live
+            .values()
+            .all(|(of, _)| *of != context.id())
+    );
+    let refused = [
+        (context.release(memory), HeapRefusal::NotLive),
+        (context.realloc(memory, 1), HeapRefusal::NotLive),
+        (
+            context.malloc(0, MallocOptions::new()).map(drop),
+            HeapRefusal::SizeZero,
+        ),
+    ];
+    for (result, why) in refused {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error, Error::Heap { refusal, .. } if refusal == why),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_heap_that_is_full_says_so_and_what_was_freed_stops_its_launches() {
+    let (card, machine) = open(0);
+    let context = card.context(None).unwrap();
+    let memory = context
+        .malloc(2 * HEAP_BYTES, MallocOptions::new())
+        .unwrap();
+    let full = context.populate(memory, 2 * HEAP_BYTES).unwrap_err();
+    assert_eq!(full.kind(), ErrorKind::OutOfMemory);
+    assert!(!full.to_string().contains("cycles"), "{full}");
+    let launch = card.kernel("add").unwrap().context(&context);
+    let launch = launch.arg("values", Value::Number(memory as u64));
+    let launch = launch.arg("count", FOR_EVER).start().unwrap();
+    until_running(&machine);
+    context.release(memory).unwrap();
+    let error = launch.wait().unwrap_err();
+    assert!(
+        matches!(error, Error::Cancelled { why, .. } if why.contains("freed")),
+        "{error}"
+    );
+}
+
+#[test]
+fn buffers_are_memory_of_the_heap() {
+    let (card, machine) = open(0);
+    let context = card.context(None).unwrap();
+    let buffer = context.alloc(5000, AllocOptions::new()).unwrap();
+    assert_eq!((buffer.len(), buffer.mapped_len()), (5000, 8192));
+    buffer.upload(4990, b"0123456789").unwrap();
+    let mut back = [0; 6];
+    buffer.download(4994, &mut back).unwrap();
+    assert_eq!(&back, b"456789");
+    let launch = card.kernel("add").unwrap().arg("values", &buffer);
+    assert_eq!(
+        launch.arg("count", 4u64).run().unwrap().result("sum"),
+        Some((1 << 32) | 12)
+    );
+    let large = PagePolicy::Only(PageSize::Size64K);
+    let large = context.alloc(1, AllocOptions::new().pages(large)).unwrap();
+    assert_eq!(large.mapped_len(), 1 << 16);
+    let full = context
+        .alloc(2 * HEAP_BYTES, AllocOptions::new())
+        .unwrap_err();
+    assert_eq!(full.kind(), ErrorKind::OutOfMemory);
+    let options = AllocOptions::new();
+    for options in [
+        options.contiguity(Contiguity::Required),
+        options.residence(Residence::Host),
+        options.access(Access::Read),
+        options.pages(PagePolicy::Only(PageSize::Size1G)),
+    ] {
+        let error = context.alloc(8, options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    }
+    buffer.free().unwrap();
+    drop(large);
+    assert!(machine.heap.lock().unwrap().live.is_empty());
+    let kept = context.alloc(8, AllocOptions::new()).unwrap();
+    context.close().unwrap();
+    kept.free().unwrap();
+}
+
+#[test]
+fn memory_of_the_heap_reads_as_zero_when_its_context_is_closed() {
+    let (card, _) = open(0);
+    let context = card.context(None).unwrap();
+    let memory = context.malloc(4096, MallocOptions::new()).unwrap();
+    // SAFETY: a page of this test's own, as long as the handle of its context.
+    unsafe {
+        memory.write(9);
+        context.close().unwrap();
+        assert_eq!(memory.read(), 0);
+    }
+    let closed = context.malloc(1, MallocOptions::new());
+    assert!(matches!(closed, Err(Error::ContextClosed)));
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The heap in hardware: malloc, realloc and free of a context, by its registers, and a context's end. The hardware alone
+ * writes what page tables say in the heap's window of addresses.
+ *
+ * DOC: a heap that was there before
+ *   Hardware begins once, until its reset. A driver that comes later finds where its memory is in the registers, and takes it
+ *   as it is: all was given back when contexts ended, and frames are cleared before they are given. If something was not given
+ *   back, the card has no heap until it is reset.
+ *
+ * DOC: limits of the heap
+ *   A kernel that frees memory itself, on a stream of its own, tells nobody: what a process sees there stays until it, or its
+ *   context, ends, and a page that the process touches at the same time may be entered in a table that is another's by then. So
+ *   cards with such kernels are for one user.
+ */
+#include <linux/delay.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+
+#include <godwit_heap_regs.h>
+
+#include "driver.h"
+
+/* What the heap's memory is counted in. */
+#define GODWIT_HEAP_BLOCK SZ_2M
+/* Of a block's bits, of one bitmap. */
+#define GODWIT_HEAP_BITS 64
+/* Frames that it keeps at hand: for tables, and those that it clears. */
+#define GODWIT_HEAP_AT_HAND (4 + 16)
+#define GODWIT_HEAP_POLL_US 50
+/* Looks for an answer that comes in a hundred cycles; the first of them without a rest. */
+#define GODWIT_HEAP_LOOKS 20000
+#define GODWIT_HEAP_LOOKS_AT_ONCE 100
+/* Largest allocation: eight slots. */
+#define GODWIT_HEAP_LARGEST (64ull * SZ_1G)
+#define GODWIT_HEAP_SMALL_SLOT SZ_64K
+
+#define GODWIT_HEAP_REG(name) (GODWIT_REGISTER_SPACE_HEAP_BASE + offsetof(gw_heap_t, name))
+#define GODWIT_HEAP_FIELD(reg, value) (((value) & GW_HEAP__##reg##_bm) >> GW_HEAP__##reg##_bp)
+
+enum godwit_heap_command {
+	GODWIT_HEAP_MALLOC,
+	GODWIT_HEAP_REALLOC,
+	GODWIT_HEAP_FREE,
+};
+
+/* Whether the heap is, or may come to be, at some of these addresses. */
+bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end)
+{
+	return gdev->heap.bytes && start < GODWIT_HEAP_WINDOW_END && end > GODWIT_HEAP_WINDOW_FIRST;
+}
+
+/* Whether a frame of device memory is the heap's to give. */
+bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa)
+{
+	return pa >= gdev->heap.base && pa - gdev->heap.base < gdev->heap.bytes;
+}
+
+/* Most that an allocation may have; so much is hidden from processes before it is freed. */
+static u64 godwit_heap_span(u64 pointer)
+{
+	return pointer < GODWIT_HEAP_WINDOW_SMALL ? GODWIT_HEAP_LARGEST : GODWIT_HEAP_SMALL_SLOT;
+}
+
+/* Nothing can be asked of it any more; what it may still do must not reach what somebody else gets. */
+static int godwit_heap_broke(struct godwit_device *gdev, const char *why)
+{
+	if (!gdev->heap.broken && !READ_ONCE(gdev->going))
+		dev_err(&gdev->pdev->dev, "the heap %s: it gives no memory until the card is reset\n", why);
+	gdev->heap.broken = true;
+	return -EIO;
+}
+
+/* Reads until what was begun is done. */
+int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer)
+{
+	int looks;
+
+	lockdep_assert_held(&gdev->heap.lock);
+	for (looks = 0; looks < GODWIT_HEAP_LOOKS; looks++) {
+		*answer = godwit_read(gdev, offset);
+		if (*answer == ~0u)
+			return -ENODEV;
+		if (!(*answer & busy))
+			return 0;
+		if (looks >= GODWIT_HEAP_LOOKS_AT_ONCE)
+			usleep_range(GODWIT_HEAP_POLL_US, 2 * GODWIT_HEAP_POLL_US);
+	}
+	return godwit_heap_broke(gdev, "does not answer");
+}
+
+/* Waits until something that takes longer is over; @killable: a signal ends the wait. */
+static int godwit_heap_wait(struct godwit_device *gdev, u32 mask, bool killable)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
+
+	for (;;) {
+		bool late = time_after(jiffies, deadline);
+		u32 status = godwit_read(gdev, GODWIT_HEAP_REG(status));
+
+		if (status == ~0u)
+			return -ENODEV;
+		if (status & GW_HEAP__STATUS__BROKEN_bm)
+			return godwit_heap_broke(gdev, "was refused an access, or somebody wrote into its tables");
+		if (!(status & mask))
+			return 0;
+		if (killable && signal_pending(current))
+			return -EINTR;
+		if (killable && READ_ONCE(gdev->going))
+			return -ENODEV;
+		if (late)
+			return killable ? -ETIMEDOUT : godwit_heap_broke(gdev, "does not take back what was freed");
+		usleep_range(GODWIT_HEAP_POLL_US, 2 * GODWIT_HEAP_POLL_US);
+	}
+}
+
+/* Returns when what was freed, or cut off, is taken back. Without the lock: it may take long, and others need not wait. */
+int godwit_heap_settle(struct godwit_device *gdev)
+{
+	return godwit_heap_wait(gdev, GW_HEAP__STATUS__RECLAIMING_bm, true);
+}
+
+/* Has a command done; its status is filled in. */
+static int godwit_heap_command(struct godwit_context *ctx, u32 command, struct godwit_allocation *what)
+{
+	struct godwit_device *gdev = ctx->device;
+	u32 answer;
+	int err;
+
+	lockdep_assert_held(&gdev->heap.lock);
+	if (gdev->heap.broken || ctx->heap_ended)
+		return -EIO;
+	godwit_write64(gdev, GODWIT_HEAP_REG(pointer), what->pointer);
+	godwit_write64(gdev, GODWIT_HEAP_REG(size), what->size);
+	godwit_write(gdev, GODWIT_HEAP_REG(command), command | ctx->number << GW_HEAP__COMMAND__CONTEXT_ID_bp);
+	err = godwit_heap_ask(gdev, GODWIT_HEAP_REG(answer), GW_HEAP__ANSWER__BUSY_bm, &answer);
+	if (err)
+		return err;
+	godwit_count(gdev, GODWIT_EVENT_HEAP_COMMANDS, 1);
+	what->status = GODWIT_HEAP_FIELD(ANSWER__STATUS, answer);
+	if (what->status == GODWIT_HEAP_OK && (command & GW_HEAP__COMMAND__OP_bm) == GODWIT_HEAP_MALLOC)
+		what->pointer = godwit_read64(gdev, GODWIT_HEAP_REG(result));
+	return 0;
+}
+
+/* The same, once more when what was freed before has been taken back, if that is what was lacking. */
+static int godwit_heap_persist(struct godwit_context *ctx, u32 command, struct godwit_allocation *what)
+{
+	struct godwit_device *gdev = ctx->device;
+	int err, tries;
+
+	for (tries = 0; tries < 2; tries++) {
+		mutex_lock(&gdev->heap.lock);
+		if ((command & GW_HEAP__COMMAND__OP_bm) == GODWIT_HEAP_REALLOC)
+			/* What goes is out of processes' sight before somebody else can get it. */
+			godwit_heap_hide(ctx, what->pointer + PAGE_ALIGN(what->size),
+					 what->pointer + godwit_heap_span(what->pointer));
+		err = godwit_heap_command(ctx, command, what);
+		mutex_unlock(&gdev->heap.lock);
+		if (err || (what->status != GODWIT_HEAP_NO_SLOT && what->status != GODWIT_HEAP_NO_FRAME &&
+			    what->status != GODWIT_HEAP_BUSY))
+			return err;
+		/* It may be over between the two looks: so once more in any case. */
+		err = tries ? 0 : godwit_heap_settle(gdev);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int godwit_heap_malloc(struct godwit_context *ctx, struct godwit_allocation *what)
+{
+	u32 command = GODWIT_HEAP_MALLOC | GW_HEAP__COMMAND__WRITE_bm | what->granule << GW_HEAP__COMMAND__GRANULE_bp;
+
+	if (what->pointer)
+		return -EINVAL;
+	if (what->flags & GODWIT_ALLOCATION_SMALL)
+		command |= GW_HEAP__COMMAND__SMALL_SLOT_bm;
+	return godwit_heap_persist(ctx, command, what);
+}
+
+/* Pages that grow again before they are taken back keep what was in them: that is waited for. */
+static int godwit_heap_realloc(struct godwit_context *ctx, struct godwit_allocation *what)
+{
+	int err = godwit_heap_settle(ctx->device);
+
+	return err ?: godwit_heap_persist(ctx, GODWIT_HEAP_REALLOC, what);
+}
+
+static int godwit_heap_free(struct godwit_context *ctx, struct godwit_allocation *what)
+{
+	struct godwit_device *gdev = ctx->device;
+	int err;
+
+	mutex_lock(&gdev->heap.lock);
+	godwit_heap_hide(ctx, what->pointer, what->pointer + godwit_heap_span(what->pointer));
+	err = godwit_heap_command(ctx, GODWIT_HEAP_FREE, what);
+	mutex_unlock(&gdev->heap.lock);
+	return err;
+}
+
+int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what)
+{
+	u32 flags = what->op == GODWIT_ALLOCATION_MALLOC ? GODWIT_ALLOCATION_SMALL : 0;
+	u32 granules = what->op == GODWIT_ALLOCATION_MALLOC ? GODWIT_HEAP_FIELD(COMMAND__GRANULE, ~0u) : 0;
+	u64 end;
+
+	if (!ctx->device->heap.bytes)
+		return -EOPNOTSUPP;
+	if ((what->flags & ~flags) || what->granule > granules || what->reserved)
+		return -EINVAL;
+	what->status = GODWIT_HEAP_OK;
+	if (what->op == GODWIT_ALLOCATION_MALLOC)
+		return godwit_heap_malloc(ctx, what);
+	/* A pointer that malloc never gave is refused by what it is. */
+	if (what->pointer < GODWIT_HEAP_WINDOW_FIRST || what->pointer >= GODWIT_HEAP_WINDOW_END) {
+		what->status = GODWIT_HEAP_FOREIGN;
+		return 0;
+	}
+	switch (what->op) {
+	case GODWIT_ALLOCATION_REALLOC:
+		if (what->size > GODWIT_HEAP_LARGEST) {
+			what->status = GODWIT_HEAP_TOO_LARGE;
+			return 0;
+		}
+		return godwit_heap_realloc(ctx, what);
+	case GODWIT_ALLOCATION_FREE:
+		return what->size ? -EINVAL : godwit_heap_free(ctx, what);
+	case GODWIT_ALLOCATION_POPULATE:
+		if (check_add_overflow(what->pointer, what->size, &end) || end > GODWIT_HEAP_WINDOW_END)
+			return -EINVAL;
+		return godwit_heap_populate(ctx, what);
+	default:
+		return -EINVAL;
+	}
+}
+
+u64 godwit_heap_free_bytes(struct godwit_device *gdev)
+{
+	if (!gdev->heap.bytes)
+		return 0;
+	return (u64)godwit_read(gdev, GODWIT_HEAP_REG(free_frames)) * GODWIT_FRAME_BYTES;
+}
+
+/* Whether somebody waits for a frame, and nobody gives one back. */
+bool godwit_heap_lacks(struct godwit_device *gdev)
+{
+	u32 status = gdev->heap.bytes ? godwit_read(gdev, GODWIT_HEAP_REG(status)) : 0;
+
+	return status != ~0u && (status & GW_HEAP__STATUS__LACKS_bm) && !(status & GW_HEAP__STATUS__RECLAIMING_bm);
+}
+
+int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state)
+{
+	struct godwit_device *gdev = ctx->device;
+	u32 status;
+
+	if (!gdev->heap.bytes)
+		return -EOPNOTSUPP;
+	status = godwit_read(gdev, GODWIT_HEAP_REG(status));
+	if (status == ~0u)
+		return -ENODEV;
+	*state = (struct godwit_heap_state){
+		.start = gdev->heap.base,
+		.bytes = gdev->heap.bytes,
+		/* A frame that is taken between the two looks was clean. */
+		.clean_bytes = (u64)godwit_read(gdev, GODWIT_HEAP_REG(clean_frames)) * GODWIT_FRAME_BYTES,
+		.flags = (status & GW_HEAP__STATUS__LACKS_bm ? GODWIT_HEAP_STATE_LACKS : 0) |
+			 (status & GW_HEAP__STATUS__RECLAIMING_bm ? GODWIT_HEAP_STATE_RECLAIMING : 0),
+	};
+	state->free_bytes = godwit_heap_free_bytes(gdev);
+	state->clean_bytes = min(state->clean_bytes, state->free_bytes);
+	return 0;
+}
+
+/* Gives back all that a context has, what kernels allocated included. No access of it is under way, and none comes. */
+void godwit_heap_end(struct godwit_context *ctx)
+{
+	struct godwit_device *gdev = ctx->device;
+
+	if (!gdev->heap.bytes)
+		return;
+	mutex_lock(&gdev->heap.lock);
+	ctx->heap_ended = true;
+	godwit_heap_hide(ctx, GODWIT_HEAP_WINDOW_FIRST, GODWIT_HEAP_WINDOW_END);
+	if (!gdev->heap.broken) {
+		godwit_write(gdev, GODWIT_HEAP_REG(end_context), ctx->number << GW_HEAP__END_CONTEXT__CONTEXT_ID_bp);
+		godwit_heap_wait(gdev, GW_HEAP__STATUS__ENDING_bm, false);
+	}
+	mutex_unlock(&gdev->heap.lock);
+}
+
+/* Takes exactly this part of device memory. */
+static int godwit_heap_reserve(struct godwit_device *gdev, u64 pa, u64 bytes)
+{
+	struct gw_range_request request = {
+		.bytes = bytes,
+		.min = pa,
+		.max = pa + bytes - 1,
+		.node = GW_RANGE_ANY_NODE,
+	};
+	u64 got;
+
+	return bytes && pa + bytes <= gdev->memory_bytes && !gw_range_alloc(&gdev->frames, &request, &got, NULL) ? 0 :
+														   -EBUSY;
+}
+
+static u64 godwit_heap_bits(u64 bytes)
+{
+	return ALIGN(bytes / GODWIT_HEAP_BLOCK * GODWIT_HEAP_BITS, GODWIT_FRAME_BYTES);
+}
+
+/* A heap that begins: the end of device memory, and what it keeps of it before that. */
+static int godwit_heap_begin(struct godwit_device *gdev, u64 bytes)
+{
+	u64 base = gdev->memory_bytes - bytes, bits = godwit_heap_bits(bytes);
+	u64 kept = base - 2 * bits - GODWIT_FRAME_BYTES;
+
+	if (godwit_heap_reserve(gdev, base, bytes) || godwit_heap_reserve(gdev, kept, base - kept))
+		return -ENOMEM;
+	memset_io(gdev->memory + kept, 0, GODWIT_FRAME_BYTES);
+	godwit_write64(gdev, GODWIT_HEAP_REG(zero), kept / GODWIT_FRAME_BYTES);
+	godwit_write64(gdev, GODWIT_HEAP_REG(clean_bits), (base - 2 * bits) / GODWIT_FRAME_BYTES);
+	godwit_write64(gdev, GODWIT_HEAP_REG(dirty_bits), (base - bits) / GODWIT_FRAME_BYTES);
+	godwit_write64(gdev, GODWIT_HEAP_REG(base), base / GODWIT_FRAME_BYTES);
+	/* Who knows what is in there: it is cleared before it is given. */
+	godwit_write(gdev, GODWIT_HEAP_REG(memory), bytes / GODWIT_HEAP_BLOCK << GW_HEAP__MEMORY__BLOCKS_bp);
+	godwit_write(gdev, GODWIT_HEAP_REG(start), GW_HEAP__START__START_bm);
+	gdev->heap.base = base;
+	gdev->heap.bytes = bytes;
+	return 0;
+}
+
+/* One that a driver before this one has begun. */
+static int godwit_heap_take(struct godwit_device *gdev, u64 bytes)
+{
+	u64 base = godwit_read64(gdev, GODWIT_HEAP_REG(base)) * GODWIT_FRAME_BYTES;
+	u64 kept = godwit_read64(gdev, GODWIT_HEAP_REG(zero)) * GODWIT_FRAME_BYTES;
+
+	if (kept >= base || base - kept != 2 * godwit_heap_bits(bytes) + GODWIT_FRAME_BYTES ||
+	    godwit_heap_reserve(gdev, base, bytes) || godwit_heap_reserve(gdev, kept, base - kept))
+		return -EBUSY;
+	gdev->heap.base = base;
+	gdev->heap.bytes = bytes;
+	return 0;
+}
+
+/* Waits until all of its frames are there, but for those at hand. */
+static int godwit_heap_filled(struct godwit_device *gdev)
+{
+	u64 all = gdev->heap.bytes - GODWIT_HEAP_AT_HAND * GODWIT_FRAME_BYTES;
+	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
+
+	for (;;) {
+		bool late = time_after(jiffies, deadline);
+
+		/* A card that is gone reads as broken. */
+		if (late || (godwit_read(gdev, GODWIT_HEAP_REG(status)) & GW_HEAP__STATUS__BROKEN_bm))
+			return -EIO;
+		if (godwit_heap_free_bytes(gdev) >= all)
+			return 0;
+		usleep_range(GODWIT_HEAP_POLL_US, 2 * GODWIT_HEAP_POLL_US);
+	}
+}
+
+/* A card without a heap works; so does one whose heap cannot be used. */
+void godwit_heap_init(struct godwit_device *gdev)
+{
+	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id)), blocks;
+	u64 bytes, most;
+	int err;
+
+	mutex_init(&gdev->heap.lock);
+	/* Registers that are not there read as ones. */
+	if (id == ~0u)
+		return;
+	if (GODWIT_HEAP_FIELD(ID__MAGIC, id) != GW_HEAP__ID__MAGIC_reset ||
+	    GODWIT_HEAP_FIELD(ID__MAJOR, id) != GW_HEAP__ID__MAJOR_reset) {
+		dev_warn(&gdev->pdev->dev, "a heap that identifies itself as %#010x: this driver knows none such\n", id);
+		return;
+	}
+	blocks = GODWIT_HEAP_FIELD(MEMORY__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(memory)));
+	if (blocks) {
+		/* Whoever wants none: its memory is taken all the same. */
+		err = godwit_heap_take(gdev, (u64)blocks * GODWIT_HEAP_BLOCK);
+	} else {
+		most = (u64)GODWIT_HEAP_BLOCK
+		       << GODWIT_HEAP_FIELD(CAPABILITIES__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(capabilities)));
+		bytes = round_down(min3(most, gdev->memory_bytes / 2, (u64)godwit_param_heap_mib << 20), GODWIT_HEAP_BLOCK);
+		if (!bytes)
+			return;
+		err = godwit_heap_begin(gdev, bytes);
+	}
+	if (!err)
+		err = godwit_heap_filled(gdev);
+	if (err) {
+		dev_warn(&gdev->pdev->dev, "the heap is in use, or its memory is: programs have none until the card is reset\n");
+		gdev->heap.bytes = 0;
+	}
+	if (!godwit_param_heap_mib)
+		gdev->heap.bytes = 0;
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heap in hardware behind the driver: one address for program and card, and the RTL makes the accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from guest_checks import checks
+
+from godwit.vm import guests
+from godwit.vm.machine import Ended
+
+Boot = Callable[..., Ended]
+
+CARD = Path(__file__).parent / "heap.toml"
+LOAD = "insmod /godwit.ko heap_mib=4 || exit 1\n"
+"""A heap that is soon full."""
+OTHERS = """
+rmmod godwit && insmod /godwit.ko heap_mib=0 || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 0 ] && rmmod godwit && insmod /godwit.ko || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 4194304 ] || exit 1
+"""
+"""Drivers that come later find the heap as the first one began it, and one that wants none leaves it alone."""
+CALLS = 2000
+
+CHECKS = {
+    "heap": [
+        "memory_has_one_address_for_both",
+        "what_the_card_writes_is_seen_where_nothing_was",
+        "realloc_changes_the_size_where_it_is",
+        "what_is_freed_is_gone_for_both",
+        "processes_have_their_own",
+        "what_makes_no_sense_is_refused",
+        "a_heap_that_is_full_says_so",
+    ],
+    "runtime_heap": [
+        "malloc_realloc_and_release_of_the_runtime_work",
+        "refusals_have_the_heaps_reasons",
+    ],
+    "removal": ["a_card_goes_while_it_is_used"],
+    "fuzz": ["calls_that_make_no_sense_harm_nobody"],
+}
+
+
+@pytest.fixture(scope="module", params=["stock", "backports"])
+def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> Ended:
+    """All programs, before and after other drivers had the card."""
+    words = {name: f"timeout 200 /{name}" for name in CHECKS}
+    words["fuzz"] += f" {CALLS}"
+    programs = [f"{word} || code=1\n" for word in words.values()]
+    script = f"code=0\n{LOAD}{programs[0]}{OTHERS}{''.join(programs)}{guests.UNLOAD}"
+    return boot_on(request.param)(script, *CHECKS, config=CARD)
+
+
+@pytest.mark.parametrize("name", [name for names in CHECKS.values() for name in names])
+def test_guest(guest: Ended, name: str) -> None:
+    assert checks(guest).get(name, "it was not reached") == ""
+
+
+def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> None:
+    assert guest.code == 0
+    assert (guest.served["errors"], guest.served["bus_errors"]) == (0, 0)
