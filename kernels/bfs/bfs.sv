@@ -315,7 +315,8 @@ module bfs
   end
 
   gw_write_mux #(
-    .SelBit(HalfBits)
+    .IdBase({id_t'(1) << HalfBits, id_t'(0)}),
+    .IdBits({2{3'(HalfBits)}})
   ) u_write_mux (
     .clk_i     (ap_clk),
     .rst_ni    (ap_rst_n),

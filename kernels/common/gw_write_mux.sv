@@ -1,44 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Two write streams on one AXI port, told apart by one bit of the ID.
+// Several write streams on one AXI port, told apart by their IDs.
 //
 // Contract
 // - Addresses: round robin, no latency, one a cycle. Data goes out in the order of the addresses, the first beat a cycle
-//   after its address at the earliest, without a gap between bursts. Responses go to the stream whose ID bit they have.
-// - A stream must have a burst's data before it offers the address; otherwise it would hold up the other one.
+//   after its address at the earliest, without a gap between bursts. Responses go to the stream whose ID they have.
+// - A stream must have a burst's data before it offers the address; otherwise it would hold up the others.
+// - IDs of a stream: 2**IdBits from IdBase on, aligned; no two streams have one in common. Reset: empty.
+`include "gw_assert.svh"
+
 module gw_write_mux
   import gw_kernel_pkg::*;
 #(
-  /// ID bit that is 0 for stream 0 and 1 for stream 1.
-  parameter int unsigned SelBit = 3,
+  /// Streams, 1 or more.
+  parameter int unsigned NumStreams = 2,
+  /// First AXI ID of each stream, and log2 of how many it has.
+  parameter id_t [NumStreams-1:0] IdBase = '0,
+  parameter logic [NumStreams-1:0][2:0] IdBits = '0,
   /// Addresses taken ahead of their data.
   parameter int unsigned Depth = 32
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
-  input  logic        [1:0] aw_valid_i,
-  output logic        [1:0] aw_ready_o,
-  input  burst_t      [1:0] aw_i,
-  input  logic        [1:0] w_valid_i,
-  output logic        [1:0] w_ready_o,
-  input  write_beat_t [1:0] w_i,
-  output logic        [1:0] b_valid_o,
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic        [NumStreams-1:0] aw_valid_i,
+  output logic        [NumStreams-1:0] aw_ready_o,
+  input  burst_t      [NumStreams-1:0] aw_i,
+  input  logic        [NumStreams-1:0] w_valid_i,
+  output logic        [NumStreams-1:0] w_ready_o,
+  input  write_beat_t [NumStreams-1:0] w_i,
+  output logic        [NumStreams-1:0] b_valid_o,
 
-  output logic              aw_valid_o,
-  input  logic              aw_ready_i,
-  output burst_t            aw_o,
-  output logic              w_valid_o,
-  input  logic              w_ready_i,
-  output write_beat_t       w_o,
-  input  logic              b_valid_i,
-  input  id_t               b_id_i
+  output logic                         aw_valid_o,
+  input  logic                         aw_ready_i,
+  output burst_t                       aw_o,
+  output logic                         w_valid_o,
+  input  logic                         w_ready_i,
+  output write_beat_t                  w_o,
+  input  logic                         b_valid_i,
+  input  id_t                          b_id_i
 );
 
-  logic [1:0] grant;
-  logic sel, any, w_sel, w_sel_valid, order_ready, b_sel;
+  typedef logic [((NumStreams > 1) ? $clog2(NumStreams) : 1)-1:0] sel_t;
+
+  logic [NumStreams-1:0] grant;
+  sel_t sel, w_sel;
+  logic any, w_sel_valid, order_ready;
 
   gw_rr_arbiter #(
-    .NumReq(2)
+    .NumReq(NumStreams)
   ) u_arbiter (
     .clk_i,
     .rst_ni,
@@ -50,13 +59,14 @@ module gw_write_mux
   );
 
   assign aw_valid_o = any && order_ready;
-  assign aw_ready_o = grant & {2{aw_ready_i && order_ready}};
+  assign aw_ready_o = grant & {NumStreams{aw_ready_i && order_ready}};
   assign aw_o = aw_i[sel];
 
+  // Whose data is next.
   logic [$clog2(Depth + 1)-1:0] unused_usage;
 
   gw_fifo #(
-    .T    (logic),
+    .T    (sel_t),
     .Depth(Depth)
   ) u_order (
     .clk_i,
@@ -72,9 +82,12 @@ module gw_write_mux
 
   assign w_valid_o = w_sel_valid && w_valid_i[w_sel];
   assign w_o = w_i[w_sel];
-  assign w_ready_o = {2{w_sel_valid && w_ready_i}} & {w_sel, !w_sel};
 
-  assign b_sel = 1'(b_id_i >> SelBit);
-  assign b_valid_o = {b_valid_i && b_sel, b_valid_i && !b_sel};
+  for (genvar i = 0; i < NumStreams; i++) begin : gen_stream
+    assign w_ready_o[i] = w_sel_valid && w_ready_i && w_sel == sel_t'(i);
+    assign b_valid_o[i] = b_valid_i && (b_id_i >> IdBits[i]) == (IdBase[i] >> IdBits[i]);
+  end
+
+  `GW_INVARIANT(ResponseHasOneStream_A, !b_valid_i || $onehot(b_valid_o))
 
 endmodule

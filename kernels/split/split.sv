@@ -262,7 +262,8 @@ module split
   end
 
   gw_write_mux #(
-    .SelBit(LaneBits)
+    .IdBase({id_t'(1) << LaneBits, id_t'(0)}),
+    .IdBits({2{3'(LaneBits)}})
   ) u_write_mux (
     .clk_i     (ap_clk),
     .rst_ni    (ap_rst_n),

@@ -3,12 +3,8 @@
 // Several write streams on one AXI port, told apart by their IDs.
 //
 // Contract
-// - Streams are gw_write_stream's, which have a burst's data before they offer its address: so none holds up another. Addresses: round
-//   robin, no latency, one a cycle. Data goes out in the order of the addresses, the first beat a cycle after its address at the
-//   earliest, without a gap between bursts. Responses go to the stream whose ID they have.
-// - IDs of a stream: 2**IdBits from IdBase on, aligned; no two streams have one in common. Reset: empty.
-`include "gw_assert.svh"
-
+// - Streams are gw_write_stream's, which have a burst's data before they offer its address: so none holds up another. The port is
+//   shared as gw_write_mux says.
 module gw_writers
   import gw_kernel_pkg::*;
 #(
@@ -47,13 +43,9 @@ module gw_writers
   input  write_rsp_t                    b_i
 );
 
-  typedef logic [((NumStreams > 1) ? $clog2(NumStreams) : 1)-1:0] sel_t;
-
-  logic [NumStreams-1:0] aw_valid, w_valid, grant, b_valid;
+  logic [NumStreams-1:0] aw_valid, aw_ready, w_valid, w_ready, b_valid;
   burst_t [NumStreams-1:0] aw;
   write_beat_t [NumStreams-1:0] w;
-  sel_t sel, w_sel;
-  logic any, order_ready, w_sel_valid;
 
   for (genvar i = 0; i < NumStreams; i++) begin : gen_stream
     gw_write_stream #(
@@ -74,53 +66,39 @@ module gw_writers
       .in_ready_o  (in_ready_o[i]),
       .in_i        (in_i[i]),
       .aw_valid_o  (aw_valid[i]),
-      .aw_ready_i  (grant[i] && aw_ready_i && order_ready),
+      .aw_ready_i  (aw_ready[i]),
       .aw_o        (aw[i]),
       .w_valid_o   (w_valid[i]),
-      .w_ready_i   (w_sel_valid && w_ready_i && w_sel == sel_t'(i)),
+      .w_ready_i   (w_ready[i]),
       .w_o         (w[i]),
       .b_valid_i   (b_valid[i]),
       .b_i
     );
-    assign b_valid[i] = b_valid_i && (b_i.id >> IdBits[i]) == (IdBase[i] >> IdBits[i]);
   end
 
-  gw_rr_arbiter #(
-    .NumReq(NumStreams)
-  ) u_arbiter (
+  gw_write_mux #(
+    .NumStreams(NumStreams),
+    .IdBase    (IdBase),
+    .IdBits    (IdBits),
+    .Depth     (Depth)
+  ) u_mux (
     .clk_i,
     .rst_ni,
-    .req_i  (aw_valid),
-    .gnt_o  (grant),
-    .idx_o  (sel),
-    .valid_o(any),
-    .ready_i(aw_ready_i && order_ready)
+    .aw_valid_i(aw_valid),
+    .aw_ready_o(aw_ready),
+    .aw_i      (aw),
+    .w_valid_i (w_valid),
+    .w_ready_o (w_ready),
+    .w_i       (w),
+    .b_valid_o (b_valid),
+    .aw_valid_o,
+    .aw_ready_i,
+    .aw_o,
+    .w_valid_o,
+    .w_ready_i,
+    .w_o,
+    .b_valid_i,
+    .b_id_i    (b_i.id)
   );
-
-  assign aw_valid_o = any && order_ready;
-  assign aw_o = aw[sel];
-
-  // Whose data is next.
-  logic [$clog2(Depth + 1)-1:0] unused_usage;
-
-  gw_fifo #(
-    .T    (sel_t),
-    .Depth(Depth)
-  ) u_order (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i (aw_valid_o && aw_ready_i),
-    .in_ready_o (order_ready),
-    .in_data_i  (sel),
-    .out_valid_o(w_sel_valid),
-    .out_ready_i(w_valid_o && w_ready_i && w_o.last),
-    .out_data_o (w_sel),
-    .usage_o    (unused_usage)
-  );
-
-  assign w_valid_o = w_sel_valid && w_valid[w_sel];
-  assign w_o = w[w_sel];
-
-  `GW_INVARIANT(ResponseHasOneStream_A, !b_valid_i || $onehot(b_valid))
 
 endmodule

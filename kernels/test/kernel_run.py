@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from runner import run
 
@@ -30,7 +32,12 @@ def args_package(name: str) -> Path:
 
 
 def run_kernel(
-    name: str, bench: str | None = None, *, id_width: int = 4, testcase: str | list[str] | None = None
+    name: str,
+    bench: str | None = None,
+    *,
+    id_width: int = 4,
+    testcase: str | list[str] | None = None,
+    parameters: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Runs the cocotb tests of ``bench`` (``cocotb_NAME``) on kernel ``name``: all, or those named."""
     sources = manifest.load(manifest_path(name)).sources
@@ -39,7 +46,7 @@ def run_kernel(
         name,
         bench or f"cocotb_{name}",
         here=__file__,
-        parameters={"C_M_AXI_GMEM_ID_WIDTH": id_width},
+        parameters={"C_M_AXI_GMEM_ID_WIDTH": id_width, **parameters},
         packages=[COMMON / "gw_kernel_pkg.sv", args_package(name), *own_packages],
         dirs=list(dict.fromkeys([COMMON, *(path.parent for path in sources)])),
         spec=False,

@@ -27,6 +27,18 @@ def test_split_rows_with_one_id_a_stream():
     run_kernel("split_rows", id_width=2, testcase=["random_launches", "errors_end_the_run"])
 
 
+@pytest.mark.parametrize("id_width", [2, 4])
+def test_split_malloc(id_width):
+    """In steps of 4 KiB, so that outputs grow often; with an ID a stream the rest."""
+    cases = ["random_launches", "a_refusal_ends_the_run_and_leaves_nothing", "errors_end_the_run"]
+    run_kernel(
+        "split_malloc",
+        id_width=id_width,
+        testcase=None if id_width == 4 else cases,
+        parameters={"StepBytes": 4096},
+    )
+
+
 def test_split_text():
     run_kernel("split_text")
 

@@ -16,6 +16,7 @@ HARDWARE = ROOT / "hw" / "rtl"
 OWN = [
     "split",
     "split_rows",
+    "split_malloc",
     "split_text",
     "array_sum",
     "memcopy",
@@ -55,7 +56,7 @@ def run(command: list, **more) -> str:
 @pytest.mark.parametrize("name", [*OWN, EXAMPLE])
 def test_verilator_lint(name, id_width):
     id_width = (
-        max(id_width, 2) if name in ("bfs", "split_rows", "split_text") else id_width
+        max(id_width, 2) if name in ("bfs", "split_rows", "split_malloc", "split_text") else id_width
     )  # they have three or four streams
     waivers = ["-Wno-SYMRSVDWORD"] if name == EXAMPLE else []
     dirs = [part for path in (COMMON, HARDWARE / "common") for part in ("-y", path)]
@@ -94,6 +95,7 @@ def test_yosys_elaborates(name, tmp_path):
     expected = {
         "split": 4,
         "split_rows": 4,
+        "split_malloc": 4,
         "split_text": 9,
         "array_sum": 2,
         "memcopy": 2,

@@ -13,7 +13,7 @@ from typing import Any
 
 from godwit import toolchain
 from godwit.card import litedram, wiring
-from godwit.card.kernel import Kernel, library_dirs, own_kernel, user_kernel
+from godwit.card.kernel import Kernel, library_dirs, own_kernel, probed, user_kernel
 from godwit.card.process import BuildError
 from godwit.card.slots import extra_ports, slots
 from godwit.card.streams import links
@@ -105,7 +105,9 @@ def plan(
     for kernel in users:
         wiring.check(kernel)
     names = checked.card.kernels
-    placed = [*map(own_kernel, names[: len(names) - len(users)]), *users]
+    own = map(own_kernel, names[: len(names) - len(users)])
+    # Streams are checked before anything is built, so whose they are must have been read.
+    placed = [probed(k, checked.axi.id_width) if k.manifest.heap else k for k in own] + users
     if checked.card.profile_guided and not set(names) & set(TRAINING_KERNELS):
         raise BuildError(
             "card.profile_guided: no kernel to make a profile with",
