@@ -52,7 +52,7 @@ wheel: setup
 	@$(VENV)/bin/python tools/package.py wheel build/dist
 
 install: setup
-	@$(VENV)/bin/python tools/install.py $(abspath $(PREFIX)) $(DESTDIR)
+	@$(VENV)/bin/python tools/install.py "$(PREFIX)" "$(DESTDIR)"
 
 lint: setup-test
 	@$(VENV)/bin/python tools/lint.py

@@ -146,10 +146,17 @@ def install(root: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    if len(argv) not in (1, 2) or not re.match("/", argv[0]):
-        print("usage: install.py /PREFIX [DESTDIR]", file=sys.stderr)
+    if len(argv) not in (1, 2) or not argv[0]:
+        print("usage: install.py PREFIX [DESTDIR]", file=sys.stderr)
         return 2
-    root = Path(argv[1] + argv[0]) if len(argv) == 2 and argv[1] else Path(argv[0])
+    prefix, stage = Path(argv[0]), argv[1] if len(argv) == 2 else ""
+    if stage and not prefix.is_absolute():
+        print(
+            f"install: PREFIX `{prefix}`: below DESTDIR it must be absolute, such as /usr/local",
+            file=sys.stderr,
+        )
+        return 2
+    root = Path(f"{stage}{prefix}").absolute()
     crates = [f"-p{name}" for name in (*LIBRARIES, "godwit-cmt-preload")]
     try:
         subprocess.run(["cargo", "build", "--release", "--locked", *crates], cwd=ROOT, check=True)

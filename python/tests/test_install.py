@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +18,10 @@ PROJECT = """
 cmake_minimum_required(VERSION 3.16)
 project(outside LANGUAGES C CXX)
 find_package(Godwit 0.1 REQUIRED)
-add_executable(split {examples}/split.cpp)
+add_executable(split "{examples}/split.cpp")
 target_compile_features(split PRIVATE cxx_std_17)
 target_link_libraries(split PRIVATE Godwit::godwit)
-add_executable(vector_sum {examples}/vector_sum.c)
+add_executable(vector_sum "{examples}/vector_sum.c")
 target_link_libraries(vector_sum PRIVATE Godwit::godwit_static)
 add_executable(contiguous contiguous.c)
 target_link_libraries(contiguous PRIVATE Godwit::cmt)
@@ -56,11 +57,25 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """Installed below a DESTDIR and then moved: nothing in it may know where it was."""
+    """Installed below a DESTDIR and then moved: nothing in it may know where it was, and a space in a path means nothing."""
     place = tmp_path_factory.mktemp("install")
-    run(sys.executable, ROOT / "tools" / "install.py", "/opt/godwit", place / "stage", cwd=place)
-    (place / "stage" / "opt" / "godwit").rename(place / "moved")
-    return place / "moved"
+    run(sys.executable, ROOT / "tools" / "install.py", "/opt/god wit", place / "a stage", cwd=place)
+    (place / "a stage" / "opt" / "god wit").rename(place / "moved here")
+    return place / "moved here"
+
+
+def test_make_passes_on_paths_with_spaces():
+    words = ("make", "--dry-run", "install", "PREFIX=/opt/god wit", "DESTDIR=a stage")
+    last = run(*words, cwd=ROOT).splitlines()[-1]
+    assert shlex.split(last)[-3:] == ["tools/install.py", "/opt/god wit", "a stage"]
+
+
+def test_a_prefix_is_absolute_below_a_stage(tmp_path):
+    tool = [sys.executable, str(ROOT / "tools" / "install.py")]
+    done = subprocess.run([*tool, "opt", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "PREFIX `opt`: below DESTDIR it must be absolute, such as /usr/local" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_programs_in_c_and_cpp_are_installed(installed):
@@ -85,7 +100,8 @@ def test_the_shared_libraries_have_sonames_and_export_their_headers_only(install
 
 def test_an_example_builds_with_pkg_config(installed, tmp_path, library):
     packages = str(installed / "lib" / "pkgconfig")
-    flags = run("pkg-config", "--cflags", "--libs", "godwit", cwd=tmp_path, PKG_CONFIG_PATH=packages).split()
+    words = ("pkg-config", "--cflags", "--libs", "godwit")
+    flags = shlex.split(run(*words, cwd=tmp_path, PKG_CONFIG_PATH=packages))
     source = installed / "share" / "godwit" / "examples" / "vector_sum.c"
     run("cc", "-std=c11", source, "-o", "sum", *flags, cwd=tmp_path)
     paths = {"LD_LIBRARY_PATH": str(installed / "lib")}
@@ -97,7 +113,7 @@ def test_an_example_builds_with_pkg_config(installed, tmp_path, library):
 def test_a_program_on_contiguous_memory_finds_its_header_and_asks_for_the_soname(installed, tmp_path):
     packages = str(installed / "lib" / "pkgconfig")
     words = ("pkg-config", "--cflags", "--libs", "godwit-cmt")
-    flags = run(*words, cwd=tmp_path, PKG_CONFIG_PATH=packages).split()
+    flags = shlex.split(run(*words, cwd=tmp_path, PKG_CONFIG_PATH=packages))
     (tmp_path / "contiguous.c").write_text(CONTIGUOUS)
     run("cc", "-std=c11", "contiguous.c", "-o", "contiguous", *flags, cwd=tmp_path)
     assert "NEEDED               libgodwit_cmt.so.0.1\n" in run("objdump", "-p", "contiguous", cwd=tmp_path)
@@ -107,7 +123,7 @@ def test_a_program_on_contiguous_memory_finds_its_header_and_asks_for_the_soname
 def test_a_program_gives_contiguous_memory_to_a_kernel_with_both_libraries(installed, tmp_path, library):
     packages = str(installed / "lib" / "pkgconfig")
     words = ("pkg-config", "--cflags", "--libs", "godwit", "godwit-cmt")
-    flags = run(*words, cwd=tmp_path, PKG_CONFIG_PATH=packages).split()
+    flags = shlex.split(run(*words, cwd=tmp_path, PKG_CONFIG_PATH=packages))
     source = installed / "share" / "godwit" / "examples" / "contiguous.c"
     run("cc", "-std=c11", source, "-o", "shared", *flags, cwd=tmp_path)
     said = run("./shared", f"sim:{library}", cwd=tmp_path, LD_LIBRARY_PATH=str(installed / "lib"))
