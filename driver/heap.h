@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The heap in hardware, on a card that has one: heap.c asks it, heap_pages.c shows its pages to processes. */
+/* The heap in hardware, on a card that has one: heap_start.c begins it, heap.c asks it, heap_pages.c shows its pages to processes. */
 #ifndef GODWIT_HEAP_H_
 #define GODWIT_HEAP_H_
 
 #include <linux/mutex.h>
 #include <linux/types.h>
+
+#include <godwit_heap_regs.h>
 
 struct file;
 struct godwit_allocation;
@@ -12,6 +14,12 @@ struct godwit_context;
 struct godwit_device;
 struct godwit_heap_state;
 struct vm_area_struct;
+
+#define GODWIT_HEAP_REG(name) (GODWIT_REGISTER_SPACE_HEAP_BASE + offsetof(gw_heap_t, name))
+#define GODWIT_HEAP_FIELD(reg, value) (((value) & GW_HEAP__##reg##_bm) >> GW_HEAP__##reg##_bp)
+
+/* Between two looks at something that takes longer. */
+#define GODWIT_HEAP_POLL_US 50
 
 /**
  * struct godwit_heap - the heap of a card
@@ -28,7 +36,6 @@ struct godwit_heap {
 };
 
 /* heap.c */
-void godwit_heap_init(struct godwit_device *gdev);
 int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what);
 int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state);
 void godwit_heap_end(struct godwit_context *ctx);
@@ -36,12 +43,14 @@ u64 godwit_heap_free_bytes(struct godwit_device *gdev);
 bool godwit_heap_lacks(struct godwit_device *gdev);
 bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end);
 bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa);
-int godwit_heap_settle(struct godwit_device *gdev);
+int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer);
 
 /* heap_pages.c */
 int godwit_heap_mmap(struct file *file, struct vm_area_struct *vma);
 int godwit_heap_populate(struct godwit_context *ctx, struct godwit_allocation *what);
 void godwit_heap_hide(struct godwit_context *ctx, u64 start, u64 end);
-int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer);
+
+/* heap_start.c */
+void godwit_heap_init(struct godwit_device *gdev);
 
 #endif /* GODWIT_HEAP_H_ */

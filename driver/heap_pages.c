@@ -13,8 +13,6 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 
-#include <godwit_heap_regs.h>
-
 #include "compat.h"
 #include "driver.h"
 
@@ -24,9 +22,6 @@
 #define GODWIT_HEAP_GROUP 4
 /* Between two looks for a frame. */
 #define GODWIT_HEAP_REST_US 200
-
-#define GODWIT_HEAP_REG(name) (GODWIT_REGISTER_SPACE_HEAP_BASE + offsetof(gw_heap_t, name))
-#define GODWIT_HEAP_FIELD(reg, value) (((value) & GW_HEAP__##reg##_bm) >> GW_HEAP__##reg##_bp)
 
 /**
  * struct godwit_walk - where a walk ended

@@ -59,6 +59,14 @@ def test_guest(guest: Ended, name: str) -> None:
     assert checks(guest).get(name, "it was not reached") == ""
 
 
+@pytest.mark.parametrize("kind", ["stock", "backports"])
+def test_a_card_with_a_heap_is_pulled_out(boot_on: Callable[[str], Boot], kind: str) -> None:
+    script = f"{LOAD}timeout 200 /lost 20000; code=$?\n{guests.UNLOAD}"
+    guest = boot_on(kind)(script, "lost", remove_at="pull the card out", config=CARD)
+    assert guest.code == 0
+    assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}
+
+
 def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> None:
     assert guest.code == 0
     assert (guest.served["errors"], guest.served["bus_errors"]) == (0, 0)

@@ -3,10 +3,10 @@
  * Memory of the heap in hardware: malloc, realloc and free through the driver, one address for the program and for the card, and
  * the real RTL that reads and writes it.
  */
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "bus.h"
 #include "files.h"
 #include "values.h"
 
@@ -55,27 +55,6 @@ static bool freed(int fd, void *pointer)
 static bool resized(int fd, void *pointer, uint64_t bytes)
 {
 	return call(fd, GODWIT_ALLOCATION_REALLOC, (uint64_t)pointer, bytes, 0, 0);
-}
-
-static sigjmp_buf back;
-
-static void jump(int number)
-{
-	siglongjmp(back, number);
-}
-
-/* Whether a store there ends with SIGBUS. */
-static bool is_nothing(void *at)
-{
-	struct sigaction action = { .sa_handler = jump }, before;
-	volatile int caught = 0;
-
-	sigaction(SIGBUS, &action, &before);
-	caught = sigsetjmp(back, 1);
-	if (!caught)
-		*(volatile uint64_t *)at = 1;
-	sigaction(SIGBUS, &before, NULL);
-	return caught == SIGBUS;
 }
 
 static struct godwit_heap_state state_of(int fd)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "bind.h"
+#include "bus.h"
 #include "card.h"
 #include "check.h"
 
@@ -57,6 +58,19 @@ static bool kept_or_lost(int page)
 	return WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) == 0;
 }
 
+/* Memory of the heap in hardware, with one page that was touched; NULL on a card without a heap. */
+static char *of_the_heap(int fd)
+{
+	struct godwit_allocation what = { .op = GODWIT_ALLOCATION_MALLOC, .size = MOVING_PAGES * 4096 };
+	char *there;
+
+	if (ioctl(fd, GODWIT_IOC_HEAP, &what) || what.status)
+		return NULL;
+	there = mmap((void *)what.pointer, what.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, what.pointer);
+	there[0] = 5;
+	return there;
+}
+
 static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char *name)
 {
 	uint64_t *pinned = calloc(COUNT, 8), *touched = calloc(COUNT, 8);
@@ -64,6 +78,8 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 	struct card_sum got;
 	int fd = card_open(), i, last = 0, status;
 	uint64_t *there = mmap(NULL, what.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct godwit_allocation more = { .op = GODWIT_ALLOCATION_MALLOC, .size = 4096 };
+	char *heap = of_the_heap(fd);
 	bool moved;
 	pthread_t mover;
 	pid_t child;
@@ -87,6 +103,10 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 		last = card_array_sum(fd, i % 2 ? touched : pinned, COUNT, 0, &got) ? errno : 0;
 	CHECK(last == ENODEV, "a launch ended with %s", strerror(last));
 	REFUSED(card_array_sum(fd, touched, COUNT, 0, &got), ENODEV);
+	if (heap) {
+		REFUSED(ioctl(fd, GODWIT_IOC_HEAP, &more), ENODEV);
+		CHECK(is_nothing(heap + 4096), "the heap gives memory without a card");
+	}
 	if (moved) {
 		/* Who asks the card whether it is there is told; who only moves pages home loses them. */
 		CHECK(card_find() && card_tell(CARD_DRIVER "/unbind"), "unbind: %s", strerror(errno));
@@ -108,6 +128,8 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 		      "lost memory was read: %x", status);
 	}
 	munmap(there, what.size);
+	if (heap)
+		munmap(heap, MOVING_PAGES * 4096);
 	card_unpin(fd, pinned, COUNT * 8);
 	close(fd);
 	free(pinned);
