@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,15 +39,25 @@ def _say(what: str) -> None:
 
 @app.command(epilog="Example: godwit vm run driver/demo/array_sum.c 100000")
 def run(
-    program: Annotated[Path, typer.Argument(metavar="FILE.c", help="A C program of one file.", exists=True)],
+    program: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A C program of one file, or a Python script (FILE.py).", exists=True
+        ),
+    ],
     args: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,
+    config: Annotated[
+        str, typer.Option(metavar="NAME|FILE", help="The card's configuration, built when it is missing.")
+    ] = "default",
     kernel: KernelOption | None = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Run a program in the guest that uses /dev/godwit0; ends as the program does.
 
-    In the guest of `godwit vm start`, if one with this kernel and driver runs, otherwise in one of its own.
+    In the guest of `godwit vm start`, if one with this kernel, driver and card runs, otherwise, and always for Python, in one of its
+    own.
     """
+    from godwit import cards
     from godwit.vm import guests, machine, resident
     from godwit.vm import kernel as kernels
 
@@ -56,12 +65,12 @@ def run(
     kind = kernel or (there.kind if there and there.runs() else "stock")
     booted = kernels.ensure(kind, _say)
     say = _say if as_json else print
-    if there and _usable(there, kind, guests.identity(booted)):
+    if there and program.suffix != guests.SCRIPT and _usable(there, kind, guests.identity(booted, config)):
         with resident.alone():
-            ended = resident.run(there, guests.built(program), args or [], say)
+            ended = resident.run(there, guests.built(program, cards.ensure(config).name), args or [], say)
     else:
-        words = shlex.join([f"/{program.stem}", *(args or ())])
-        guest, card = guests.with_driver(booted, f"{guests.LOAD} && {words}", [program])
+        script = f"{guests.LOAD} && {guests.call(program, args or ())}"
+        guest, card = guests.with_driver(booted, script, [program], config)
         ended = machine.run(booted, guest, card, say=say)
     if as_json:
         served = {"release": booted.release, "code": ended.code, "lines": ended.lines, "card": ended.served}

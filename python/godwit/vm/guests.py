@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from godwit import cards, toolchain
-from godwit.vm import initramfs, module
+from godwit.vm import initramfs, module, pythons
 from godwit.vm.kernel import Kernel
 from godwit.vm.machine import Guest
 
@@ -25,6 +26,8 @@ UNLOAD = (
     f"rmmod godwit || code=1\ndmesg | grep -v '{_RETRIED}' | grep -E '{COMPLAINTS}' && code=1\n(exit $code)"
 )
 """A script's last words: the module goes, and the kernel has nothing to complain of."""
+SCRIPT = ".py"
+"""How the names of Python's programs end."""
 CARD_HEADER = "card_kernels.h"
 """What a guest's program includes to know the card."""
 
@@ -60,8 +63,8 @@ def with_driver(
     config: str | Path = "default",
     data: Mapping[str, bytes] | None = None,
 ) -> tuple[Guest, str]:
-    """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (C sources, by their names without suffix) and `data` (by
-    absolute path); and the card it is made for.
+    """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (C sources by their names without suffix, Python scripts, with
+    which Python comes) and `data` (by absolute path); and the card it is made for.
     """
     card = cards.ensure(config)
     driver = module.build(kernel, toolchain.root() / "build/spec")
@@ -70,6 +73,20 @@ def with_driver(
         DESCRIPTION: initramfs.plain(json.dumps(cards.find(card.name).description()).encode()),
         **{path: initramfs.plain(content) for path, content in (data or {}).items()},
     }
+    scripts = [source for source in programs if source.suffix == SCRIPT]
     for source in programs:
-        files[f"/{source.stem}"] = initramfs.program(built(source, card.name))
-    return Guest(script, files, processors=2), f"sim:{card.library}"
+        if source in scripts:
+            files[f"/{source.name}"] = initramfs.plain(source.read_bytes())
+        else:
+            files[f"/{source.stem}"] = initramfs.program(built(source, card.name))
+    if not scripts:
+        return Guest(script, files, processors=2), f"sim:{card.library}"
+    files.update(pythons.files())
+    return Guest(script, files, memory_mib=pythons.MEMORY_MIB, processors=2), f"sim:{card.library}"
+
+
+def call(source: Path, args: Sequence[str] = ()) -> str:
+    """The words that run a program in the guest."""
+    if source.suffix == SCRIPT:
+        return f"{pythons.words(shlex.quote(f'/{source.name}'))} {shlex.join(args)}"
+    return shlex.join([f"/{source.stem}", *args])
