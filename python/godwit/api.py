@@ -290,6 +290,10 @@ class Card:
         """Memory of the heap in hardware; see `Context.malloc`."""
         return self.default_context.malloc(nbytes, granule=granule, small=small)
 
+    def adopt(self, address: int, nbytes: int) -> HeapMemory:
+        """What a kernel allocated by itself; see `Context.adopt`."""
+        return self.default_context.adopt(address, nbytes)
+
     def growing(self, type: Any) -> Any:
         """An array that grows where it is, in memory of the heap in hardware; see `Context.growing`."""
         return self.default_context.growing(type)

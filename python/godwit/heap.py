@@ -182,6 +182,18 @@ def _bytes(view: _View) -> int:
 
 def malloc(context: Context, nbytes: int, granule: int, small: bool) -> HeapMemory:
     """`Context.malloc`."""
-    if not 0 <= nbytes < 1 << 63:
-        raise ArgumentError(f"malloc of {nbytes} bytes: that is no size")
+    _size("malloc", nbytes)
     return HeapMemory(context, context.native.malloc(nbytes, granule, small), nbytes)
+
+
+def adopt(context: Context, address: int, nbytes: int) -> HeapMemory:
+    """`Context.adopt`."""
+    _size("adopt", nbytes)
+    if not 0 <= address < 1 << 64:
+        raise ArgumentError(f"{address:#x} is no address")
+    return HeapMemory(context, context.native.adopt(address, nbytes), nbytes)
+
+
+def _size(what: str, nbytes: int) -> None:
+    if not 0 <= nbytes < 1 << 63:
+        raise ArgumentError(f"{what} of {nbytes} bytes: that is no size")

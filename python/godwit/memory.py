@@ -17,7 +17,7 @@ from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream, put_arrow
 from godwit.buffers import Access, Buffer, PageSize, Shape, end, extents_of
 from godwit.errors import ArgumentError, InputError, OutOfMemory
 from godwit.growing import GrowingArray, GrowingView, growing
-from godwit.heap import HeapMemory, malloc
+from godwit.heap import HeapMemory, adopt, malloc
 from godwit.shared import SharedMemory
 
 if TYPE_CHECKING:
@@ -121,6 +121,15 @@ class Context:
         hardware's reason.
         """
         return malloc(self, nbytes, granule, small)
+
+    def adopt(self, address: int, nbytes: int) -> HeapMemory:
+        """What a kernel allocated by itself in this context, and gave back the `address` of, as memory of `nbytes` bytes like that of
+        `malloc`: numpy and Arrow see it where it is, and it is freed like any other.
+
+        Raises ArgumentError when nothing of this context is there, OutOfMemory when this process uses these addresses otherwise (the
+        heap of another card, say).
+        """
+        return adopt(self, address, nbytes)
 
     @overload
     def growing(self, type: DTypeLike) -> GrowingView: ...

@@ -39,7 +39,6 @@ CLOCK_MHZ = 250
 THEIRS = (30.0, 90.0)
 """Random reads, % of raw: the range that the paper's text gives, "depending on request size", with 21 walks in flight."""
 THEIRS_TEXT = "30 to 90, by request size"
-NOT_BUILT = (("growth by extents (Table 3.1)", ""),)
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,6 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
         rows += _random_rows(design, shares[design], size)
     rows += _drop(shares, walks, size)
     rows += heap.rows(progress, quick)
-    rows += [Row(SUITE, f"{name}: not built yet", CONFIG, None, "", theirs) for name, theirs in NOT_BUILT]
     return rows
 
 

@@ -117,6 +117,12 @@ impl Context {
             .map_err(|error| raise(py, error))
     }
 
+    /// What a kernel allocated by itself, as what malloc gives.
+    fn adopt(&self, py: Python<'_>, address: u64, nbytes: u64) -> PyResult<u64> {
+        py.detach(|| self.inner.adopt(address, nbytes).map(|first| first as u64))
+            .map_err(|error| raise(py, error))
+    }
+
     /// Another size for what malloc gave.
     fn realloc(&self, py: Python<'_>, address: u64, nbytes: u64) -> PyResult<()> {
         py.detach(|| self.inner.realloc(address as *mut u8, nbytes))

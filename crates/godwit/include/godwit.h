@@ -241,6 +241,13 @@ int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
  */
 int godwit_malloc(godwit_context *context, size_t size, uint64_t granule_bytes, uint32_t flags, void **pointer);
 
+/*
+ * What a kernel allocated by itself at `address` in this context, as `size` bytes like those of godwit_malloc(): this process may touch
+ * them, and the functions below take the pointer. GODWIT_EINVAL when nothing of this context is there, GODWIT_ENOMEM when this process
+ * uses these addresses otherwise.
+ */
+int godwit_adopt(godwit_context *context, uint64_t address, size_t size, void **pointer);
+
 /* Another size, at the same place; what is in the smaller one of both stays. */
 int godwit_realloc(godwit_context *context, void *pointer, size_t size);
 

@@ -286,6 +286,12 @@ class HeapArray {
         check(godwit_malloc(context_, bytes(size), granule_bytes, flags, &first));
         data_ = static_cast<T*>(first);
     }
+    /// What a kernel allocated by itself at `address` in this context, `size` elements.
+    static HeapArray adopt(Context& context, std::uint64_t address, std::size_t size) {
+        void* first = nullptr;
+        check(godwit_adopt(context.get(), address, bytes(size), &first));
+        return HeapArray(context.get(), static_cast<T*>(first), size);
+    }
     HeapArray(HeapArray&& other) noexcept
         : context_(other.context_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     HeapArray& operator=(HeapArray&& other) noexcept {
@@ -316,6 +322,8 @@ class HeapArray {
     T& operator[](std::size_t index) const noexcept { return data_[index]; }
 
    private:
+    HeapArray(godwit_context* context, T* data, std::size_t size) : context_(context), data_(data), size_(size) {}
+
     static std::size_t bytes(std::size_t size) {
         if (size > SIZE_MAX / sizeof(T)) throw std::length_error("godwit::HeapArray: size");
         return size * sizeof(T);

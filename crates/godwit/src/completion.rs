@@ -3,7 +3,10 @@
 
 use godwit_card::{Kernel, LaunchEnd, Stats};
 
-use crate::Error;
+use crate::{Error, HeapRefusal};
+
+/// Of a kernel that allocates by itself: its status when the heap refused it something is this and the heap's answer.
+const REFUSED_BY_HEAP: u64 = 16;
 
 /// What a kernel has done. A card behind the driver tells results only: cycles, times and statistics are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +38,10 @@ impl Completion {
             Some((arg, value)) if value != 0 => Err(Error::Status {
                 kernel: kernel.name.clone(),
                 value,
-                meaning: arg.description.clone(),
+                meaning: refusal(kernel, value).map_or_else(
+                    || arg.description.clone(),
+                    |refusal| format!("the heap refused it memory: {refusal}"),
+                ),
                 completion: Box::new(self),
             }),
             _ => Ok(self),
@@ -49,4 +55,12 @@ impl Completion {
             .find(|(result, _)| result == name)
             .map(|(_, value)| *value)
     }
+}
+
+/// What the heap refused a kernel, if its status says so.
+fn refusal(kernel: &Kernel, status: u64) -> Option<HeapRefusal> {
+    let code = kernel
+        .allocates
+        .then(|| status.checked_sub(REFUSED_BY_HEAP))?;
+    HeapRefusal::of(u32::try_from(code?).ok()?)
 }

@@ -86,8 +86,9 @@ def split(
     outputs: Annotated[
         str | None,
         typer.Option(
-            metavar="heap|mapped",
-            help="Outputs that are sized before and mapped, or, as well, ones that nobody sized, on the heap in hardware.",
+            metavar="heap|mapped|malloc",
+            help="Outputs that are sized before and mapped, or, as well, ones that nobody sized, on the heap in hardware; malloc: and, "
+            "with --rows, ones that the kernel allocates by itself.",
             show_default="heap on a card with one",
         ),
     ] = None,
@@ -124,7 +125,7 @@ def split(
             "output_dir": output_dir,
             "outputs": outputs,
         }
-        if rows:
+        if rows or outputs == "malloc":
             return split_rows.run(setup, **given, text=text)
         if text is not None:
             raise InputError(

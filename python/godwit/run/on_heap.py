@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from godwit.heap import HeapMemory
     from godwit.memory import Context
 
-OUTPUTS = ("heap", "mapped")
+OUTPUTS = ("heap", "mapped", "malloc")
+"""Outputs that nobody sized, that are sized and mapped, and, besides those on the heap, that the kernel allocates by itself."""
 MOST_BYTES = 8 << 30
 """What an output may become: a slot. It costs nothing."""
 GRANULE = 64 << 10
@@ -68,22 +69,22 @@ def wanted(setup: Setup, outputs: str | None) -> bool:
     if outputs not in OUTPUTS:
         raise InputError(
             f"no outputs '{outputs}'",
-            found="outputs are " + " or ".join(OUTPUTS),
+            found="outputs are " + ", ".join(OUTPUTS),
             hint=nearest(outputs, OUTPUTS),
         )
-    if outputs == "heap" and not has:
+    if outputs != "mapped" and not has:
         raise InputError(
-            "--outputs heap needs a card with a heap",
+            f"--outputs {outputs} needs a card with a heap",
             found=f"configuration '{setup.config}' has none",
             hint="--set heap.slots=1024, or --outputs mapped",
         )
-    if outputs == "heap" and setup.memory != "pages":
+    if outputs != "mapped" and setup.memory != "pages":
         raise InputError(
-            f"--outputs heap does not go with --memory {setup.memory}",
+            f"--outputs {outputs} does not go with --memory {setup.memory}",
             found="outputs on the heap are compared with mapped ones in device memory",
             hint="leave --memory out, or --outputs mapped",
         )
-    return outputs == "heap"
+    return outputs != "mapped"
 
 
 def run_on_heap(

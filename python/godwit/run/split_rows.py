@@ -13,7 +13,7 @@ import numpy as np
 from godwit.api import OPERATOR_CODES
 from godwit.errors import CheckError
 from godwit.outputs import OutputSet
-from godwit.run import on_heap, split_text
+from godwit.run import on_heap, split_malloc, split_text
 from godwit.run.split import column_to_split, split_facts
 from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
 
@@ -52,8 +52,10 @@ def run(
 
     predicate, array = column_to_split(path, column, where)
     beside = split_text.read(setup, path, text) if text is not None else None
-    setup = setup.with_kernel("split_rows", *(["split_text"] if beside else []))
     heap = on_heap.wanted(setup, outputs)
+    allocates = outputs == "malloc"
+    more_kernels = [*(["split_text"] if beside else []), *([split_malloc.KERNEL] if allocates else [])]
+    setup = setup.with_kernel("split_rows", *more_kernels)
     expected = _expected(array, predicate.mask(array))
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split_rows")
@@ -92,6 +94,9 @@ def run(
         if heap:
             results, more = _on_heap(card, context, kernel, args, tuple(made), runs.translated, expected)
             figures += more
+        if allocates:
+            results, more = _allocated(card, context, args, runs.translated, expected)
+            figures += more
         columns = {column: results}
         if beside:
             wanted = _expected(beside.array, predicate.mask(array))
@@ -110,7 +115,7 @@ def run(
         described = {
             **split_facts(path, column, predicate, array, len(results[0])),
             "input_bytes": values.nbytes + (beside.nbytes if beside else 0),
-            "outputs_on": "heap" if heap else "mapped",
+            "outputs_on": "malloc" if allocates else "heap" if heap else "mapped",
             "outputs": written,
         }
     return Outcome("split", f"split rows of {path.name}: {column} {predicate}", described, figures, facts)
@@ -136,7 +141,7 @@ def _checked(
 
     rows, width = args["rows"], data_type.bit_width // 8
     if count > rows:
-        raise CheckError(f"split_rows counted {count:,} matches in {rows:,} rows ({which} addresses)")
+        raise CheckError(f"the kernel counted {count:,} matches in {rows:,} rows ({which} addresses)")
     found = []
     for side, length, wanted in zip(SIDES, (count, rows - count), expected, strict=True):
         bits = (
@@ -172,11 +177,32 @@ def _on_heap(
     return arrays, done.figures(lengths)
 
 
+def _allocated(
+    card: Card,
+    context: Context,
+    args: dict[str, Any],
+    mapped: Measurement,
+    expected: tuple[pa.Array, pa.Array],
+) -> tuple[list[pa.Array], list[Figure]]:
+    """The same with outputs that the kernel allocates: arrays on its memory, and what that cost."""
+    import pyarrow as pa
+
+    data_type = expected[0].type
+    done = split_malloc.run(card, context, args, data_type.bit_width // 8)
+
+    def buffer(name: str, nbytes: int) -> pa.Buffer:
+        return pa.py_buffer(done.outputs[name].to_numpy(np.uint8, nbytes) if nbytes else b"")
+
+    bits = {**args, "rest_validity": args["validity"]}
+    arrays = _checked(data_type, bits, done.run.result.match_count, buffer, expected, "malloc")
+    return arrays, done.figures(mapped)
+
+
 def _compare(name: str, got: pa.Array, wanted: pa.Array, which: str) -> None:
     """Row by row: NULLs in the same places, and the same bits elsewhere, of a NaN too. Raises CheckError."""
     if len(got) != len(wanted):
         raise CheckError(
-            f"split_rows gave {len(got):,} rows in {name} ({which} addresses)",
+            f"the kernel gave {len(got):,} rows in {name} ({which} addresses)",
             found=f"pyarrow.compute gives {len(wanted):,}",
         )
     nulls, wanted_nulls = (array.is_null().to_numpy(zero_copy_only=False) for array in (got, wanted))
@@ -185,7 +211,7 @@ def _compare(name: str, got: pa.Array, wanted: pa.Array, which: str) -> None:
     if len(different):
         at = int(different[0])
         raise CheckError(
-            f"split_rows gave {got[at]} as row {at} of {name} ({which} addresses)",
+            f"the kernel gave {got[at]} as row {at} of {name} ({which} addresses)",
             found=f"pyarrow.compute gives {wanted[at]}; {len(different):,} of {len(got):,} differ",
             hint="--axi-trace FILE records every access",
         )

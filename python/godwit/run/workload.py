@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from godwit.errors import CheckError, InputError, TooLarge, nearest
+from godwit.errors import CheckError, InputError, StatusError, TooLarge, nearest
 from godwit.events import check_path
 from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text, rate_text, seconds_text
@@ -248,13 +248,17 @@ class Check(Protocol):
 
 def launch(card: Card, context: Context, kernel: str, args: dict[str, Any], mode: Mode) -> LaunchResult:
     """Launches `kernel` once. Raises CheckError when it reports an error in its `status`."""
-    result = card.launch(kernel, context=context, mode=mode, check_status=False, **args)
-    status = result.results.get("status", 0)
+    why = "see the kernel's manifest"
+    try:
+        result = card.launch(kernel, context=context, mode=mode, **args)
+        status = result.results.get("status", 0)
+    except StatusError as error:
+        status, why = error.status, str(error)
     if status:
         raise CheckError(
             f"kernel '{kernel}' ended with status {status} (mode {mode})",
-            found=_STATUS.get(status, "see the kernel's manifest"),
-            hint="--axi-trace FILE records every access",
+            found=_STATUS.get(status, why),
+            hint="--axi-trace FILE records every access" if status in _STATUS else "",
         )
     return result
 

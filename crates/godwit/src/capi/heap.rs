@@ -40,6 +40,26 @@ pub unsafe extern "C" fn godwit_malloc(
     })
 }
 
+/// `godwit_adopt`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_adopt(
+    context: *mut GodwitContext,
+    address: u64,
+    size: usize,
+    pointer: *mut *mut c_void,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let context = unsafe { borrow(context, "context") }?;
+        if pointer.is_null() {
+            return Err(null("pointer"));
+        }
+        let found = context.context.adopt(address, size as u64)?;
+        // SAFETY: the caller gives a place for the pointer.
+        unsafe { put(pointer, found.cast(), "pointer") }
+    })
+}
+
 /// `godwit_realloc`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn godwit_realloc(

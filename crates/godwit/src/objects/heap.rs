@@ -245,6 +245,34 @@ impl Context {
         done
     }
 
+    /// What a kernel allocated by itself in this context becomes an allocation of `bytes` bytes like those of [`Context::malloc`]: this
+    /// process may touch it, and [`Context::realloc`] and [`Context::release`] take its pointer. Nothing moves; no kernel may change
+    /// it by itself any more. It has `bytes` bytes from then on. Fails with [`Error::Heap`] when nothing of this context is there, and with
+    /// [`Error::AddressSpace`] when this process uses these addresses otherwise. Not behind the driver, which knows its own allocations.
+    pub fn adopt(&self, pointer: u64, bytes: u64) -> Result<*mut u8, Error> {
+        if self.by_driver().is_some() {
+            return Err(Error::Argument(format!(
+                "{pointer:#x}: the driver knows allocations that it made, not those of kernels"
+            )));
+        }
+        let (id, serial) = (self.id() as usize, self.serial());
+        let shared = &self.card().shared;
+        shared.with(|state| state.heap_adopt(id, serial, pointer, bytes))?;
+        let span = span(bytes, pointer >= layout::HEAP_WINDOW_SMALL);
+        let shown = self.show(pointer, span, bytes).and_then(|shown| {
+            shown.map_err(|errno| Error::AddressSpace {
+                bytes,
+                limit: layout::HEAP_WINDOW_END,
+                reason: errno.into(),
+            })
+        });
+        if shown.is_err() {
+            // It is the kernel's as before.
+            shared.with(|state| state.heap_disown(id, serial, pointer))?;
+        }
+        shown.map(|()| pointer as *mut u8)
+    }
+
     /// Takes frames for `bytes` bytes at `pointer`, all in one allocation, so that nobody's touch of them waits for one. Fails with
     /// [`Error::HeapFull`] when there are not as many; what was taken until then stays with the allocation.
     pub fn populate(&self, pointer: *mut u8, bytes: u64) -> Result<(), Error> {

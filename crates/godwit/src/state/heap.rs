@@ -33,14 +33,8 @@ impl State {
         let pointer = heap
             .malloc(device, id, bytes, wish)?
             .map_err(|refusal| refused(format!("malloc of {bytes} bytes"), refusal))?;
-        let buffer = BufferState {
-            len: bytes,
-            writable: true,
-            contiguous: false,
-            owner: None,
-            host: None,
-        };
-        self.context(id, serial)?.buffers.insert(pointer, buffer);
+        let buffers = &mut self.context(id, serial)?.buffers;
+        buffers.insert(pointer, allocation(bytes));
         Ok(pointer)
     }
 
@@ -71,6 +65,44 @@ impl State {
         if let Some(buffer) = context.buffers.get_mut(&pointer) {
             buffer.len = bytes;
         }
+        Ok(())
+    }
+
+    /// An allocation that a kernel made becomes one of the program's, of `bytes` bytes.
+    pub fn heap_adopt(
+        &mut self,
+        id: usize,
+        serial: u64,
+        pointer: u64,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        if self.context(id, serial)?.buffers.contains_key(&pointer) {
+            return Err(Error::Argument(format!(
+                "{pointer:#x} is an allocation of the program already"
+            )));
+        }
+        // The hardware knows whether that is one of the context.
+        let (heap, device) = self.heap()?;
+        heap.realloc(device, id, pointer, bytes)?
+            .map_err(|refusal| {
+                refused(
+                    format!("{bytes} bytes that a kernel allocated at {pointer:#x}"),
+                    refusal,
+                )
+            })?;
+        let context = self.context(id, serial)?;
+        context.allocates = true;
+        // Whoever allocated it may have cut it a moment ago.
+        context.shrunk.insert(pointer);
+        context.buffers.insert(pointer, allocation(bytes));
+        Ok(())
+    }
+
+    /// An allocation is a kernel's again.
+    pub fn heap_disown(&mut self, id: usize, serial: u64, pointer: u64) -> Result<(), Error> {
+        let context = self.context(id, serial)?;
+        context.shrunk.remove(&pointer);
+        context.buffers.remove(&pointer);
         Ok(())
     }
 
@@ -165,6 +197,16 @@ impl State {
                     .into(),
             )),
         }
+    }
+}
+
+fn allocation(bytes: u64) -> BufferState {
+    BufferState {
+        len: bytes,
+        writable: true,
+        contiguous: false,
+        owner: None,
+        host: None,
     }
 }
 
