@@ -1,166 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cards behind the driver as people hold them, over a driver of the tests' own: what works, in which order, and what is refused.
 
-use std::io::Write;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use godwit_card::OpenOptions;
-use rustix::io::Errno;
 
-use crate::driver::uapi::{
-    Allocation, HeapState, INFO_MIGRATE, Info, PLACE_CARD, PLACE_HOST, PLACE_NONE, PLACE_SHOWN,
-};
-use crate::driver::{Channel, DriverCard, Ran, described_tests};
-use crate::hardware::window::Window;
-use crate::objects::behind_driver_heap::Heap;
+use crate::driver::uapi::INFO_MIGRATE;
+use crate::objects::driver_of_tests::{FAILS, FAULTS, FOR_EVER, GONE, open, until_running};
 use crate::{Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited, regs};
-
-/// Counts for which the kernel does something else than to add.
-pub(super) const FOR_EVER: u64 = 1000;
-const FAILS: u64 = 1001;
-const FAULTS: u64 = 1002;
-const GONE: u64 = 1003;
-
-/// What all open files of the tests' driver share.
-#[derive(Default)]
-pub(super) struct Machine {
-    opened: AtomicU32,
-    /// Counts of launches, as they came; and the file whose launches shall end.
-    log: Mutex<(Vec<u64>, Option<u32>)>,
-    changed: Condvar,
-    /// Moves: address, bytes, home.
-    moves: Mutex<Vec<(u64, u64, bool)>>,
-    pub heap: Mutex<Heap>,
-    flags: u32,
-}
-
-struct File {
-    number: u32,
-    machine: Arc<Machine>,
-}
-
-impl Channel for File {
-    fn info(&self) -> Result<Info, Errno> {
-        let info = described_tests::info();
-        Ok(Info {
-            context: self.number,
-            flags: info.flags | self.machine.flags,
-            ..info
-        })
-    }
-
-    fn run(&self, slot: u32, writes: &[(u32, u32)], reads: &[u32]) -> Result<Ran, Errno> {
-        assert_eq!(slot, 0);
-        assert_eq!(reads, [48, 52, 60]);
-        let word = |offset| writes.iter().find(|(at, _)| *at == offset).unwrap().1;
-        let long = |offset| u64::from(word(offset)) | (u64::from(word(offset + 4)) << 32);
-        let (values, count) = (long(16), long(28));
-        let mut log = self.machine.log.lock().unwrap();
-        log.0.push(count);
-        self.machine.changed.notify_all();
-        match count {
-            FOR_EVER => {
-                while log.1.take_if(|of| *of == self.number).is_none() {
-                    log = self.machine.changed.wait(log).unwrap();
-                }
-                Err(Errno::CANCELED)
-            }
-            GONE => Err(Errno::NODEV),
-            FAULTS => Ok(Ran {
-                values: vec![0, 0, 1],
-                fault: Some((15, values)),
-            }),
-            FAILS => Ok(Ran {
-                values: vec![7, 0, 2],
-                fault: None,
-            }),
-            count => Ok(Ran {
-                values: vec![count as u32 * word(40), 1, 0],
-                fault: None,
-            }),
-        }
-    }
-
-    fn cancel(&self, _: u32) -> Result<(), Errno> {
-        self.machine.log.lock().unwrap().1 = Some(self.number);
-        self.machine.changed.notify_all();
-        Ok(())
-    }
-
-    fn migrate(&self, address: u64, bytes: u64, home: bool) -> Result<u64, Errno> {
-        let mut moves = self.machine.moves.lock().unwrap();
-        moves.push((address, bytes, home));
-        Ok(bytes / 4096)
-    }
-
-    fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {
-        // A page of each kind, and again.
-        let kinds = [PLACE_NONE, PLACE_HOST, PLACE_HOST | PLACE_SHOWN, PLACE_CARD];
-        let first = start / 4096;
-        for (page, place) in (first..).zip(places) {
-            *place = kinds[page as usize % kinds.len()];
-        }
-        Ok(())
-    }
-
-    fn counters(&self, offsets: &[u32]) -> Result<Vec<u32>, Errno> {
-        // Each word is its place.
-        Ok(offsets.to_vec())
-    }
-
-    fn allocation(&self, call: &mut Allocation) -> Result<(), Errno> {
-        self.machine.heap.lock().unwrap().answer(self.number, call)
-    }
-
-    fn show(&self, window: &mut Window, offset: u64, bytes: u64) -> Result<(), Errno> {
-        window.blank(offset, bytes, true)
-    }
-
-    fn heap_state(&self) -> Result<HeapState, Errno> {
-        Ok(self.machine.heap.lock().unwrap().state())
-    }
-}
-
-/// A card on a driver with these flags besides.
-pub(super) fn open(flags: u32) -> (Card, Arc<Machine>) {
-    let machine = Arc::new(Machine {
-        flags,
-        ..Machine::default()
-    });
-    let theirs = Arc::clone(&machine);
-    let place = std::env::temp_dir().join(format!(
-        "godwit-driver-{}-{:?}.json",
-        std::process::id(),
-        std::thread::current().id()
-    ));
-    let mut file = std::fs::File::create(&place).unwrap();
-    file.write_all(described_tests::json().as_bytes()).unwrap();
-    let options = OpenOptions::new().set("description", place.to_str().unwrap());
-    let opener = move || {
-        let number = theirs.opened.fetch_add(1, Ordering::Relaxed);
-        let machine = Arc::clone(&theirs);
-        Ok(Arc::new(File { number, machine }) as Arc<dyn Channel>)
-    };
-    let opened = DriverCard::over("/dev/godwit7", &options, Box::new(opener));
-    std::fs::remove_file(place).unwrap();
-    let (driver, description) = opened.unwrap();
-    (Card::with_driver(driver, description).unwrap(), machine)
-}
 
 fn start(context: &Context, values: &[u64], count: u64) -> Launch {
     let launch = context.card().kernel("add").unwrap().context(context);
     let launch = launch.arg("values", values).arg("count", count);
     // SAFETY: the tests' driver touches no memory.
     unsafe { launch.start_on_memory() }.unwrap()
-}
-
-pub(super) fn until_running(machine: &Machine) {
-    let mut log = machine.log.lock().unwrap();
-    while log.0.is_empty() {
-        log = machine.changed.wait(log).unwrap();
-    }
 }
 
 #[test]

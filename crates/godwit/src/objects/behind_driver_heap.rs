@@ -1,78 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The heap of cards behind the driver as people hold it, over a driver of the tests' own.
 
-use std::collections::BTreeMap;
-
 use godwit_core::{PageSize, layout};
-use rustix::io::Errno;
 
-use crate::driver::uapi::{
-    ALLOCATION_FREE, ALLOCATION_MALLOC, ALLOCATION_POPULATE, ALLOCATION_REALLOC, ALLOCATION_SMALL,
-    Allocation, HEAP_STATE_LACKS, HeapState,
-};
-use crate::objects::behind_driver::{FOR_EVER, open, until_running};
+use crate::objects::driver_of_tests::{FOR_EVER, HEAP_BYTES, open, until_running};
 use crate::{
     Access, AllocOptions, Contiguity, Error, ErrorKind, HeapRefusal, MallocOptions, PagePolicy,
     Residence, Value,
 };
-
-/// Of the heap's memory.
-const HEAP_BYTES: u64 = 1 << 20;
-
-/// That of the tests' driver.
-#[derive(Default)]
-pub(super) struct Heap {
-    /// Allocations by first address: file and bytes.
-    live: BTreeMap<u64, (u32, u64)>,
-}
-
-impl Heap {
-    /// Does what a file asks for.
-    pub fn answer(&mut self, file: u32, call: &mut Allocation) -> Result<(), Errno> {
-        let live = self.live.get(&call.pointer).copied();
-        call.status = match (call.op, live) {
-            (ALLOCATION_MALLOC | ALLOCATION_REALLOC, _) if call.size == 0 => layout::HEAP_SIZE_ZERO,
-            (ALLOCATION_MALLOC, _) => {
-                let (first, step) = match call.flags & ALLOCATION_SMALL {
-                    0 => (layout::HEAP_WINDOW_FIRST, 8 << 30),
-                    _ => (layout::HEAP_WINDOW_SMALL, 1 << 16),
-                };
-                let mut slots = (0..).map(|slot| first + slot * step);
-                call.pointer = slots.find(|at| !self.live.contains_key(at)).unwrap();
-                self.live.insert(call.pointer, (file, call.size));
-                layout::HEAP_OK
-            }
-            // Where something is populated is checked before.
-            (ALLOCATION_POPULATE, _) if call.size > HEAP_BYTES => return Err(Errno::NOMEM),
-            (ALLOCATION_POPULATE, _) => layout::HEAP_OK,
-            (_, None) => layout::HEAP_NOT_LIVE,
-            (_, Some((of, _))) if of != file => layout::HEAP_OTHER_CONTEXT,
-            (ALLOCATION_REALLOC, _) if call.size > 8 << 30 => layout::HEAP_TOO_LARGE,
-            (ALLOCATION_REALLOC, _) => {
-                self.live.insert(call.pointer, (file, call.size));
-                layout::HEAP_OK
-            }
-            (ALLOCATION_FREE, _) => {
-                self.live.remove(&call.pointer);
-                layout::HEAP_OK
-            }
-            _ => return Err(Errno::INVAL),
-        };
-        Ok(())
-    }
-
-    /// What its memory is like.
-    pub fn state(&self) -> HeapState {
-        HeapState {
-            start: 1 << 16,
-            bytes: HEAP_BYTES,
-            free_bytes: HEAP_BYTES - 4096 * self.live.len() as u64,
-            clean_bytes: 4096,
-            flags: HEAP_STATE_LACKS,
-            reserved: 0,
-        }
-    }
-}
 
 #[test]
 fn memory_of_the_heap_is_where_the_driver_has_it() {

@@ -70,7 +70,9 @@ impl Buffer {
             return Err(Error::Argument("a buffer has at least one byte".into()));
         }
         if context.by_driver().is_some() {
-            return on_heap::alloc(context, bytes, options);
+            let (address, plan) = on_heap::alloc(context, bytes, options)?;
+            let place = Place::Heap(address);
+            return Ok(Self::mapped(context, place, plan, bytes, options.access));
         }
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;

@@ -27,3 +27,5 @@ pub(crate) mod value;
 mod behind_driver;
 #[cfg(test)]
 mod behind_driver_heap;
+#[cfg(test)]
+mod driver_of_tests;

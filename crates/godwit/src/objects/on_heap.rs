@@ -4,31 +4,31 @@
 use godwit_core::PageSize;
 
 use super::alloc::{Access, AllocOptions, Contiguity, PagePolicy, Plan, Residence};
-use super::buffer::{Buffer, Place};
 use super::context::Context;
 use super::heap::MallocOptions;
 use crate::Error;
 
-/// A buffer, with all frames that it needs.
-pub(super) fn alloc(context: &Context, bytes: u64, options: AllocOptions) -> Result<Buffer, Error> {
+/// Memory of a buffer, with all frames that it needs: its address, and how long it is.
+pub(super) fn alloc(
+    context: &Context,
+    bytes: u64,
+    options: AllocOptions,
+) -> Result<(u64, Plan), Error> {
     let granule = granule(options)?;
     let len = bytes.next_multiple_of(granule);
     let memory = context.malloc(len, MallocOptions::new().granule(granule))?;
+    if let Err(error) = context.populate(memory, len) {
+        // The caller is told why there is none; what goes wrong after that changes nothing for it.
+        let _ = free(context, memory as u64);
+        return Err(error);
+    }
     let plan = Plan {
         extents: Vec::new(),
         len,
         align: granule,
         phase: 0,
     };
-    let buffer = Buffer::mapped(
-        context,
-        Place::Heap(memory as u64),
-        plan,
-        bytes,
-        options.access,
-    );
-    context.populate(memory, len)?;
-    Ok(buffer)
+    Ok((memory as u64, plan))
 }
 
 /// Gives its memory back. A context that was closed has nothing of it any more.
