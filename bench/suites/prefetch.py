@@ -19,6 +19,8 @@ from godwit.errors import SetupError
 from godwit.report import Progress, Row
 
 UVM, CHUNKS, DEMAND, OURS = "UVM's tree", "drm_gpusvm's chunks", "demand only", "Godwit"
+BLIND = "Godwit, no A bits"
+"""As the runtime in user space takes the policies."""
 WORTH = 16
 """Pages that a fault is worth in the counts: UVM's own smallest fetch."""
 MIB = 1 << 20
@@ -119,21 +121,34 @@ def _prefetch(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
             )
 
 
+def _over_least(row: dict[str, Any]) -> float:
+    return (row["bytes_in"] + row["bytes_out"]) / (row["least_in"] + row["least_out"])
+
+
+def _cases(rows: Sequence[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+    """Rows of a trace and a size of memory, by policy."""
+    found: dict[tuple[str, float], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["trace"], row["factor"]), {})[row["policy"]] = row
+    return list(found.values())
+
+
 def _oversubscription(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    for uvm, ours in zip(rows[::2], rows[1::2], strict=True):
-        assert (uvm["policy"], ours["policy"]) == (UVM, OURS)
-        least = ours["least_in"] + ours["least_out"]
-        moved, theirs = ((row["bytes_in"] + row["bytes_out"]) / least for row in (ours, uvm))
-        yield Row(
-            "prefetch",
-            f"{ours['trace']}, {ours['factor']} x memory: bytes moved over the least",
-            f"Belady {least / MIB:.0f} MiB in and out; {ours['batches']} batches, LRU {uvm['batches']}",
-            moved,
-            "x",
-            f"{theirs:.2f} LRU of 2 MiB",
-            f"<= {theirs}",
-            kind="native",
-        )
+    for case in _cases(rows):
+        uvm, singly = case[UVM], case[DEMAND]
+        for ours in (case[OURS], case[BLIND]):
+            least = ours["least_in"] + ours["least_out"]
+            bits = "" if ours["policy"] == OURS else ", no A bits"
+            yield Row(
+                "prefetch",
+                f"{ours['trace']}, {ours['factor']} x memory{bits}: bytes moved over the least",
+                f"Belady {least / MIB:.0f} MiB in and out; {ours['batches']} batches, LRU {uvm['batches']}",
+                _over_least(ours),
+                "x",
+                f"{_over_least(uvm):.2f} LRU of 2 MiB, {_over_least(singly):.2f} without prefetch",
+                f"<= {_over_least(uvm)}",
+                kind="native",
+            )
 
 
 def plot(rows: list[Row], path: Path) -> None:
@@ -163,15 +178,19 @@ def plot(rows: list[Row], path: Path) -> None:
         axis.set_xticks(range(len(traces)), list(traces), fontsize=8)
         axis.set_title(title, fontsize=10, loc="left")
     axes[0].legend(fontsize=8, frameon=False)
-    cases = found["oversubscription"]
-    names = [f"{row['trace']}\n{row['factor']} x" for row in cases[::2]]
-    for number, (name, rest, colour) in enumerate(
-        (("LRU of 2 MiB", cases[::2], "#4a7ebb"), (OURS, cases[1::2], "#d1495b"))
-    ):
-        values = [(row["bytes_in"] + row["bytes_out"]) / (row["least_in"] + row["least_out"]) for row in rest]
-        axes[2].bar(
-            [i + 0.4 * (number - 0.5) for i in range(len(values))], values, 0.38, color=colour, label=name
+    cases = _cases(found["oversubscription"])
+    names = [f"{case[UVM]['trace']}\n{case[UVM]['factor']} x" for case in cases]
+    for number, (name, whose, colour) in enumerate(
+        (
+            ("LRU of 2 MiB", UVM, "#4a7ebb"),
+            ("... without prefetch", DEMAND, "#999999"),
+            (OURS, OURS, "#d1495b"),
+            (BLIND, BLIND, "#e9a0a8"),
         )
+    ):
+        values = [_over_least(case[whose]) for case in cases]
+        places = [index + 0.2 * (number - 1.5) for index in range(len(values))]
+        axes[2].bar(places, values, 0.19, color=colour, label=name)
     axes[2].axhline(1, color="#555555", linewidth=1)
     axes[2].set_yscale("log")
     axes[2].set_xticks(range(len(names)), names, fontsize=8)

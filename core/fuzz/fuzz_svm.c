@@ -176,7 +176,7 @@ static void fuzz_evict(struct input *in)
 	memset(&w, 0, sizeof(w));
 	gw_evict_init(&w.e, w.nodes, GROUPS, 1 + take(in, 300));
 	for (uint32_t i = 0; i < MAX_CALLS && in->size; i++) {
-		uint32_t group = take(in, GROUPS + 1), pages = 1 + take(in, 16), resident = 0, kind = take(in, 6);
+		uint32_t group = take(in, GROUPS + 1), pages = 1 + take(in, 16), resident = 0, kind = take(in, 7);
 		uint64_t sum = 0;
 		bool flag = take(in, 2);
 
@@ -199,6 +199,15 @@ static void fuzz_evict(struct input *in)
 				w.pages[group] = 0;
 		} else if (kind == 3 && group < GROUPS) {
 			w.used[group] = w.pages[group] != 0;
+		} else if (kind == 4) {
+			bool there = group < GROUPS && w.pages[group];
+
+			gw_evict_coming(&w.e, take(in, 400));
+			REQUIRE(gw_evict_spared(&w.e, group, pages) == (group < GROUPS && !there));
+			if (group < GROUPS && !there) {
+				w.pages[group] = pages;
+				w.asked[group] = true;
+			}
 		} else {
 			uint32_t keep = take(in, 2) ? group : GW_EVICT_NONE, victim;
 

@@ -6,15 +6,26 @@
 #define GW_SEEN 1u
 /* flags: just fetched: its A bits are of the access that fetched it. */
 #define GW_FRESH 2u
+/* flags: without A bits, it was kept and made way for one that came back; its stamp says when. */
+#define GW_REPLACED 4u
 
-/* One page in so many passes through; the others are kept. */
+/* One page in so many passes through; the others are kept. More, when more come at once: */
 #define GW_PASSING_SHARE 32u
+/* so many batches, for the end of one is still in use when the next one comes, */
+#define GW_PASSING_BATCHES 2u
+/* but never more than this share of the memory. */
+#define GW_PASSING_MOST 4u
+/* The size of batches that is known falls by one part in so many of what is too much. */
+#define GW_BATCH_SLOW 8u
 /* Kept groups looked at for one that came back, before it passes through instead; or before the oldest leaves anyway. */
 #define GW_TRIES 4u
 /* A prefetched group may wait for its use while this share of the memory is fetched. */
 #define GW_AHEAD_SHARE 4u
-/* Without A bits, one group in so many that come back may replace a kept one. */
-#define GW_BLIND_SHARE 8u
+/* Without A bits, one group in so many that come back may replace a kept one: at first, and at least. */
+#define GW_BLIND_SHARE 1u
+#define GW_BLIND_LEAST 16u
+/* So many replaced ones that nobody misses, and twice as many may be. */
+#define GW_CALM 2u
 
 static void gw_push(struct gw_evict *e, uint32_t group, enum gw_evict_queue queue)
 {
@@ -29,6 +40,23 @@ static void gw_push(struct gw_evict *e, uint32_t group, enum gw_evict_queue queu
 	else
 		e->nodes[list->newest].next = group;
 	list->newest = group;
+	list->pages += node->pages;
+}
+
+/* In front of all others. */
+static void gw_push_oldest(struct gw_evict *e, uint32_t group, enum gw_evict_queue queue)
+{
+	struct gw_evict_list *list = &e->lists[queue];
+	struct gw_evict_node *node = &e->nodes[group];
+
+	node->queue = (uint8_t)queue;
+	node->previous = GW_EVICT_NONE;
+	node->next = list->oldest;
+	if (list->oldest == GW_EVICT_NONE)
+		list->newest = group;
+	else
+		e->nodes[list->oldest].previous = group;
+	list->oldest = group;
 	list->pages += node->pages;
 }
 
@@ -63,16 +91,33 @@ static uint32_t gw_idle(const struct gw_evict *e, uint32_t group)
 
 void gw_evict_init(struct gw_evict *e, struct gw_evict_node *nodes, uint32_t count, uint64_t capacity)
 {
-	*e = (struct gw_evict){ .nodes = nodes, .count = count };
+	*e = (struct gw_evict){ .nodes = nodes, .count = count, .share = GW_BLIND_SHARE };
 	gw_evict_resize(e, capacity);
 	for (uint32_t i = 0; i < 4; i++)
 		e->lists[i] = (struct gw_evict_list){ GW_EVICT_NONE, GW_EVICT_NONE, 0 };
 }
 
+static void gw_set_passing(struct gw_evict *e)
+{
+	uint64_t least = e->capacity / GW_PASSING_SHARE, most = e->capacity / GW_PASSING_MOST;
+	uint64_t wanted = GW_PASSING_BATCHES * e->batch;
+
+	e->passing_pages = wanted < least ? least : wanted > most ? most : wanted;
+}
+
 void gw_evict_resize(struct gw_evict *e, uint64_t capacity)
 {
 	e->capacity = capacity;
-	e->passing_pages = capacity / GW_PASSING_SHARE;
+	gw_set_passing(e);
+}
+
+void gw_evict_coming(struct gw_evict *e, uint64_t pages)
+{
+	/* Up at once, and down slowly: batches differ. */
+	if (pages < e->batch)
+		pages = e->batch - (e->batch - pages + GW_BATCH_SLOW - 1) / GW_BATCH_SLOW;
+	e->batch = pages;
+	gw_set_passing(e);
 }
 
 uint64_t gw_evict_pages(const struct gw_evict *e)
@@ -83,6 +128,16 @@ uint64_t gw_evict_pages(const struct gw_evict *e)
 static bool gw_room_to_keep(const struct gw_evict *e, uint32_t pages)
 {
 	return e->lists[GW_EVICT_KEPT].pages + pages + e->passing_pages <= e->capacity;
+}
+
+/* A group comes. Was it replaced not long ago, it was for nothing: fewer are. */
+static void gw_miss(struct gw_evict *e, struct gw_evict_node *node)
+{
+	if (node->flags & GW_REPLACED && e->now - node->stamp < e->capacity) {
+		e->share = e->share < GW_BLIND_LEAST ? 2 * e->share : GW_BLIND_LEAST;
+		e->calm = 0;
+	}
+	node->flags &= (uint8_t)~GW_REPLACED;
 }
 
 bool gw_evict_added(struct gw_evict *e, uint32_t group, uint32_t pages, bool asked)
@@ -117,6 +172,7 @@ bool gw_evict_added(struct gw_evict *e, uint32_t group, uint32_t pages, bool ask
 		gw_push(e, group, GW_EVICT_AHEAD);
 		return true;
 	}
+	gw_miss(e, node);
 	node->flags |= GW_FRESH;
 	/* One that comes back has its old stamp until its turn comes: the time from use to use decides. */
 	if (!(node->flags & GW_SEEN))
@@ -137,13 +193,33 @@ uint32_t gw_evict_removed(struct gw_evict *e, uint32_t group)
 	pages = node->pages;
 	gw_pull(e, group);
 	node->pages = 0;
-	node->flags = GW_SEEN;
+	node->flags = GW_SEEN | (node->flags & GW_REPLACED);
 	return pages;
+}
+
+bool gw_evict_spared(struct gw_evict *e, uint32_t group, uint32_t pages)
+{
+	if (group >= e->count || !pages || pages > UINT16_MAX || e->nodes[group].queue != GW_EVICT_AWAY)
+		return false;
+	e->nodes[group].pages = (uint16_t)pages;
+	gw_push(e, group, GW_EVICT_PASSING);
+	return true;
 }
 
 static bool gw_used(gw_evict_accessed_fn accessed, void *ctx, uint32_t group)
 {
 	return accessed && accessed(ctx, group);
+}
+
+/* Nobody knows whether this one is used: when it comes back it was. */
+static void gw_replaced(struct gw_evict *e, uint32_t group)
+{
+	e->nodes[group].flags |= GW_REPLACED;
+	e->nodes[group].stamp = e->now;
+	if (++e->calm >= GW_CALM) {
+		e->share = e->share > 1 ? e->share / 2 : 1;
+		e->calm = 0;
+	}
 }
 
 /*
@@ -158,9 +234,10 @@ static void gw_keep_instead(struct gw_evict *e, uint32_t group, uint32_t interva
 	e->nodes[group].stamp = e->now;
 	/*
 	 * Without A bits a kept group looks idle, however often it is used. If each group that comes back replaced one, a loop would
-	 * throw out what it is about to use; if none did, what nobody uses any more would stay.
+	 * throw out what it is about to use; if none did, what nobody uses any more would stay. So a few do, fewer when those that they
+	 * replaced are asked for again, and more when they are not.
 	 */
-	if (!accessed && e->returned++ % GW_BLIND_SHARE)
+	if (!accessed && e->returned++ % e->share)
 		tries = 0;
 	while (!gw_room_to_keep(e, e->nodes[group].pages)) {
 		uint32_t kept = e->lists[GW_EVICT_KEPT].oldest;
@@ -174,6 +251,8 @@ static void gw_keep_instead(struct gw_evict *e, uint32_t group, uint32_t interva
 			e->nodes[kept].flags &= (uint8_t)~GW_FRESH;
 			gw_move(e, kept, GW_EVICT_KEPT);
 		} else if (gw_idle(e, kept) / 2 > interval) {
+			if (!accessed)
+				gw_replaced(e, kept);
 			gw_move(e, kept, GW_EVICT_PASSING);
 		} else {
 			gw_move(e, group, GW_EVICT_PASSING);
@@ -253,6 +332,17 @@ static uint32_t gw_choose_passing(struct gw_evict *e, uint32_t keep, gw_evict_ac
 	return GW_EVICT_NONE;
 }
 
+/* Without A bits: of what is kept, the newest passes through when larger batches come. A loop needs the older ones first. */
+static void gw_make_passing(struct gw_evict *e)
+{
+	while (!gw_room_to_keep(e, 0) && e->lists[GW_EVICT_KEPT].newest != GW_EVICT_NONE) {
+		uint32_t group = e->lists[GW_EVICT_KEPT].newest;
+
+		gw_pull(e, group);
+		gw_push_oldest(e, group, GW_EVICT_PASSING);
+	}
+}
+
 static uint32_t gw_oldest_but(const struct gw_evict *e, enum gw_evict_queue queue, uint32_t keep)
 {
 	uint32_t group = e->lists[queue].oldest;
@@ -266,6 +356,8 @@ uint32_t gw_evict_choose(struct gw_evict *e, bool for_prefetch, uint32_t keep, g
 
 	if (group != GW_EVICT_NONE || for_prefetch)
 		return group;
+	if (!accessed)
+		gw_make_passing(e);
 	group = gw_choose_passing(e, keep, accessed, ctx);
 	if (group != GW_EVICT_NONE)
 		return group;

@@ -15,7 +15,14 @@ void gw_prefetch_init(struct gw_prefetch *p, uint32_t fault_pages, uint32_t max_
 	*p = (struct gw_prefetch){
 		.fault_pages = gw_clamp(fault_pages, 1, GW_PREFETCH_BLOCK),
 		.max_window = gw_clamp(max_window, 1, GW_PREFETCH_MAX_WINDOW),
+		.first_window = GW_FIRST_WINDOW,
 	};
+}
+
+void gw_prefetch_limit(struct gw_prefetch *p, uint32_t max_window, bool full)
+{
+	p->max_window = gw_clamp(max_window, 1, GW_PREFETCH_MAX_WINDOW);
+	p->first_window = full ? GW_FIRST_WINDOW_FULL : GW_FIRST_WINDOW;
 }
 
 void gw_prefetch_returned(struct gw_prefetch *p, uint32_t pages, uint32_t used)
@@ -63,7 +70,7 @@ static void gw_plan_density(const struct gw_prefetch *p, const struct gw_prefetc
 	last = first + pages - 1;
 	first = first < fault->first ? fault->first : first;
 	last = last > fault->last ? fault->last : last;
-	*plan = (struct gw_prefetch_plan){ first, 1, (uint32_t)(last - first) + 1 };
+	*plan = (struct gw_prefetch_plan){ first, 1, (uint32_t)(last - first) + 1, false };
 }
 
 void gw_prefetch_plan(struct gw_prefetch *p, const struct gw_prefetch_fault *fault,

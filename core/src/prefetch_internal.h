@@ -5,6 +5,10 @@
 
 #include <godwit/prefetch.h>
 
+/* Pages of the first plan of a stream, and when memory is full. */
+#define GW_FIRST_WINDOW 16u
+#define GW_FIRST_WINDOW_FULL 2u
+
 static inline bool gw_page_in(const uint64_t map[GW_PREFETCH_WORDS], uint32_t page)
 {
 	return map[page / 64] >> page % 64 & 1;

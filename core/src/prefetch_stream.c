@@ -4,8 +4,9 @@
 
 /* Equal distances that make a stream. */
 #define GW_CHAIN 3u
-/* Pages of the first plan, and by how much plans grow. */
-#define GW_FIRST_WINDOW 16u
+/* Pages ahead that are to be away where the used pages of a block make a stream. */
+#define GW_AHEAD 4u
+/* By how much plans grow. */
 #define GW_GROWTH 4u
 /* Faults farther apart than 128 MiB are not looked at together. */
 #define GW_FAR ((int64_t)1 << 15)
@@ -35,6 +36,20 @@ static uint32_t gw_chain(const uint64_t used[GW_PREFETCH_WORDS], uint32_t at, bo
 	return links;
 }
 
+/* Whether a stream that goes on from here would bring its next pages: where they are there, pages around are used in no order. */
+static bool gw_opens(const struct gw_prefetch_block *block, uint32_t at, bool up, uint32_t distance)
+{
+	for (uint32_t i = 1; i <= GW_AHEAD; i++) {
+		uint32_t away = i * distance;
+
+		if (up ? at + away >= GW_PREFETCH_BLOCK : away > at)
+			return true;
+		if (gw_page_in(block->resident, up ? at + away : at - away))
+			return false;
+	}
+	return true;
+}
+
 /*
  * The stride that the block shows around a page, 0 if none. A stream comes from where it has been: used pages below make
  * one that goes up. Used pages above that are resident make one that goes down; if they are not, they are of the same
@@ -46,10 +61,12 @@ static int64_t gw_stride_in_block(const struct gw_prefetch_block *block, uint32_
 	uint32_t down = gw_chain(block->used, at, false, below), up = gw_chain(block->used, at, true, above);
 
 	if (down >= GW_CHAIN || (below == above && down && down + up >= GW_CHAIN))
-		return (int64_t)below;
-	if (up >= GW_CHAIN)
-		return gw_page_in(block->resident, at + above) ? -(int64_t)above : (int64_t)above;
-	return 0;
+		return gw_opens(block, at, true, below) ? (int64_t)below : 0;
+	if (up < GW_CHAIN)
+		return 0;
+	if (!gw_page_in(block->resident, at + above))
+		return gw_opens(block, at, true, above) ? (int64_t)above : 0;
+	return gw_opens(block, at, false, above) ? -(int64_t)above : 0;
 }
 
 static int64_t gw_distance(uint64_t to, uint64_t from)
@@ -141,7 +158,7 @@ static void gw_follow(struct gw_prefetch_stream *s, const struct gw_prefetch_fau
 	s->last = fault->page;
 	s->next = fault->page + (uint64_t)s->stride * count;
 	s->age = clock;
-	*plan = (struct gw_prefetch_plan){ fault->page, s->stride, count };
+	*plan = (struct gw_prefetch_plan){ fault->page, s->stride, count, true };
 }
 
 static uint32_t gw_window(const struct gw_prefetch *p, uint32_t pages)
@@ -156,8 +173,14 @@ bool gw_plan_stream(struct gw_prefetch *p, const struct gw_prefetch_fault *fault
 	struct gw_prefetch_stream *s = gw_expecting(p, fault, &cut);
 	int64_t stride;
 
+	/* In a full memory: asked for once more within a smallest plan, it is none, for pages are used in no order. */
+	if (s && cut && s->window <= GW_FIRST_WINDOW_FULL) {
+		s->window = 0;
+		s->repeats = 0;
+		s = NULL;
+	}
 	if (s) {
-		uint32_t less = s->window / GW_GROWTH > GW_FIRST_WINDOW ? s->window / GW_GROWTH : GW_FIRST_WINDOW;
+		uint32_t less = s->window / GW_GROWTH > p->first_window ? s->window / GW_GROWTH : p->first_window;
 
 		gw_follow(s, fault, gw_window(p, cut ? less : s->window * GW_GROWTH), p->clock, plan);
 		return true;
@@ -171,6 +194,6 @@ bool gw_plan_stream(struct gw_prefetch *p, const struct gw_prefetch_fault *fault
 	}
 	if (!s)
 		return false;
-	gw_follow(s, fault, gw_window(p, GW_FIRST_WINDOW), p->clock, plan);
+	gw_follow(s, fault, gw_window(p, p->first_window), p->clock, plan);
 	return true;
 }

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Unit tests of fault coalescing, prefetch, eviction and stays: what they decide, case by case. */
-#include <godwit/evict.h>
+/* Unit tests of fault coalescing, prefetch and stays: what they decide, case by case. Those of eviction are in test_evict.c. */
+#include "test_svm.h"
+
 #include <godwit/fault.h>
 #include <godwit/prefetch.h>
 #include <godwit/stay.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                            \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);                                                    \
-		}                                                                   \
-	} while (0)
 
 static void a_batch_becomes_aligned_groups(void)
 {
@@ -185,6 +176,41 @@ static void a_plan_that_was_cut_is_followed_by_a_smaller_one(void)
 	CHECK(is(ask(&p, &block, 512 + 111), 623, 1, 16));
 }
 
+static void used_pages_before_others_that_are_there_are_no_stream(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, i);
+	use(&block, 7);
+	CHECK(!ask(&p, &block, 512 + 4).stream);
+	memset(&block, 0, sizeof(block));
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, i);
+	use(&block, 9);
+	CHECK(ask(&p, &block, 512 + 4).stream);
+}
+
+static void streams_begin_small_when_memory_is_full(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+
+	gw_prefetch_init(&p, 16, 4096);
+	gw_prefetch_limit(&p, 31, true);
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, i);
+	CHECK(is(ask(&p, &block, 512 + 4), 516, 1, 2));
+	CHECK(is(ask(&p, &block, 512 + 6), 518, 1, 8));
+	CHECK(is(ask(&p, &block, 512 + 14), 526, 1, 31));
+	CHECK(is(ask(&p, &block, 512 + 45), 557, 1, 31));
+	/* Cut, and cut again: pages are used in no order, and near ones come. */
+	CHECK(is(ask(&p, &block, 512 + 50), 562, 1, 7) && is(ask(&p, &block, 512 + 52), 564, 1, 2));
+	CHECK(!ask(&p, &block, 512 + 53).stream);
+}
+
 static void distances_beyond_a_block_are_seen_in_the_faults(void)
 {
 	struct gw_prefetch p;
@@ -196,135 +222,6 @@ static void distances_beyond_a_block_are_seen_in_the_faults(void)
 
 		CHECK(plan.stride == (i == 3 ? 700 : 1));
 	}
-}
-
-static bool used[8];
-
-static bool accessed(void *ctx, uint32_t group)
-{
-	bool was = used[group];
-
-	(void)ctx;
-	used[group] = false;
-	return was;
-}
-
-static uint32_t evict(struct gw_evict *e, bool for_prefetch)
-{
-	uint32_t group = gw_evict_choose(e, for_prefetch, GW_EVICT_NONE, accessed, NULL);
-
-	if (group != GW_EVICT_NONE)
-		CHECK(gw_evict_removed(e, group) == 16);
-	CHECK(gw_evict_check(e));
-	return group;
-}
-
-static void a_loop_keeps_most_of_the_memory(void)
-{
-	struct gw_evict_node nodes[8] = { 0 };
-	struct gw_evict e;
-	uint32_t faults = 0;
-
-	/* Room for 6 of 8 groups: least recently used would fault 8 times a round, the least possible is 2.4. */
-	gw_evict_init(&e, nodes, 8, 96);
-	for (uint32_t round = 0; round < 100; round++) {
-		for (uint32_t group = 0; group < 8; group++) {
-			used[group] = true;
-			if (nodes[group].queue != GW_EVICT_AWAY)
-				continue;
-			faults++;
-			while (gw_evict_pages(&e) + 16 > 96)
-				CHECK(evict(&e, false) != GW_EVICT_NONE);
-			/* Page by page: those behind the first one do not make it look as if it had just been used. */
-			for (uint32_t page = 0; page < 16; page++)
-				CHECK(gw_evict_added(&e, group, 1, true));
-		}
-	}
-	CHECK(faults < 8 + 100 * 4);
-}
-
-/* Rounds over so many of 40 groups from `first` on, page by page, in a device that has room for 32, without A bits; groups that had to come. */
-static uint32_t rounds_without_a_bits(struct gw_evict *e, uint32_t first, uint32_t groups, uint32_t rounds)
-{
-	uint32_t faults = 0;
-
-	for (uint32_t at = 0; at < rounds * groups; at++) {
-		uint32_t group = first + at % groups;
-
-		if (e->nodes[group].queue != GW_EVICT_AWAY)
-			continue;
-		faults++;
-		while (gw_evict_pages(e) + 16 > 512) {
-			uint32_t victim = gw_evict_choose(e, false, GW_EVICT_NONE, NULL, NULL);
-
-			CHECK(victim != GW_EVICT_NONE && gw_evict_removed(e, victim) == 16);
-		}
-		for (uint32_t page = 0; page < 16; page++)
-			CHECK(gw_evict_added(e, group, 1, true));
-		CHECK(gw_evict_check(e));
-	}
-	return faults;
-}
-
-static void without_a_bits_a_loop_keeps_its_memory_and_gives_it_up_when_it_ends(void)
-{
-	struct gw_evict_node nodes[80] = { 0 };
-	struct gw_evict e;
-
-	gw_evict_init(&e, nodes, 80, 512);
-	/* Least recently used would fault 40 times a round, the least possible is 9. */
-	CHECK(rounds_without_a_bits(&e, 0, 40, 50) < 40 + 50 * 12);
-	/* Others that fit: what the loop had goes, one for eight that come. */
-	CHECK(rounds_without_a_bits(&e, 40, 28, 200) < 2000);
-	CHECK(rounds_without_a_bits(&e, 40, 28, 10) < 20);
-}
-
-static void a_device_that_shrinks_keeps_less(void)
-{
-	struct gw_evict_node nodes[40] = { 0 };
-	struct gw_evict e;
-	uint32_t faults;
-
-	/* Told of a memory that is never full, it keeps whatever comes, and a loop loses all of it. */
-	gw_evict_init(&e, nodes, 40, 1 << 20);
-	CHECK(rounds_without_a_bits(&e, 0, 40, 10) == 400);
-	gw_evict_resize(&e, 512);
-	rounds_without_a_bits(&e, 0, 40, 10);
-	faults = rounds_without_a_bits(&e, 0, 40, 20);
-	CHECK(faults < 20 * 12);
-}
-
-static void a_prefetch_takes_room_from_unused_prefetches_only(void)
-{
-	struct gw_evict_node nodes[8] = { 0 };
-	struct gw_evict e;
-
-	memset(used, 0, sizeof(used));
-	gw_evict_init(&e, nodes, 8, 64);
-	CHECK(gw_evict_added(&e, 0, 16, true) && gw_evict_added(&e, 1, 16, true));
-	CHECK(evict(&e, true) == GW_EVICT_NONE);
-	CHECK(gw_evict_added(&e, 2, 16, false) && gw_evict_added(&e, 3, 16, false));
-	used[2] = true;
-	CHECK(gw_evict_added(&e, 4, 16, false));
-	CHECK(evict(&e, true) == 3);
-	CHECK(evict(&e, true) == GW_EVICT_NONE);
-	CHECK(gw_evict_pages(&e) == 64);
-}
-
-static void bad_calls_change_nothing(void)
-{
-	struct gw_evict_node nodes[2] = { 0 };
-	struct gw_evict e;
-
-	gw_evict_init(&e, nodes, 2, 64);
-	CHECK(!gw_evict_added(&e, 2, 1, true) && !gw_evict_added(&e, 0, 0, true) && !gw_evict_added(&e, 0, 65536, true));
-	CHECK(gw_evict_removed(&e, 0) == 0 && gw_evict_removed(&e, 9) == 0);
-	CHECK(evict(&e, false) == GW_EVICT_NONE);
-	CHECK(gw_evict_added(&e, 1, 16, true));
-	CHECK(gw_evict_choose(&e, false, 1, accessed, NULL) == GW_EVICT_NONE);
-	CHECK(gw_evict_choose(&e, false, 0, accessed, NULL) == 1);
-	nodes[1].pages = 3;
-	CHECK(!gw_evict_check(&e));
 }
 
 /* A line costs 2; moving costs 100 more at the begin of a stay, and 300 in it. */
@@ -435,16 +332,14 @@ int main(void)
 	a_stream_is_followed_across_blocks();
 	a_stride_moves_nothing_between();
 	a_plan_that_was_cut_is_followed_by_a_smaller_one();
+	used_pages_before_others_that_are_there_are_no_stream();
+	streams_begin_small_when_memory_is_full();
 	distances_beyond_a_block_are_seen_in_the_faults();
-	a_loop_keeps_most_of_the_memory();
-	without_a_bits_a_loop_keeps_its_memory_and_gives_it_up_when_it_ends();
-	a_device_that_shrinks_keeps_less();
-	a_prefetch_takes_room_from_unused_prefetches_only();
-	bad_calls_change_nothing();
 	a_group_moves_when_its_lines_have_cost_what_moving_costs();
 	now_and_then_a_stay_looks_whether_it_still_pays();
 	short_memory_makes_moving_dearer();
 	costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly();
+	test_evict();
 	puts("tests passed");
 	return 0;
 }

@@ -12,8 +12,13 @@
  *   that is walked again and again keeps most of the memory useful, where evicting the least recently used keeps none
  *   of it (LIRS, Jiang and Zhang, SIGMETRICS 2002). A group that comes back replaces a kept one that has
  *   not been used for more than twice as long as it was away. Time is the number of pages fetched. Whether a group was used is
- *   known from the A bits, read and cleared by a callback only for groups that are looked at. Without A bits nobody knows
- *   whether a kept group is used: then one group in eight that come back may replace one.
+ *   known from the A bits, read and cleared by a callback only for groups that are looked at.
+ *
+ * DOC: without A bits
+ *   Nobody knows whether a kept group is used: then one group in eight that come back may replace one. When one that was
+ *   replaced is asked for again before a memory's worth of pages has come, half as many may from then on, one in 16 at least; two
+ *   that are not asked for, and twice as many may, up to all: the policy tries out whether it does better with what is kept or with
+ *   what comes, as set duelling does for caches (DIP, Qureshi et al., ISCA 2007), without memory set apart for that.
  *
  * DOC: prefetch
  *   Prefetched groups that stay unused are the first to go. A prefetch gets room from no others, so it never evicts what
@@ -92,8 +97,11 @@ struct gw_evict {
 	uint32_t now;
 	uint64_t capacity;
 	uint64_t passing_pages;
+	uint64_t batch;
 	struct gw_evict_list lists[4];
 	uint32_t returned;
+	uint32_t share;
+	uint32_t calm;
 };
 
 /**
@@ -118,6 +126,16 @@ void gw_evict_init(struct gw_evict *e, struct gw_evict_node *nodes, uint32_t cou
 void gw_evict_resize(struct gw_evict *e, uint64_t capacity);
 
 /**
+ * gw_evict_coming() - a batch of pages is to come at once, and room is to be made for it
+ * @e: state
+ * @pages: of the batch
+ *
+ * To be called before the gw_evict_choose() for it; without, pages come one by one. Two batches pass through at a time, up to a
+ * quarter of the memory, so that a large one pushes out those before it and not what is kept.
+ */
+void gw_evict_coming(struct gw_evict *e, uint64_t pages);
+
+/**
  * gw_evict_added() - pages of a group have become resident
  * @e: state
  * @group: its number, below the count of groups
@@ -136,6 +154,16 @@ bool gw_evict_added(struct gw_evict *e, uint32_t group, uint32_t pages, bool ask
  * Return: the pages that it had, 0 if it was not resident.
  */
 uint32_t gw_evict_removed(struct gw_evict *e, uint32_t group);
+
+/**
+ * gw_evict_spared() - a group that was chosen and removed could not leave after all; it passes, behind all others
+ * @e: state
+ * @group: its number
+ * @pages: that it has
+ *
+ * Return: false, and nothing is changed, if there is no such group, it is resident, or it cannot have so many pages.
+ */
+bool gw_evict_spared(struct gw_evict *e, uint32_t group, uint32_t pages);
 
 /**
  * gw_evict_choose() - the group that is to leave next; it stays resident until gw_evict_removed()

@@ -70,6 +70,7 @@ struct gw_prefetch {
 	struct gw_prefetch_stream streams[GW_PREFETCH_STREAMS];
 	uint32_t fault_pages;
 	uint32_t max_window;
+	uint32_t first_window;
 	uint32_t clock;
 	/* Pages that came back, and those of them that were used; halved now and then. */
 	uint32_t returned;
@@ -105,11 +106,14 @@ struct gw_prefetch_block {
  * @page: the first one; never beyond the limits of the fault, as all of them
  * @stride: pages from one to the next, not 0
  * @count: at least 1; the page of the fault is one of them
+ * @stream: they follow one another as those before did, and will most likely be used; otherwise they are near the fault, and
+ *          what they would push out is as likely to be used
  */
 struct gw_prefetch_plan {
 	uint64_t page;
 	int64_t stride;
 	uint32_t count;
+	bool stream;
 };
 
 /**
@@ -120,6 +124,15 @@ struct gw_prefetch_plan {
  *              so that a plan does not push out what it brought itself
  */
 void gw_prefetch_init(struct gw_prefetch *p, uint32_t fault_pages, uint32_t max_window);
+
+/**
+ * gw_prefetch_limit() - how large plans of streams are from now on
+ * @p: state
+ * @max_window: as for gw_prefetch_init()
+ * @full: what comes pushes out others: streams begin with two pages, not with sixteen. Where groups have left, used pages end
+ *        as they do where a stream is, and only that it goes on tells.
+ */
+void gw_prefetch_limit(struct gw_prefetch *p, uint32_t max_window, bool full);
 
 /**
  * gw_prefetch_plan() - what to fetch for a fault

@@ -110,6 +110,12 @@ impl Prefetcher {
         Prefetcher(state)
     }
 
+    /// Pages of a stream's largest plan from now on, as for [`new`](Self::new); `full`: they push out others, and streams begin small.
+    pub fn limit(&mut self, max_window: u32, full: bool) {
+        // SAFETY: the state is this object's.
+        unsafe { ffi::gw_prefetch_limit(&raw mut self.0, max_window, full) };
+    }
+
     /// What to fetch for a fault. Faults of a batch come in ascending order, without those that an earlier plan covers.
     ///
     /// # Panics
@@ -197,6 +203,19 @@ impl Evictor {
     pub fn removed(&mut self, group: u32) -> u32 {
         // SAFETY: as above.
         unsafe { ffi::gw_evict_removed(&raw mut self.state, group) }
+    }
+
+    /// A batch of so many pages is to come at once; before [`choose`](Self::choose) for it.
+    pub fn coming(&mut self, pages: u64) {
+        // SAFETY: as above.
+        unsafe { ffi::gw_evict_coming(&raw mut self.state, pages) }
+    }
+
+    /// A group with so many pages that was chosen and removed could not leave after all. False, and nothing has changed: there is no such
+    /// group, it is resident, or it cannot have so many pages.
+    pub fn spared(&mut self, group: u32, pages: u32) -> bool {
+        // SAFETY: as above.
+        unsafe { ffi::gw_evict_spared(&raw mut self.state, group, pages) }
     }
 
     /// The device has room for so many pages from now on, less than 2^31.

@@ -59,6 +59,7 @@ pub struct gw_prefetch {
     streams: [gw_prefetch_stream; STREAMS],
     fault_pages: u32,
     max_window: u32,
+    first_window: u32,
     clock: u32,
     returned: u32,
     used: u32,
@@ -86,6 +87,7 @@ pub struct gw_prefetch_plan {
     pub page: u64,
     pub stride: i64,
     pub count: u32,
+    pub stream: bool,
 }
 
 #[repr(C)]
@@ -115,8 +117,11 @@ pub struct gw_evict {
     now: u32,
     capacity: u64,
     passing_pages: u64,
+    batch: u64,
     lists: [gw_evict_list; 4],
     returned: u32,
+    share: u32,
+    calm: u32,
 }
 
 impl Default for gw_evict {
@@ -127,8 +132,11 @@ impl Default for gw_evict {
             now: 0,
             capacity: 0,
             passing_pages: 0,
+            batch: 0,
             lists: [gw_evict_list::default(); 4],
             returned: 0,
+            share: 0,
+            calm: 0,
         }
     }
 }
@@ -164,6 +172,7 @@ unsafe extern "C" {
         stats: *mut gw_fault_stats,
     ) -> u32;
     pub fn gw_prefetch_init(p: *mut gw_prefetch, fault_pages: u32, max_window: u32);
+    pub fn gw_prefetch_limit(p: *mut gw_prefetch, max_window: u32, full: bool);
     pub fn gw_prefetch_plan(
         p: *mut gw_prefetch,
         fault: *const gw_prefetch_fault,
@@ -172,8 +181,10 @@ unsafe extern "C" {
     );
     pub fn gw_prefetch_returned(p: *mut gw_prefetch, pages: u32, used: u32);
     pub fn gw_evict_init(e: *mut gw_evict, nodes: *mut gw_evict_node, count: u32, capacity: u64);
+    pub fn gw_evict_coming(e: *mut gw_evict, pages: u64);
     pub fn gw_evict_added(e: *mut gw_evict, group: u32, pages: u32, asked: bool) -> bool;
     pub fn gw_evict_removed(e: *mut gw_evict, group: u32) -> u32;
+    pub fn gw_evict_spared(e: *mut gw_evict, group: u32, pages: u32) -> bool;
     pub fn gw_evict_choose(
         e: *mut gw_evict,
         for_prefetch: bool,

@@ -9,6 +9,10 @@ use crate::trace::Trace;
 
 /// An eviction policy.
 pub trait Eviction {
+    /// Pages that leave at once so that all of a batch has room, for which `short` are missing.
+    fn make_way(&mut self, _batch: &[u64], _short: usize) -> Vec<u64> {
+        Vec::new()
+    }
     /// A page has come.
     fn added(&mut self, page: u64, asked: bool);
     /// Pages that leave to make room for `page`; None: none may. `accessed` are the A bits.
@@ -121,6 +125,56 @@ impl Eviction for Ours {
         let group = choice?;
         self.policy.removed(group);
         self.pages.remove(&group)
+    }
+}
+
+/// `core/` as the runtime in user space uses it: there are no A bits, and room is made for a batch at once, all of which counts as asked for.
+pub struct Blind(Ours);
+
+impl Blind {
+    /// As [`Ours::new`].
+    pub fn new(trace: &Trace, capacity: u64) -> Blind {
+        Blind(Ours::new(trace, capacity))
+    }
+}
+
+impl Eviction for Blind {
+    fn make_way(&mut self, batch: &[u64], short: usize) -> Vec<u64> {
+        if short == 0 {
+            return Vec::new();
+        }
+        let all = &mut self.0;
+        let coming: HashSet<u32> = batch.iter().map(|&page| all.group(page)).collect();
+        all.policy.coming(batch.len() as u64);
+        let (mut leaving, mut spared) = (Vec::new(), Vec::new());
+        while leaving.len() < short {
+            let Some(group) = all.policy.choose(false, None, None) else {
+                break;
+            };
+            let pages = all.policy.removed(group);
+            if coming.contains(&group) {
+                spared.push((group, pages));
+            } else {
+                leaving.extend(all.pages.remove(&group).into_iter().flatten());
+            }
+        }
+        for (group, pages) in spared {
+            all.policy.spared(group, pages);
+        }
+        leaving
+    }
+
+    fn added(&mut self, page: u64, _asked: bool) {
+        self.0.added(page, true);
+    }
+
+    fn choose(&mut self, _: bool, page: u64, _: &mut HashSet<u64>) -> Option<Vec<u64>> {
+        let group = self
+            .0
+            .policy
+            .choose(false, Some(self.0.group(page)), None)?;
+        self.0.policy.removed(group);
+        self.0.pages.remove(&group)
     }
 }
 

@@ -59,9 +59,14 @@ fn oversubscribed(trace: &Trace, factor: f64) -> Vec<Value> {
         rows.push(row);
     };
     add(&mut peers::UvmTree, &mut evict::UvmLru::default());
+    add(&mut peers::Demand, &mut evict::UvmLru::default());
     add(
         &mut peers::Ours::new(16, capacity),
         &mut evict::Ours::new(trace, capacity),
+    );
+    add(
+        &mut peers::Blind::new(16, capacity),
+        &mut evict::Blind::new(trace, capacity),
     );
     rows
 }
@@ -73,7 +78,13 @@ fn main() {
     for &factor in factors {
         let mut traces = vec![trace::linear(4)];
         if !quick {
-            traces.extend([trace::random(32, 40_000, "random"), trace::stencil(6)]);
+            traces.extend([
+                trace::random(32, 40_000, "random"),
+                trace::stencil(6),
+                trace::turning(3),
+                trace::skewed(60_000),
+                trace::phases(),
+            ]);
         }
         for trace in traces {
             oversubscription.extend(oversubscribed(&trace, factor));
@@ -129,5 +140,37 @@ mod tests {
             Some(capacity),
         );
         assert!((moved_in..moved_in * 21 / 20).contains(&ours.pages_in));
+    }
+
+    /// Room is made for whole batches, and nobody knows what is used: a loop keeps most of its pages, and pages used in no order come singly.
+    #[test]
+    fn without_a_bits_a_loop_keeps_its_pages_and_random_ones_come_alone() {
+        let blind = |trace: &Trace, capacity| {
+            let counts = simulate::run(
+                trace,
+                &mut peers::Blind::new(2, capacity),
+                &mut evict::Blind::new(trace, capacity),
+                Some(capacity),
+            );
+            counts.pages_in
+        };
+        for factor in [1.1, 1.5, 2.0] {
+            let trace = trace::linear(4);
+            let capacity = (8192.0 / factor) as u64;
+            let (least, _) = evict::least(&trace, capacity);
+            assert!(blind(&trace, capacity) < least * 5 / 4, "{factor}");
+            let trace = trace::random(32, 20_000, "random");
+            let capacity = (trace.touched() as f64 / factor) as u64;
+            let singly = simulate::run(
+                &trace,
+                &mut peers::Demand,
+                &mut evict::UvmLru::default(),
+                Some(capacity),
+            );
+            assert!(
+                blind(&trace, capacity) < singly.pages_in * 3 / 2,
+                "{factor}"
+            );
+        }
     }
 }

@@ -15,6 +15,8 @@ pub struct View<'a> {
     pub resident: &'a HashSet<u64>,
     /// Pages asked for, or used since they came (A bits).
     pub used: &'a HashSet<u64>,
+    /// Pages that can come before others have to leave; None: room enough.
+    pub free: Option<usize>,
 }
 
 /// A prefetch policy.
@@ -153,23 +155,9 @@ impl Policy for Ours {
             if wanted.contains(&page) {
                 continue;
             }
-            let mut block = Block::default();
-            for near in block_of(page)..block_of(page) + BLOCK_PAGES {
-                if view.used.contains(&near) || faults.binary_search(&near).is_ok() {
-                    block.set_used(near);
-                }
-                if view.resident.contains(&near) {
-                    block.set_resident(near);
-                }
-            }
-            let (first, last) = view.trace.limits(page);
-            let fault = FaultPage {
-                page,
-                first,
-                last,
-                context: 0,
-            };
-            wanted.extend(self.0.plan(&fault, &block).pages());
+            let used = |near| view.used.contains(&near) || faults.binary_search(&near).is_ok();
+            let block = block_around(page, view.resident, used);
+            wanted.extend(self.0.plan(&fault_at(page, view), &block).pages());
         }
         let mut wanted: Vec<_> = wanted.into_iter().collect();
         wanted.sort_unstable();
@@ -178,5 +166,87 @@ impl Policy for Ours {
 
     fn returned(&mut self, pages: u32, used: u32) {
         self.0.returned(pages, used);
+    }
+}
+
+/// `core/` as the runtime in user space uses it: without A bits it knows what was asked for, and takes what comes of streams for used; in a
+/// full memory only these bring others along.
+pub struct Blind {
+    policy: Prefetcher,
+    memory: usize,
+    asked: HashSet<u64>,
+}
+
+impl Blind {
+    /// For a machine on which a fault takes as long as moving `fault_pages` pages, with `memory` pages on the device.
+    pub fn new(fault_pages: u32, memory: u64) -> Blind {
+        Blind {
+            policy: Prefetcher::new(fault_pages, 4096),
+            memory: memory as usize,
+            asked: HashSet::new(),
+        }
+    }
+
+    /// Most pages that come along: of a stream, and those near a page.
+    fn most(&self, free: usize) -> (usize, usize) {
+        let near = free.saturating_sub(self.memory / 32).min(self.memory / 8);
+        (near.max(self.memory / 64).max(1), near.max(1))
+    }
+}
+
+impl Policy for Blind {
+    fn name(&self) -> &'static str {
+        "Godwit, no A bits"
+    }
+
+    fn plan(&mut self, faults: &[u64], view: &View<'_>) -> Vec<u64> {
+        let (stream, near) = self.most(view.free.unwrap_or(usize::MAX));
+        self.asked.retain(|page| view.resident.contains(page));
+        self.asked.extend(faults);
+        let mut wanted = HashSet::new();
+        let mut streams: Vec<u64> = Vec::new();
+        for &page in faults {
+            if wanted.contains(&page) {
+                continue;
+            }
+            let block = block_around(page, view.resident, |near| self.asked.contains(&near));
+            self.policy.limit(stream.min(4096) as u32, near == 1);
+            let plan = self.policy.plan(&fault_at(page, view), &block);
+            let mut pages: Vec<u64> = plan.pages().collect();
+            pages.sort_unstable_by_key(|other| (other.abs_diff(page), *other));
+            pages.truncate(if plan.stream { stream } else { near });
+            if plan.stream {
+                streams.extend(&pages);
+            }
+            wanted.extend(pages);
+        }
+        self.asked.extend(streams);
+        let mut wanted: Vec<_> = wanted.into_iter().collect();
+        wanted.sort_unstable();
+        wanted
+    }
+}
+
+/// What is known of the block around a page.
+fn block_around(page: u64, resident: &HashSet<u64>, used: impl Fn(u64) -> bool) -> Block {
+    let mut block = Block::default();
+    for near in block_of(page)..block_of(page) + BLOCK_PAGES {
+        if used(near) {
+            block.set_used(near);
+        }
+        if resident.contains(&near) {
+            block.set_resident(near);
+        }
+    }
+    block
+}
+
+fn fault_at(page: u64, view: &View<'_>) -> FaultPage {
+    let (first, last) = view.trace.limits(page);
+    FaultPage {
+        page,
+        first,
+        last,
+        context: 0,
     }
 }

@@ -72,6 +72,10 @@ impl Device {
         policy.returned(returned, useful);
     }
 
+    fn free(&self) -> usize {
+        self.capacity.saturating_sub(self.resident.len())
+    }
+
     fn bring(&mut self, page: u64, asked: bool) {
         self.resident.insert(page);
         self.counts.pages_in += 1;
@@ -154,6 +158,7 @@ fn serve(
             trace,
             resident: &device.resident,
             used: &device.used,
+            free: (device.capacity < usize::MAX).then(|| device.free()),
         },
     );
     let mut wanted: Vec<u64> = planned
@@ -162,6 +167,8 @@ fn serve(
         .collect();
     // What was asked for comes first, so that prefetches are what is left out.
     wanted.sort_by_key(|page| (!faults.contains(page), *page));
+    let leaving = eviction.make_way(&wanted, wanted.len().saturating_sub(device.free()));
+    device.evict(&leaving, policy);
     for page in wanted {
         let asked = faults.contains(&page);
         while device.resident.len() >= device.capacity {

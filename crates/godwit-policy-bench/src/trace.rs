@@ -208,3 +208,59 @@ pub fn random(mib: u64, count: u64, name: &'static str) -> Trace {
         buffers,
     }
 }
+
+/// 32 MiB from end to end and back, `turns` times: what was used last comes first.
+pub fn turning(turns: u64) -> Trace {
+    let buffers = lay_out(&[32 * MIB]);
+    let (first, last) = (buffers[0].0, buffers[0].0 + 32 * MIB - 1);
+    let accesses = (0..turns)
+        .flat_map(|_| (first..=last).chain((first..=last).rev()))
+        .map(|page| (page, false))
+        .collect();
+    Trace {
+        name: "there and back",
+        accesses,
+        parallel: 16,
+        buffers,
+    }
+}
+
+/// `count` accesses to 32 MiB, four of five of them to one fifth of the pages, which lie anywhere.
+pub fn skewed(count: u64) -> Trace {
+    let buffers = lay_out(&[32 * MIB]);
+    let mut random = Random(4);
+    let mut pages: Vec<u64> = (0..32 * MIB).map(|page| buffers[0].0 + page).collect();
+    for at in (1..pages.len()).rev() {
+        pages.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let hot = pages.len() as u64 / 5;
+    let accesses = (0..count)
+        .map(|_| {
+            let limit = if random.below(5) > 0 { hot } else { 32 * MIB };
+            (pages[random.below(limit) as usize], false)
+        })
+        .collect();
+    Trace {
+        name: "skewed",
+        accesses,
+        parallel: 16,
+        buffers,
+    }
+}
+
+/// Four parts of 32 MiB one after the other, each walked six times before the next.
+pub fn phases() -> Trace {
+    let buffers = lay_out(&[32 * MIB]);
+    let first = buffers[0].0;
+    let part = |part: u64| (0..6).flat_map(move |_| part * 8 * MIB..(part + 1) * 8 * MIB);
+    let accesses = (0..4)
+        .flat_map(part)
+        .map(|page| (first + page, false))
+        .collect();
+    Trace {
+        name: "phases",
+        accesses,
+        parallel: 16,
+        buffers,
+    }
+}

@@ -17,8 +17,12 @@ use super::report::Cause;
 use super::{BLOCK, OwnerId, PAGE, PinId};
 use crate::Error;
 
-/// What comes with a page takes no more than such a share of the room that there is for pages.
+/// What comes with a page takes no more than such a share of the room that there is for pages,
 const SHARE: u64 = 8;
+/// and such a share when others have to leave for it: what passes through a full memory takes room from what is kept.
+const FULL_SHARE: u64 = 64;
+/// With no more than such a share of the room free, memory is full: whole groups leave, more than comes.
+const SLACK: u64 = 32;
 
 /// Memory of launches around a page that was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +44,16 @@ struct Movable {
     given: Given,
     /// Addresses and lengths; the page is in one of them.
     ranges: Vec<(u64, u64)>,
+    /// They are the next of a stream.
+    stream: bool,
+}
+
+/// Most pages that come with one, itself among them.
+struct Along {
+    /// Of a stream.
+    stream: usize,
+    /// Those near it.
+    near: usize,
 }
 
 /// What is done for the pages of a batch.
@@ -135,8 +149,13 @@ impl Pages {
                         // Who reads what is mostly read leaves it readable for the program.
                         let writes = given.writes && (write || !self.is_read_mostly(va, PAGE));
                         let given = Given { writes, ..given };
-                        let ranges = self.plan(owner, va, first, end);
-                        work.moves.push(Movable { va, given, ranges });
+                        let (ranges, stream) = self.plan(owner, va, first, end);
+                        work.moves.push(Movable {
+                            va,
+                            given,
+                            ranges,
+                            stream,
+                        });
                     }
                     None => work.lends.push((va, given.loan(owner))),
                 }
@@ -165,7 +184,23 @@ impl Pages {
             }
         }
         self.report.prefetched += (self.report.moved() - before).saturating_sub(asked);
+        self.note_streams(owner, &work.moves);
         Ok(())
+    }
+
+    /// Kernels will use what came of streams, and do not ask for it: where it ends the stream is to be known again.
+    fn note_streams(&mut self, owner: OwnerId, moves: &[Movable]) {
+        for (start, len) in moves
+            .iter()
+            .filter(|movable| movable.stream)
+            .flat_map(|movable| &movable.ranges)
+        {
+            for run in self.blocks.away_runs(*start, *len, Some(owner)) {
+                (run.start..run.start + run.len)
+                    .step_by(PAGE as usize)
+                    .for_each(|page| self.blocks.note_asked(page));
+            }
+        }
     }
 
     fn bring_planned(
@@ -179,6 +214,7 @@ impl Pages {
             va,
             given,
             ranges: planned,
+            ..
         } in &work.moves
         {
             let going = Going {
@@ -243,11 +279,12 @@ impl Pages {
         })
     }
 
-    /// What comes for a page: ranges of addresses, the first with the page itself or before it.
-    fn plan(&mut self, owner: OwnerId, va: u64, first: u64, end: u64) -> Vec<(u64, u64)> {
+    /// What comes for a page: ranges of addresses, the first with the page itself or before it; and whether they are the next of a stream.
+    fn plan(&mut self, owner: OwnerId, va: u64, first: u64, end: u64) -> (Vec<(u64, u64)>, bool) {
+        let alone = (vec![(va, PAGE)], false);
         if self.thrash.has(va) {
             self.report.throttled += 1;
-            return vec![(va, PAGE)];
+            return alone;
         }
         let page = FaultPage {
             page: va / PAGE,
@@ -265,11 +302,14 @@ impl Pages {
         for page in self.blocks.asked_in(at) {
             block.set_used(page / PAGE);
         }
-        let most = (self.room(owner) / PAGE / SHARE).max(1) as usize;
+        let most = self.most_along(owner);
         let Some(prefetcher) = self.prefetchers.get_mut(&owner) else {
-            return vec![(va, PAGE)];
+            return alone;
         };
-        let mut pages: Vec<u64> = prefetcher.plan(&page, &block).pages().collect();
+        prefetcher.limit(most.stream as u32, most.near == 1);
+        let plan = prefetcher.plan(&page, &block);
+        let most = if plan.stream { most.stream } else { most.near };
+        let mut pages: Vec<u64> = plan.pages().collect();
         pages.retain(|other| *other == page.page || !self.thrash.has(*other * PAGE));
         // The rest of the memory may be somebody else's: what comes at once must not push all else out.
         pages.sort_unstable_by_key(|other| (other.abs_diff(page.page), *other));
@@ -277,7 +317,21 @@ impl Pages {
         pages.sort_unstable();
         let rows = pages.chunk_by(|a, b| *a + 1 == *b);
         let range = |row: &[u64]| (row[0] * PAGE, row.len() as u64 * PAGE);
-        rows.map(range).collect()
+        (rows.map(range).collect(), plan.stream)
+    }
+
+    /// How much may come with a page. In a full memory what is near it is no more likely to be used than what would leave for it.
+    fn most_along(&mut self, owner: OwnerId) -> Along {
+        let room = self.room(owner) / PAGE;
+        let free = self
+            .owners
+            .get(&owner)
+            .map_or(0, |owner| owner.free_bytes() / PAGE);
+        let near = free.saturating_sub(room / SLACK).min(room / SHARE).max(1);
+        Along {
+            stream: near.max(room / FULL_SHARE) as usize,
+            near: near as usize,
+        }
     }
 }
 

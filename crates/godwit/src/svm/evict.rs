@@ -203,6 +203,11 @@ impl Pages {
             .flat_map(|piece| groups(piece.va, piece.len))
             .map(|group| (going.owner, group))
             .collect();
+        let batch = pieces.iter().filter(|piece| !piece.in_place);
+        let batch: u64 = batch.map(|piece| piece.len / PAGE).sum();
+        if let Some(eviction) = self.eviction(going.owner) {
+            eviction.evictor.coming(batch);
+        }
         let (mut leaving, mut aside) = (Vec::new(), Vec::new());
         let mut found = 0;
         while found < wanted.max(1) {
@@ -217,7 +222,7 @@ impl Pages {
             let pages = eviction.evictor.removed(number);
             let held = self.pinned(key.1, GROUP, None);
             if held || coming.contains(&key) {
-                aside.push((key, pages));
+                aside.push((number, pages));
                 continue;
             }
             let runs = self.on_card(key.1, key.0);
@@ -225,8 +230,8 @@ impl Pages {
             leaving.extend(runs);
         }
         if let Some(eviction) = self.eviction(going.owner) {
-            for (key, pages) in aside {
-                eviction.added(key, pages.into(), true);
+            for (number, pages) in aside {
+                eviction.evictor.spared(number, pages);
             }
         }
         leaving.sort_unstable_by_key(|run: &Run| run.start);
