@@ -245,10 +245,9 @@ int gw_pt_unmap(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval
 int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, struct gw_pt_inval *inval);
 
 /**
- * gw_pt_track() - hardware sets A and D in this table from now on
+ * gw_pt_track() - hardware sets A and D in this table from now on; call it while the table is empty
  *
- * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to; pages mapped
- * before keep both, and so count as accessed and written.
+ * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to.
  */
 void gw_pt_track(struct gw_pt *pt);
 

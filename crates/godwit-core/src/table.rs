@@ -200,15 +200,10 @@ impl<M: TableMemory> PageTable<M> {
     }
 
     /// Hardware sets A and D in this table (the context has SADE): leaves are written without them from now on. Without it they
-    /// are written with both, and pages that are mapped already keep both.
+    /// are written with both. To be called while the table is empty.
     pub fn track(&mut self) {
         // SAFETY: as in `map`.
         unsafe { ffi::gw_pt_track(self.raw_mut()) }
-    }
-
-    /// Whether it [tracks](Self::track).
-    pub const fn tracks(&self) -> bool {
-        self.raw.tracks
     }
 
     /// Takes the pages that overlap a range out of use, larger ones as a whole. When what `inval` lists is invalidated and

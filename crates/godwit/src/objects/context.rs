@@ -7,7 +7,7 @@ use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm, layout};
 
 use crate::Error;
 use crate::driver::{DriverContext, Why};
-use crate::hardware::mmu::{self, Walks};
+use crate::hardware::mmu;
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Card;
 use crate::objects::sharing::Sharing;
@@ -92,8 +92,7 @@ impl Context {
                 count: state.contexts.len() as u32,
             })?;
             let table = PageTable::new(card.shared.pool.clone(), mode)?;
-            let root = (mode, table.root());
-            mmu::set_context(state.device.as_mut(), id, Some(root), Walks::default())?;
+            mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())), false)?;
             let serial = state.serial();
             state.contexts[id] = Some(ContextState::new(serial, table));
             Ok(Self::over(card, id, serial, mode, None))

@@ -20,7 +20,7 @@ use crate::state::served::PageServer;
 use crate::state::steps::Step;
 use crate::svm::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, PageCosts, Pager, Piece,
-    Questions, apart,
+    Questions,
 };
 
 /// Most pages that come with one: the largest plan of `core/`.
@@ -70,7 +70,6 @@ impl Sharing {
             now_ps: Cell::new(0),
         };
         let asks = side.demand.is_some();
-        shared.with(|state| state.track_writes(id, serial))?;
         let owner = pager.attach(Box::new(side))?;
         shared.remember(&pager, owner);
         let sharing = Self { pager, owner };
@@ -279,20 +278,16 @@ impl CardSide {
         Ok(())
     }
 
-    /// Ends the mapping of pages: nothing on the card reaches them when this returns. Returns ranges that it has not written, as far as it can
-    /// tell.
-    fn unmap(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)> {
+    /// Ends the mapping of pages: nothing on the card reaches them when this returns.
+    fn unmap(&mut self, leaving: &[Leaving]) {
         let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
         let (id, serial) = (self.place.id, self.place.serial);
         let unmap = || {
             self.with(|state| {
-                state.timed(Step::Unmap, |state| {
-                    state.unmap_and_tell(id, serial, &ranges)
-                })
+                state.timed(Step::Unmap, |state| state.unmap_all(id, serial, &ranges))
             })
         };
-        let unmapped = unmap();
-        if let Err(Error::PageTable(_)) = unmapped {
+        if let Err(Error::PageTable(_)) = unmap() {
             // There was no frame for a table that a split needs.
             if let Some(spare) = self.spare.take() {
                 self.room.pool.free(spare);
@@ -303,8 +298,6 @@ impl CardSide {
             }
             self.spare = self.room.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
-        // Of a card that is closed or broken nobody knows what it wrote.
-        unmapped.unwrap_or_default()
     }
 
     /// The card's virtual time; of one that is closed or broken when it was used last.
@@ -381,15 +374,13 @@ impl Owner for CardSide {
         self.with(|state| state.protect(id, serial, va, len, Perm::ReadWrite))
     }
 
-    fn withdraw(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)> {
+    fn withdraw(&mut self, leaving: &[Leaving]) {
         if leaving.is_empty() {
-            return Vec::new();
+            return;
         }
-        let clean = self.unmap(leaving);
+        self.unmap(leaving);
         self.settle_in_place(leaving);
-        let (copied, clean) = apart(leaving, &clean);
-        self.fetch(&copied);
-        clean
+        self.fetch(leaving);
     }
 
     fn part(&mut self, leaving: &Leaving) -> u64 {

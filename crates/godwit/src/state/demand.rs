@@ -17,7 +17,7 @@ use super::{BufferState, State};
 use crate::Error;
 use crate::hardware::command::Command;
 use crate::hardware::frames::{Extent, FRAME_BYTES};
-use crate::hardware::mmu::{self, Walks};
+use crate::hardware::mmu;
 use crate::hardware::page_queue::{PageEnd, PageQueue, PageRequest};
 use crate::hardware::window::Window;
 
@@ -187,11 +187,7 @@ impl State {
         }
         let table = &self.context(id, serial)?.table;
         let root = (table.mode(), table.root());
-        let walks = Walks {
-            asks: true,
-            sets_bits: table.tracks(),
-        };
-        mmu::set_context(self.device.as_mut(), id, Some(root), walks)?;
+        mmu::set_context(self.device.as_mut(), id, Some(root), true)?;
         self.context(id, serial)?.asks = true;
         Ok(())
     }

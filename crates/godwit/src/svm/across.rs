@@ -42,7 +42,6 @@ impl Pages {
             len: run.len,
             to: None,
             written: false,
-            unless_clean: false,
         };
         let Ok(owner) = self.owner(away.owner) else {
             return false;
@@ -126,7 +125,6 @@ impl Pages {
                     len: run.len,
                     to: Some(run.shadow),
                     written: false,
-                    unless_clean: false,
                 };
                 if let Ok(owner) = self.owner(away.owner) {
                     owner.fetch(&[page]);

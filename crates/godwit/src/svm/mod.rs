@@ -26,7 +26,6 @@ mod arena;
 mod asked;
 mod blocks;
 mod both;
-mod clean;
 mod events;
 mod evict;
 #[cfg(test)]
@@ -47,7 +46,6 @@ mod thrash;
 mod uffd;
 
 pub(crate) use advice::Serving;
-pub(crate) use clean::apart;
 pub(crate) use owner::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, PageCosts, Piece, Questions,
     Refused,
