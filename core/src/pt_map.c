@@ -8,7 +8,7 @@ struct map {
 	struct gw_pt *pt;
 	uint64_t lo, hi;         /* the whole range */
 	uint64_t delta;          /* physical address - offset, modulo 2^64 */
-	uint32_t perm;
+	uint32_t perm, state;
 	unsigned int leaf_level; /* largest leaf that max_order and the alignment of delta allow */
 	bool napot;              /* ... and whether they allow 64 KiB */
 	struct gw_pt_frames frames;
@@ -67,7 +67,7 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 		if (level <= m->leaf_level && gw_span_full(at, end, level)) {
 			uint32_t order = level ? GODWIT_PT_LEVEL_BITS * level : map_order_at_level0(m, at);
 
-			gw_write(m->pt, table, index, gw_pte_leaf(m->pt, at + m->delta, order, m->perm, 0));
+			gw_write(m->pt, table, index, gw_pte_leaf(m->pt, at + m->delta, order, m->perm, m->state));
 			continue;
 		}
 		child = gw_frames_pop(m->pt, &m->frames);
@@ -79,7 +79,13 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 
 int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order)
 {
-	struct map m = { .pt = pt, .perm = perm };
+	return gw_pt_map_as(pt, va, pa, size, perm, max_order, 0);
+}
+
+int gw_pt_map_as(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order,
+		 uint32_t state)
+{
+	struct map m = { .pt = pt, .perm = perm, .state = state };
 	uint64_t need = 0;
 	int status;
 
@@ -90,7 +96,7 @@ int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_
 		return GW_PT_EALIGN;
 	if (pa >> GODWIT_PA_BITS || size > ((uint64_t)1 << GODWIT_PA_BITS) - pa)
 		return GW_PT_EPHYS;
-	if (!gw_perm_legal(perm))
+	if (!gw_perm_legal(perm) || state & ~(GW_PT_ACCESSED | GW_PT_DIRTY))
 		return GW_PT_EPERM;
 	if (max_order > GW_PT_ORDER_1G)
 		return GW_PT_EORDER;

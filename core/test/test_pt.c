@@ -198,6 +198,29 @@ static void test_pages_are_frozen_and_given_back_with_what_hardware_set(void)
 	gw_pt_destroy(&pt);
 }
 
+static void test_pages_may_count_as_accessed_or_written_from_the_start(void)
+{
+	const uint32_t both = GW_PT_ACCESSED | GW_PT_DIRTY, rw = GW_PT_READ | GW_PT_WRITE;
+	const uint64_t page = 4096, large = 16 * page;
+	struct gw_pt pt;
+
+	setup(&pt);
+	gw_pt_track(&pt);
+	CHECK(gw_pt_map_as(&pt, 0, 0, page, rw, 0, GW_PT_FROZEN) == GW_PT_EPERM);
+	CHECK(gw_pt_map_as(&pt, 0, 0, page, rw, 0, GW_PT_ACCESSED) == GW_PT_OK && state(&pt, 0) == GW_PT_ACCESSED);
+	CHECK(gw_pt_map_as(&pt, large, large, large, rw, GW_PT_ORDER_64K, both) == GW_PT_OK);
+	for (uint64_t at = large; at < 2 * large; at += page)
+		CHECK((*leaf(&pt, at) & (GODWIT_PTE_A | GODWIT_PTE_D)) == (GODWIT_PTE_A | GODWIT_PTE_D));
+	CHECK(gw_pt_check(&pt, NULL) == GW_PT_OK);
+	gw_pt_destroy(&pt);
+
+	/* Without tracking it means nothing. */
+	setup(&pt);
+	CHECK(gw_pt_map_as(&pt, 0, 0, page, GW_PT_READ, 0, both) == GW_PT_OK && state(&pt, 0) == 0);
+	CHECK((*leaf(&pt, 0) & (GODWIT_PTE_A | GODWIT_PTE_D)) == GODWIT_PTE_A);
+	gw_pt_destroy(&pt);
+}
+
 static void test_without_tracking_entries_lack_nothing(void)
 {
 	struct gw_pt_mapping page;
@@ -222,6 +245,7 @@ int main(void)
 	test_a_walk_returns_what_the_visitor_says();
 	test_every_status_has_its_own_reason();
 	test_pages_are_frozen_and_given_back_with_what_hardware_set();
+	test_pages_may_count_as_accessed_or_written_from_the_start();
 	test_without_tracking_entries_lack_nothing();
 	puts("9 tests passed");
 	return 0;

@@ -226,6 +226,16 @@ void gw_pt_destroy(struct gw_pt *pt);
 int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order);
 
 /**
+ * gw_pt_map_as() - gw_pt_map() of pages that count as accessed or written from the start
+ * @state: GW_PT_ACCESSED, GW_PT_DIRTY or both: hardware need not write the entry for it. Means nothing in a table that does not
+ *         track
+ *
+ * Errors: as gw_pt_map(); EPERM also for another @state.
+ */
+int gw_pt_map_as(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order,
+		 uint32_t state);
+
+/**
  * gw_pt_unmap() - removes the mapping of a range, every page of which must be mapped
  * @inval: gets what to invalidate; may be NULL when no hardware uses the table
  *
@@ -245,9 +255,10 @@ int gw_pt_unmap(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval
 int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, struct gw_pt_inval *inval);
 
 /**
- * gw_pt_track() - hardware sets A and D in this table from now on; call it while the table is empty
+ * gw_pt_track() - hardware sets A and D in this table from now on
  *
- * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to.
+ * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to; pages mapped
+ * before keep both, and so count as accessed and written.
  */
 void gw_pt_track(struct gw_pt *pt);
 

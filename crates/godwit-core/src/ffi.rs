@@ -76,13 +76,14 @@ pub type gw_pt_visit_fn = unsafe extern "C" fn(*mut c_void, *const gw_pt_mapping
 unsafe extern "C" {
     pub fn gw_pt_init(pt: *mut gw_pt, ops: *const gw_pt_ops, ctx: *mut c_void, mode: u32) -> c_int;
     pub fn gw_pt_destroy(pt: *mut gw_pt);
-    pub fn gw_pt_map(
+    pub fn gw_pt_map_as(
         pt: *mut gw_pt,
         va: u64,
         pa: u64,
         size: u64,
         perm: u32,
         max_order: u32,
+        state: u32,
     ) -> c_int;
     pub fn gw_pt_unmap(pt: *mut gw_pt, va: u64, size: u64, inval: *mut gw_pt_inval) -> c_int;
     pub fn gw_pt_protect(

@@ -30,4 +30,4 @@ pub mod layout {
 pub use error::{Error, ErrorKind};
 pub use host::HostMemory;
 pub use table::{PageTable, TableMemory};
-pub use types::{Invalidation, Mapping, Mode, PageSize, PageState, Perm, Range, Stats};
+pub use types::{Begins, Invalidation, Mapping, Mode, PageSize, PageState, Perm, Range, Stats};

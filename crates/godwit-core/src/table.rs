@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::error::Error;
 use crate::ffi;
-use crate::types::{Invalidation, Mapping, Mode, PageSize, PageState, Perm, Stats};
+use crate::types::{Begins, Invalidation, Mapping, Mode, PageSize, PageState, Perm, Stats};
 
 /// Memory that holds page tables: device memory, or in tests a vector.
 ///
@@ -156,9 +156,25 @@ impl<M: TableMemory> PageTable<M> {
         perm: Perm,
         max_page: PageSize,
     ) -> Result<(), Error> {
-        let pt = self.raw_mut();
+        self.map_as(va, pa, size, perm, max_page, Begins::Untouched)
+    }
+
+    /// [`map`](Self::map) of pages that count as accessed or written from the start, so that hardware need not write their entries for it.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map).
+    pub fn map_as(
+        &mut self,
+        va: u64,
+        pa: u64,
+        size: u64,
+        perm: Perm,
+        max_page: PageSize,
+        begins: Begins,
+    ) -> Result<(), Error> {
+        let (pt, perm, order) = (self.raw_mut(), perm.bits(), max_page.order());
         // SAFETY: raw_mut gives a pointer that is valid, with its context, until `self` is used again.
-        let status = unsafe { ffi::gw_pt_map(pt, va, pa, size, perm.bits(), max_page.order()) };
+        let status = unsafe { ffi::gw_pt_map_as(pt, va, pa, size, perm, order, begins.bits()) };
         Error::check(status, self.raw.error_va, || {
             format!("map {size:#x} bytes at {va:#x} to {pa:#x}")
         })
@@ -200,10 +216,15 @@ impl<M: TableMemory> PageTable<M> {
     }
 
     /// Hardware sets A and D in this table (the context has SADE): leaves are written without them from now on. Without it they
-    /// are written with both. To be called while the table is empty.
+    /// are written with both, and pages that are mapped already keep both.
     pub fn track(&mut self) {
         // SAFETY: as in `map`.
         unsafe { ffi::gw_pt_track(self.raw_mut()) }
+    }
+
+    /// Whether it [tracks](Self::track).
+    pub const fn tracks(&self) -> bool {
+        self.raw.tracks
     }
 
     /// Takes the pages that overlap a range out of use, larger ones as a whole. When what `inval` lists is invalidated and

@@ -166,6 +166,27 @@ impl PageState {
     }
 }
 
+/// What pages count as when they are mapped into a table that [tracks](crate::PageTable::track).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Begins {
+    /// Hardware sets A at the first access and D at the first write.
+    Untouched,
+    /// A is set: hardware writes the entry at the first write only.
+    Accessed,
+    /// Both are set: hardware never writes the entry.
+    Written,
+}
+
+impl Begins {
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Self::Untouched => 0,
+            Self::Accessed => ffi::GW_PT_ACCESSED,
+            Self::Written => ffi::GW_PT_ACCESSED | ffi::GW_PT_DIRTY,
+        }
+    }
+}
+
 /// A virtual range in bytes; both numbers are multiples of 4 KiB.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -66,16 +66,26 @@ pub(crate) fn bring_up(device: &mut dyn Device) -> Result<(), Error> {
     )?)
 }
 
-/// Sets a context's root table, or takes it away; `asks`: the host is asked for pages that are not there.
+/// How the hardware uses a context's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Walks {
+    /// The host is asked for pages that are not there.
+    pub asks: bool,
+    /// Leaves get their A and D bits by hardware (SADE).
+    pub sets_bits: bool,
+}
+
+/// Sets a context's root table, or takes it away.
 pub(crate) fn set_context(
     device: &mut dyn Device,
     id: usize,
     root: Option<(Mode, u64)>,
-    asks: bool,
+    walks: Walks,
 ) -> Result<(), CardError> {
     let value = root.map_or(0, |(mode, root)| {
         u64::from(mode.code()) << layout::FSC_MODE_SHIFT
-            | u64::from(asks) << layout::FSC_EN_PRI_SHIFT
+            | u64::from(walks.asks) << layout::FSC_EN_PRI_SHIFT
+            | u64::from(walks.sets_bits) << layout::FSC_SADE_SHIFT
             | (root >> layout::PT_PAGE_SHIFT) << layout::FSC_PPN_SHIFT
     });
     let register = regs::CONTEXTS_FSC + id as u64 * regs::CONTEXTS_FSC_STRIDE;

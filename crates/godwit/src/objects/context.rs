@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use godwit_core::{Mapping, Mode, PageSize, PageTable, Perm, layout};
+use godwit_core::{Begins, Mapping, Mode, PageSize, PageTable, Perm, layout};
 
 use crate::Error;
 use crate::driver::{DriverContext, Why};
-use crate::hardware::mmu;
+use crate::hardware::mmu::{self, Walks};
 use crate::hardware::table_memory::FramePool;
 use crate::objects::card::Card;
 use crate::objects::sharing::Sharing;
@@ -92,7 +92,8 @@ impl Context {
                 count: state.contexts.len() as u32,
             })?;
             let table = PageTable::new(card.shared.pool.clone(), mode)?;
-            mmu::set_context(state.device.as_mut(), id, Some((mode, table.root())), false)?;
+            let root = (mode, table.root());
+            mmu::set_context(state.device.as_mut(), id, Some(root), Walks::default())?;
             let serial = state.serial();
             state.contexts[id] = Some(ContextState::new(serial, table));
             Ok(Self::over(card, id, serial, mode, None))
@@ -172,7 +173,7 @@ impl Context {
         perm: Perm,
         max_page: PageSize,
     ) -> Result<(), Error> {
-        self.with_table(|table| Ok(table.map(va, pa, bytes, perm, max_page)?))
+        self.with_table(|table| Ok(table.map_as(va, pa, bytes, perm, max_page, Begins::Written)?))
     }
 
     /// Undoes [`Context::map`], and returns when no access can use the mapping any more.

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use godwit_core::{PageSize, Perm};
+use godwit_core::{Begins, PageSize, Perm};
 
 use crate::Error;
 use crate::hardware::dma::{Move, Side};
@@ -218,7 +218,9 @@ impl Route {
             };
             let (va, len) = (placed.va, placed.device.len);
             let table = &mut state.context(self.id, self.serial)?.table;
-            table.map(va, placed.device.pa, len, perm, PageSize::Size2M)?;
+            // Nobody looks at A here: entries are written for D only.
+            let begins = Begins::Accessed;
+            table.map_as(va, placed.device.pa, len, perm, PageSize::Size2M, begins)?;
             mapped.push((va, len));
         }
         for placed in turn {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use godwit_core::{HostMemory, PageSize, layout};
+use godwit_core::{Begins, HostMemory, PageSize, layout};
 
 use crate::Error;
 use crate::hardware::frames::Extent;
@@ -52,7 +52,14 @@ pub(crate) fn map_device(
     let mut mapped = 0;
     for extent in &plan.extents {
         let table = &mut state.context(id, serial)?.table;
-        if let Err(error) = table.map(va + mapped, extent.pa, extent.len, perm, page) {
+        if let Err(error) = table.map_as(
+            va + mapped,
+            extent.pa,
+            extent.len,
+            perm,
+            page,
+            Begins::Written,
+        ) {
             if mapped > 0 {
                 state.unmap(id, serial, va, mapped)?;
             }

@@ -20,7 +20,7 @@ use crate::state::served::PageServer;
 use crate::state::steps::Step;
 use crate::svm::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, PageCosts, Pager, Piece,
-    Questions,
+    Questions, apart, bytes_outside,
 };
 
 /// Most pages that come with one: the largest plan of `core/`.
@@ -70,6 +70,7 @@ impl Sharing {
             now_ps: Cell::new(0),
         };
         let asks = side.demand.is_some();
+        shared.with(|state| state.track_writes(id, serial))?;
         let owner = pager.attach(Box::new(side))?;
         shared.remember(&pager, owner);
         let sharing = Self { pager, owner };
@@ -229,15 +230,15 @@ impl CardSide {
         crossings
     }
 
-    /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work on pages that they may have written is
-    /// charged as for pages that are copied home. Others cost nothing, as if they had moved.
-    fn settle_in_place(&self, leaving: &[Leaving]) {
+    /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work on pages that they have written, which are
+    /// not `clean`, is charged as for pages that are copied home. Others cost nothing, as if they had moved.
+    fn settle_in_place(&self, leaving: &[Leaving], clean: &[(u64, u64)]) {
         let places = self
             .room
             .places(leaving.iter().map(|page| (page.va, page.len)));
         if !places.is_empty() {
             let written = leaving.iter().filter(|page| page.written);
-            let bytes: u64 = written.map(|page| page.len).sum();
+            let bytes: u64 = written.map(|page| bytes_outside(page, clean)).sum();
             // Closed or broken, the card has no more of it than is there.
             let _ = self.with(|state| {
                 staying::settle(state, &places)?;
@@ -278,16 +279,20 @@ impl CardSide {
         Ok(())
     }
 
-    /// Ends the mapping of pages: nothing on the card reaches them when this returns.
-    fn unmap(&mut self, leaving: &[Leaving]) {
+    /// Ends the mapping of pages: nothing on the card reaches them when this returns. Returns ranges that it has not written, as far as it can
+    /// tell.
+    fn unmap(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)> {
         let ranges: Vec<(u64, u64)> = leaving.iter().map(|piece| (piece.va, piece.len)).collect();
         let (id, serial) = (self.place.id, self.place.serial);
         let unmap = || {
             self.with(|state| {
-                state.timed(Step::Unmap, |state| state.unmap_all(id, serial, &ranges))
+                state.timed(Step::Unmap, |state| {
+                    state.unmap_and_tell(id, serial, &ranges)
+                })
             })
         };
-        if let Err(Error::PageTable(_)) = unmap() {
+        let unmapped = unmap();
+        if let Err(Error::PageTable(_)) = unmapped {
             // There was no frame for a table that a split needs.
             if let Some(spare) = self.spare.take() {
                 self.room.pool.free(spare);
@@ -298,6 +303,8 @@ impl CardSide {
             }
             self.spare = self.room.pool.lock().alloc_contiguous(SPARE, FRAME_BYTES);
         }
+        // Of a card that is closed or broken nobody knows what it wrote.
+        unmapped.unwrap_or_default()
     }
 
     /// The card's virtual time; of one that is closed or broken when it was used last.
@@ -374,13 +381,15 @@ impl Owner for CardSide {
         self.with(|state| state.protect(id, serial, va, len, Perm::ReadWrite))
     }
 
-    fn withdraw(&mut self, leaving: &[Leaving]) {
+    fn withdraw(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)> {
         if leaving.is_empty() {
-            return;
+            return Vec::new();
         }
-        self.unmap(leaving);
-        self.settle_in_place(leaving);
-        self.fetch(leaving);
+        let clean = self.unmap(leaving);
+        self.settle_in_place(leaving, &clean);
+        let (copied, clean) = apart(leaving, &clean);
+        self.fetch(&copied);
+        clean
     }
 
     fn part(&mut self, leaving: &Leaving) -> u64 {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use godwit_core::{PageSize, Perm, layout};
+use godwit_core::{Begins, PageSize, Perm, layout};
 use rustix::io::Errno;
 
 use super::costs::Work;
@@ -17,7 +17,7 @@ use super::{BufferState, State};
 use crate::Error;
 use crate::hardware::command::Command;
 use crate::hardware::frames::{Extent, FRAME_BYTES};
-use crate::hardware::mmu;
+use crate::hardware::mmu::{self, Walks};
 use crate::hardware::page_queue::{PageEnd, PageQueue, PageRequest};
 use crate::hardware::window::Window;
 
@@ -187,7 +187,11 @@ impl State {
         }
         let table = &self.context(id, serial)?.table;
         let root = (table.mode(), table.root());
-        mmu::set_context(self.device.as_mut(), id, Some(root), true)?;
+        let walks = Walks {
+            asks: true,
+            sets_bits: table.tracks(),
+        };
+        mmu::set_context(self.device.as_mut(), id, Some(root), walks)?;
         self.context(id, serial)?.asks = true;
         Ok(())
     }
@@ -301,7 +305,14 @@ impl State {
         let source = &state.demand.source;
         let filled = fill(source, &place.window, offset, frame.pa, &memory).and_then(|crossed| {
             let table = &mut context.table;
-            let mapped = table.map(va, frame.pa, FRAME_BYTES, state.perm, PageSize::Size4K);
+            let mapped = table.map_as(
+                va,
+                frame.pa,
+                FRAME_BYTES,
+                state.perm,
+                PageSize::Size4K,
+                Begins::Written,
+            );
             mapped.map_err(|error| Refusal::failed(&error.to_string()))?;
             Ok(crossed)
         });

@@ -99,7 +99,7 @@ impl State {
     /// wait ask again.
     fn wake_waiting(&mut self) -> Result<(), Error> {
         if let Some(id) = self.contexts.iter().position(Option::is_none) {
-            mmu::set_context(self.device.as_mut(), id, None, false)?;
+            mmu::set_context(self.device.as_mut(), id, None, mmu::Walks::default())?;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ pub(crate) mod served;
 pub(crate) mod steps;
 pub(crate) mod ticket;
 pub(crate) mod transfers;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -339,7 +340,7 @@ impl State {
             }
         }
         self.end_heap(id, serial)?;
-        mmu::set_context(self.device.as_mut(), id, None, false)?;
+        mmu::set_context(self.device.as_mut(), id, None, mmu::Walks::default())?;
         self.invalidate()?;
         self.ranges.forget_context(id as u32);
         self.contexts[id] = None;

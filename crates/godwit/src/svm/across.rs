@@ -42,6 +42,7 @@ impl Pages {
             len: run.len,
             to: None,
             written: false,
+            unless_clean: false,
         };
         let Ok(owner) = self.owner(away.owner) else {
             return false;
@@ -125,6 +126,7 @@ impl Pages {
                     len: run.len,
                     to: Some(run.shadow),
                     written: false,
+                    unless_clean: false,
                 };
                 if let Ok(owner) = self.owner(away.owner) {
                     owner.fetch(&[page]);

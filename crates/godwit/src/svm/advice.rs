@@ -113,19 +113,7 @@ impl Pages {
                 }
             }
         }
-        let part = |(start, len, in_place)| {
-            let shadow = match run.shadow {
-                0 => 0,
-                shadow => shadow + (start - run.start),
-            };
-            let part = Run {
-                start,
-                len,
-                shadow,
-                ..run
-            };
-            (part, in_place)
-        };
+        let part = |(start, len, in_place)| (run.part(start, len), in_place);
         found.into_iter().map(part).collect()
     }
 

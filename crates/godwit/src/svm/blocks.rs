@@ -52,6 +52,22 @@ pub(super) struct Run {
     pub shadow: u64,
 }
 
+impl Run {
+    /// A part of it.
+    pub fn part(self, start: u64, len: u64) -> Self {
+        let shadow = match self.shadow {
+            0 => 0,
+            shadow => shadow + (start - self.start),
+        };
+        Self {
+            start,
+            len,
+            shadow,
+            ..self
+        }
+    }
+}
+
 struct Block {
     shadow: u64,
     away: usize,

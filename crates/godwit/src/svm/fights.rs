@@ -35,7 +35,9 @@ impl Owner for Card {
     fn allow_writes(&mut self, _: u64, _: u64) -> Result<(), Error> {
         Ok(())
     }
-    fn withdraw(&mut self, _: &[Leaving]) {}
+    fn withdraw(&mut self, _: &[Leaving]) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
     fn fetch(&self, _: &[Leaving]) {}
     fn part(&mut self, _: &Leaving) -> u64 {
         0

@@ -221,6 +221,7 @@ impl Pages {
                 len: PAGE,
                 to: lend.writable.then_some(to),
                 written: false,
+                unless_clean: false,
             };
             if lend.users.iter().all(|user| user.pin == pin) {
                 leaving.push(page);

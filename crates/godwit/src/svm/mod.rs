@@ -26,6 +26,7 @@ mod arena;
 mod asked;
 mod blocks;
 mod both;
+mod clean;
 mod events;
 mod evict;
 #[cfg(test)]
@@ -46,6 +47,7 @@ mod thrash;
 mod uffd;
 
 pub(crate) use advice::Serving;
+pub(crate) use clean::{apart, bytes_outside};
 pub(crate) use owner::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, PageCosts, Piece, Questions,
     Refused,

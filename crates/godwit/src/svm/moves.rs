@@ -7,6 +7,7 @@ use super::across::{self, Parted};
 use super::advice::Serving;
 use super::arena;
 use super::blocks::{Away, Place, Run};
+use super::clean::split;
 use super::log::Migration;
 use super::memory;
 use super::owner::{Leaving, Piece};
@@ -342,27 +343,27 @@ impl Pages {
                     if !away.held {
                         self.make_room(run.shadow, run.len);
                     }
-                    self.report.came(cause, run.len);
                     Some(run.shadow)
                 }
-                _ => {
-                    self.report.clean += run.len;
-                    None
-                }
+                _ => None,
             };
+            // Another card wrote what is newer.
+            let unless_clean = matches!(run.place, Place::Away(away) if !away.newer);
             let written = matches!(run.place, Place::Away(away) if away.in_place && away.writable);
             leaving.push(Leaving {
                 va: run.start,
                 len: run.len,
                 to,
                 written,
+                unless_clean,
             });
         }
-        if let Ok(owner) = self.owner(owner) {
-            owner.withdraw(&leaving);
-        }
+        let owner = self.owner(owner);
+        let clean = owner.map_or_else(|_| Vec::new(), |owner| owner.withdraw(&leaving));
         for run in runs {
-            self.is_home(*run, shift, cause);
+            for (start, len, is_clean) in split(run.start, run.len, &clean) {
+                self.comes_home(run.part(start, len), is_clean, shift, cause);
+            }
         }
     }
 
@@ -473,6 +474,7 @@ impl Pages {
                     len: run.len,
                     to: None,
                     written: false,
+                    unless_clean: false,
                 }]);
                 owner.release(run.start, run.len);
             }

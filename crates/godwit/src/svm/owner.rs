@@ -36,6 +36,8 @@ pub(crate) struct Leaving {
     pub to: Option<u64>,
     /// The card used them in place, and may have written them there.
     pub written: bool,
+    /// Those that the card has not written are not copied: their bytes are elsewhere, too.
+    pub unless_clean: bool,
 }
 
 /// One that has pages. Called by the pager's thread only; none of it may touch memory of the program other than that of the pieces.
@@ -51,9 +53,9 @@ pub(crate) trait Owner: Send {
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error>;
 
     /// Returns when nothing on the card can reach these pages any more, and their bytes are where they go; what was written in place is
-    /// then where it belongs. An owner that is gone or
-    /// broken reaches none.
-    fn withdraw(&mut self, leaving: &[Leaving]);
+    /// then where it belongs. Returns the ranges of those that were [not copied](Leaving::unless_clean), as far as the card can tell. An owner
+    /// that is gone or broken reaches none.
+    fn withdraw(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)>;
 
     /// Copies the bytes of pages that it has, and goes on having.
     fn fetch(&self, pages: &[Leaving]);

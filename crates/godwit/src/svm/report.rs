@@ -57,7 +57,7 @@ pub struct Migrations {
     to_host: [u64; Cause::ALL.len()],
     /// Bytes of pages never touched before, which the card got cleared: nothing was copied.
     pub cleared: u64,
-    /// Bytes of pages that came home without a copy: the card had not been allowed to write them.
+    /// Bytes of pages that came home without a copy: the card had not written them.
     pub clean: u64,
     /// Bytes of pages that cards were given in place, in the host's memory: nothing was copied.
     pub in_place: u64,

@@ -115,10 +115,27 @@ impl MockCard {
         } else {
             walker::Access::Load
         };
-        let read = |pa| self.memory.read_u64(pa).unwrap();
+        // With SADE a leaf that lacks nothing else gets A, and D of a write.
+        let bits = match (fsc & layout::FSC_SADE_MASK != 0, write) {
+            (false, _) => 0,
+            (true, false) => layout::PTE_A,
+            (true, true) => layout::PTE_A | layout::PTE_D,
+        };
+        let mut leaf = None;
+        let read = |pa| {
+            let entry = self.memory.read_u64(pa).unwrap();
+            if entry & (layout::PTE_R | layout::PTE_X) == 0 {
+                return entry;
+            }
+            leaf = Some((pa, entry | bits));
+            entry | bits
+        };
         let pa = walker::translate(read, mode, root, va, access)
             .map_err(|fault| fault.cause)?
             .pa;
+        if let Some((at, entry)) = leaf {
+            self.memory.write_u64(at, entry).unwrap();
+        }
         self.kept.insert((context, page, write), pa - offset);
         Ok(pa)
     }
