@@ -128,7 +128,7 @@ def open(
     }
     chosen = {name: value for name, value in options.items() if value is not None}
     opened = native.Card.open(f"sim:{library}", json.dumps(chosen) if chosen else None)
-    card = Card(opened, device, event_file, changes, shared=shared)
+    card = Card(opened, device, event_file, shared=shared)
     if shared:
         # From here on large arrays are allocated so that they can move.
         card.shared_memory  # noqa: B018
@@ -143,7 +143,6 @@ class Card:
         native: _native.Card,
         device: str,
         events: EventFile | None = None,
-        changes: Mapping[str, Mapping[str, Any]] | None = None,
         *,
         shared: bool = False,
     ) -> None:
@@ -157,15 +156,14 @@ class Card:
         """The name it was opened with."""
         self.description: dict[str, Any] = json.loads(native.describe())
         """What was built: name, hash, resolved configuration, kernels and their arguments."""
-        self._changes = changes or {}
         self.shared = shared
         """Whether its contexts share the memory of this process."""
 
     @property
     def config(self) -> dict[str, Any]:
         """The resolved configuration the card was built from, with what was changed when it was opened."""
-        built = self.description["config"]
-        return {**built, **{name: {**built[name], **fields} for name, fields in self._changes.items()}}
+        found: dict[str, Any] = self.description["config"]
+        return found
 
     @property
     def clock_hz(self) -> float:

@@ -2,6 +2,7 @@
 //! What a card says about itself (`gw_card_describe`).
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// A card: its configuration, its kernels, and the hashes it was built from.
 #[derive(Debug, Clone, Deserialize)]
@@ -308,6 +309,30 @@ impl Description {
         Ok(parsed)
     }
 
+    /// What the card is when it is opened with these options, which it took: fields of `memory` and `host_link`, and `watchdog_cycles`.
+    pub(crate) fn change(&mut self, options: &Map<String, Value>) {
+        let mut changes: Vec<(&str, &str, &Value)> = Vec::new();
+        for section in ["memory", "host_link"] {
+            let fields = options.get(section).and_then(Value::as_object);
+            let fields = fields.into_iter().flatten();
+            changes.extend(fields.map(|(field, value)| (section, field.as_str(), value)));
+        }
+        let cycles = options.get("watchdog_cycles");
+        changes.extend(cycles.map(|cycles| ("card", "watchdog_cycles", cycles)));
+        let Ok(mut json) = serde_json::from_str::<Value>(&self.json) else {
+            return;
+        };
+        for (section, field, value) in &changes {
+            let section = json.pointer_mut(&format!("/config/{section}"));
+            if let Some(Value::Object(fields)) = section {
+                fields.insert((*field).to_owned(), (*value).clone());
+            }
+        }
+        if let (false, Ok(changed)) = (changes.is_empty(), Self::parse(&json.to_string())) {
+            *self = changed;
+        }
+    }
+
     /// The kernel `name`.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
@@ -355,6 +380,25 @@ mod tests {
             (ArgKind::Buffer, Some(ArgAccess::Read))
         );
         assert!(split.args[1].kind.is_result());
+    }
+
+    #[test]
+    fn what_is_changed_at_opening_is_what_the_card_is() {
+        let mut card = Description::parse(JSON).unwrap();
+        card.change(&Map::new());
+        assert_eq!(card.json, JSON);
+        let options = r#"{"watchdog_cycles": 60, "waves": "x.fst"}"#;
+        card.change(&serde_json::from_str(options).unwrap());
+        assert_eq!(card.config.card.watchdog_cycles, 60);
+        let json = JSON.replace(
+            r#""contexts""#,
+            r#""host_link": {"latency_ns": 900, "bandwidth_gbps": 8}, "contexts""#,
+        );
+        let mut card = Description::parse(&json).unwrap();
+        assert_eq!(card.config.host_link.latency_ns, 900.0);
+        let options = r#"{"host_link": {"latency_ns": 100}}"#;
+        card.change(&serde_json::from_str(options).unwrap());
+        assert_eq!(card.config.host_link.latency_ns, 100.0);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl SimCard {
                 wanted: abi::ABI,
             });
         }
-        let description = describe(&functions, path)?;
+        let mut description = describe(&functions, path)?;
         if let Some(wanted) = options
             .spec_hash
             .filter(|wanted| *wanted != description.spec_hash)
@@ -123,6 +123,8 @@ impl SimCard {
             });
         }
         let card = open_raw(&functions, &description.name, options)?;
+        // The card has taken the options, so they are legal.
+        description.change(&options.options);
         // From here on `Drop` would close the card, but only once `SimCard` exists: close it by hand until then.
         match map_memory(&functions, card) {
             Ok(memory) => Ok(Self {

@@ -245,6 +245,21 @@ fn data_larger_than_device_memory_goes_through() {
     }
 }
 
+/// Kernels that wait for pages are not lost, however long the host works on these: one piece of work after the other, each shorter than
+/// what the watchdog takes for a hang.
+#[test]
+fn the_watchdog_does_not_bite_while_the_host_works() {
+    const PAGES: usize = 256;
+    let _alone = alone();
+    let options = OpenOptions::from_json(r#"{"watchdog_cycles": 3000}"#).unwrap();
+    let card = Card::open("sim:tapasco", options).unwrap_or_else(|error| panic!("{error}"));
+    let context = card.context(Some(Mode::Sv48)).unwrap();
+    context.share_process().unwrap();
+    let (from, to) = (Mapped::private(PAGES).filled(3), Mapped::private(PAGES));
+    copy(&card, &context, &*from.slice(), to.slice(), PAGES * PAGE).unwrap();
+    assert!(is_pattern(to.slice(), 3));
+}
+
 /// A card that is lost with moves under way touches nothing any more, and what was on it or on its way is the program's again.
 #[test]
 fn a_card_that_fails_while_pages_move_leaves_them_to_the_program() {

@@ -60,7 +60,8 @@ impl State {
             },
         };
         let cycles = (ns * config.card.clock_mhz / 1000.0).round() as u64;
-        // The host is at work, and the card's watchdog must not take accesses that wait for it for lost.
+        // The host is at work, and the card's watchdog must not take accesses that wait for it for lost, whatever one piece of work after the other
+        // takes.
         let quiet = match config.card.watchdog_cycles {
             0 => u64::MAX,
             limit => (limit / 2).max(1),
@@ -71,10 +72,14 @@ impl State {
             if left == 0 {
                 return Ok(());
             }
-            self.device.run(left.min(quiet), 0)?;
-            if left > quiet {
+            if self.quiet_cycles >= quiet {
                 self.device.reg_read(LIFE)?;
+                self.quiet_cycles = 0;
+                continue;
             }
+            let now = left.min(quiet - self.quiet_cycles);
+            self.device.run(now, 0)?;
+            self.quiet_cycles += now;
         }
     }
 }

@@ -84,6 +84,8 @@ pub(crate) struct State {
     next_serial: u64,
     /// Where the time of migrations went.
     pub steps: Steps,
+    /// For which the host has been at work since it last said that it is there.
+    quiet_cycles: u64,
 }
 
 pub(crate) struct ContextState {
@@ -177,6 +179,7 @@ impl State {
             broken: None,
             next_serial: 0,
             steps: Steps::default(),
+            quiet_cycles: 0,
         }
     }
 
