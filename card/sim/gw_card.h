@@ -80,7 +80,7 @@ int gw_card_run(gw_card *card, uint64_t max_cycles, uint32_t irq_mask, uint32_t 
 uint32_t gw_card_take_rises(gw_card *card);
 
 /*
- * Copies between host and device memory over the link; the time is modelled (latency + size / bandwidth) and added. With
+ * Copies between host and device memory over the link; the time is that of the link model and added. With
  * `host` NULL only the time: the caller has copied through its own mapping of the memory.
  */
 int gw_card_transfer(gw_card *card, int to_device, uint64_t device_addr, void *host, uint64_t size_bytes);

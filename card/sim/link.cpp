@@ -9,15 +9,19 @@ namespace gw {
 namespace {
 
 constexpr uint64_t kBusEnd = uint64_t{1} << 55;  // bit 55 of a physical address says "host aperture"
+constexpr uint64_t kWordBytes = 4;               // what packets carry whole numbers of
 
 }  // namespace
 
 Link::Link(const LinkOptions& options, const Clock& clock)
     : clock_(clock),
+      options_(options),
       latency_(from_ns(options.latency_ns)),
       fs_a_byte_to_card_(1e6 / options.bandwidth_gbps),
       fs_a_byte_to_host_(1e6 / (options.to_host_gbps > 0 ? options.to_host_gbps : options.bandwidth_gbps)),
-      register_cycles_(clock.first_cycle_from(from_ns(options.register_latency_ns / 2))) {}
+      register_cycles_(clock.first_cycle_from(from_ns(options.register_latency_ns / 2))) {
+    if (options.model == LinkOptions::Model::kPackets) packets_.emplace(options);
+}
 
 void Link::set_window(uint64_t bus_addr, void* host, uint64_t size_bytes) {
     const auto same = [&](const Window& window) { return window.bus_addr == bus_addr; };
@@ -51,14 +55,24 @@ Femtoseconds Link::time_of(uint64_t bytes, bool to_host) const {
 }
 
 Femtoseconds Link::transfer_time(uint64_t bytes, bool to_host) const {
-    return bytes == 0 ? 0 : latency_ + time_of(bytes, to_host);
+    if (bytes == 0) return 0;
+    if (!packets_) return latency_ + time_of(bytes, to_host);
+    Packets alone(options_);
+    if (to_host) return alone.write(0, 0, bytes) + latency_;
+    Femtoseconds end = 0;
+    alone.read(0, 0, bytes, [&](uint64_t, Femtoseconds time) { end = time; });
+    return end;
 }
 
 void Link::schedule(Burst& burst, uint64_t cycle) {
     const Femtoseconds now = clock_.start_of(cycle + 1);
+    burst.granted = cycle;
+    if (packets_) {
+        schedule_packets(burst, now);
+        return;
+    }
     Femtoseconds& free = burst.write ? to_host_free_ : to_card_free_;
     const Femtoseconds start = std::max(now, free);
-    burst.granted = cycle;
     if (burst.write) {
         free = start + time_of(burst.bytes(), true);
         burst.ready = clock_.first_cycle_from(free + latency_);
@@ -69,6 +83,38 @@ void Link::schedule(Burst& burst, uint64_t cycle) {
         burst.line_ready[burst.line_after(before)] = clock_.first_cycle_from(start + time_of((before + 1) * kLineBytes, false) + latency_);
     free = start + time_of(lines * kLineBytes, false);
     burst.ready = burst.line_ready[burst.line_of(0)];
+}
+
+void Link::schedule_packets(Burst& burst, Femtoseconds now) {
+    Femtoseconds left = now;
+    const uint64_t first = burst.first_line();
+    const auto move = [&](uint64_t begin, uint64_t end) {
+        begin &= ~(kWordBytes - 1);
+        end = (end + kWordBytes - 1) & ~(kWordBytes - 1);
+        if (burst.write) {
+            left = packets_->write(now, begin, end);
+            return;
+        }
+        packets_->read(now, begin, end, [&](uint64_t upto, Femtoseconds time) {
+            const uint64_t cycle = clock_.first_cycle_from(time);
+            for (uint64_t line = (begin - first) / kLineBytes; line <= (upto - 1 - first) / kLineBytes; ++line)
+                burst.line_ready[line] = cycle;
+            begin = upto;
+        });
+    };
+    if (burst.type == kBurstFixed) {
+        for (unsigned beat = 0; beat < burst.beats(); ++beat) move(burst.addr, burst.beat_end(beat));
+    } else if (burst.type == kBurstIncr) {
+        move(burst.addr, burst.aligned() + burst.bytes());
+    } else if (burst.lines() == 1) {
+        const uint64_t base = burst.aligned() & ~(burst.bytes() - 1);
+        move(base, base + burst.bytes());
+    } else {
+        const uint64_t wanted = first + burst.line_of(0) * kLineBytes;
+        move(wanted, first + burst.lines() * kLineBytes);
+        move(first, wanted);
+    }
+    burst.ready = burst.write ? clock_.first_cycle_from(left + latency_) : burst.line_ready[burst.line_of(0)];
 }
 
 }  // namespace gw

@@ -2,16 +2,22 @@
 // The link between card and host: what it costs, and the host memory that the card may reach through it.
 //
 // Contract
-//   The two directions are independent, each moves one thing at a time: bytes leave in the order of the calls, latency_ns is
-//   added to each. A read through the aperture has its data after latency + the bytes up to and with that line; a write has
-//   its B after latency + all its bytes. transfer_time() stands for a DMA of the whole link while the clock stands still.
+//   Model "rate": the two directions are independent, each moves one thing at a time: bytes leave in the order of the calls,
+//   latency_ns is added to each. A read through the aperture has its data after latency + the bytes up to and with that line; a
+//   write has its B after latency + all its bytes.
+//   Model "packets": those of packets.hpp. A line of a read is there when the completion with its last byte is, a write has its B
+//   latency_ns after its last packet left. Bytes are those of the burst, rounded to words of 4 (a WRAP of several lines: lines); each
+//   beat of a FIXED burst is an access.
+//   transfer_time() stands for a DMA of the whole link, with nothing else on it, while the clock stands still.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "burst.hpp"
 #include "options.hpp"
+#include "packets.hpp"
 
 namespace gw {
 
@@ -39,8 +45,11 @@ class Link {
     };
 
     Femtoseconds time_of(uint64_t bytes, bool to_host) const;
+    void schedule_packets(Burst& burst, Femtoseconds now);
 
     Clock clock_;
+    LinkOptions options_;
+    std::optional<Packets> packets_;
     Femtoseconds latency_;
     double fs_a_byte_to_card_;
     double fs_a_byte_to_host_;

@@ -2,10 +2,13 @@
 // JSON comes from the header-only library that PyPI's `nlohmann-json` ships: strict, and well tested by others.
 #include "options.hpp"
 
+#include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "error.hpp"
 #include "godwit_limits.h"
@@ -61,17 +64,26 @@ class Section {
         value = found->get<std::string>();
     }
 
-    void take(const char* field, MemoryOptions::Model& value) {
+    template <class Choice>
+    void take(const char* field, Choice& value, std::initializer_list<std::pair<const char*, Choice>> choices) {
         const json* found = find(field);
         if (!found) return;
-        if (*found == "fixed")
-            value = MemoryOptions::Model::kFixed;
-        else if (*found == "banked")
-            value = MemoryOptions::Model::kBanked;
-        else if (*found == "litedram-ddr4")
-            value = MemoryOptions::Model::kLiteDram;
-        else
-            refuse(path(field) + " must be \"fixed\", \"banked\" or \"litedram-ddr4\", found " + found->dump());
+        std::string names;
+        for (const auto& [name, choice] : choices) {
+            if (*found == name) {
+                value = choice;
+                return;
+            }
+            names += std::string(names.empty() ? "" : name == std::rbegin(choices)->first ? " or " : ", ") + '"' + name + '"';
+        }
+        refuse(path(field) + " must be " + names + ", found " + found->dump());
+    }
+
+    /// A field of the configuration that is a power of two; `or_none`: or 0.
+    void take_power_of_two(const char* field, uint64_t& value, bool or_none = false) {
+        take(field, value);
+        if (!std::has_single_bit(value) && !(or_none && value == 0))
+            refuse(path(field) + " must be " + (or_none ? "0 or " : "") + "a power of two, found " + std::to_string(value));
     }
 
     const json* find(const char* field) {
@@ -107,7 +119,10 @@ class Section {
 
 void read_memory(const json& object, MemoryOptions& memory) {
     Section section(object, "memory");
-    section.take("model", memory.model);
+    section.take("model", memory.model,
+                 {{"fixed", MemoryOptions::Model::kFixed},
+                  {"banked", MemoryOptions::Model::kBanked},
+                  {"litedram-ddr4", MemoryOptions::Model::kLiteDram}});
     section.take("latency_cycles", memory.latency_cycles);
     section.take("page_table_latency_cycles", memory.page_table_latency_cycles);
     section.take("requests_per_cycle", memory.requests_per_cycle);
@@ -144,11 +159,26 @@ void check_refresh(const MemoryOptions& memory, double clock_mhz) {
 
 void read_link(const json& object, LinkOptions& link) {
     Section section(object, "host_link");
+    section.take("model", link.model,
+                 {{"rate", LinkOptions::Model::kRate}, {"packets", LinkOptions::Model::kPackets}});
     section.take("latency_ns", link.latency_ns);
+    section.take("register_latency_ns", link.register_latency_ns);
     section.take("bandwidth_gbps", link.bandwidth_gbps);
     section.take("to_host_gbps", link.to_host_gbps);
-    section.take("register_latency_ns", link.register_latency_ns);
+    section.take("packet_gbps", link.packet_gbps);
+    section.take("request_header_bytes", link.request_header_bytes);
+    section.take("completion_header_bytes", link.completion_header_bytes);
+    section.take_power_of_two("max_payload_bytes", link.max_payload_bytes);
+    section.take_power_of_two("max_read_request_bytes", link.max_read_request_bytes);
+    section.take_power_of_two("completion_bytes", link.completion_bytes, true);
+    section.take_power_of_two("read_completion_boundary", link.read_completion_boundary);
+    section.take("tags", link.tags);
     section.refuse_others();
+
+    const uint64_t bytes = link.completion_bytes;
+    if (bytes != 0 && (bytes < link.read_completion_boundary || bytes > link.max_payload_bytes))
+        refuse(format("host_link.completion_bytes: legal is 0, or read_completion_boundary (%llu) to max_payload_bytes (%llu), found %llu",
+                      ull(link.read_completion_boundary), ull(link.max_payload_bytes), ull(bytes)));
 }
 
 void read_stall(const json& object, StallOptions& stall) {

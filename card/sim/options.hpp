@@ -35,12 +35,25 @@ struct MemoryOptions {
     double t_refi_ns = 7800.0;
 };
 
-/// [host_link]
+/// [host_link]: see docs/memory-models.md for the meaning and the sources.
 struct LinkOptions {
+    enum class Model { kRate, kPackets };
+    Model model = Model::kRate;
+
     double latency_ns = 0.0;
+    double register_latency_ns = 0.0;
+
     double bandwidth_gbps = 8.0;
     double to_host_gbps = 0.0;  // 0: as to the card
-    double register_latency_ns = 0.0;
+
+    double packet_gbps = 7.235;
+    uint64_t request_header_bytes = 24;
+    uint64_t completion_header_bytes = 20;
+    uint64_t max_payload_bytes = 256;
+    uint64_t max_read_request_bytes = 512;
+    uint64_t completion_bytes = 0;  // 0: max_payload_bytes
+    uint64_t read_completion_boundary = 64;
+    uint64_t tags = 256;
 };
 
 /// Random back-pressure; percent 0 is none.

@@ -57,11 +57,23 @@ def test_the_link_brings_the_line_asked_for_first(wrapping, first):
     assert line_numbers(answer) == [(first + n) % LINES for n in range(LINES)]
 
 
+@pytest.mark.parametrize(("first", "completion"), [(0, 4), (1, 4), (15, 1)])
+def test_packets_bring_the_line_asked_for_first(wrapping, first, completion):
+    """A byte a nanosecond, payloads of four lines: a request's header, 400 ns, the first completion; the others follow."""
+    card = wrapping(host_link={"model": "packets", "packet_gbps": 1})
+    host = numbered(LINES)
+    card.host_window(0, host, host.nbytes)
+    (answer,) = card.play([read(EXT0, APERTURE + first * LINE, beats=LINES)])
+    assert answer.first - answer.accepted == 1 + math.ceil((24 + 400 + 20 + completion * LINE) / 4)
+    assert line_numbers(answer) == [(first + n) % LINES for n in range(LINES)]
+
+
 @pytest.mark.parametrize("model", [{"model": "fixed"}, banked()], ids=lambda model: model["model"])
+@pytest.mark.parametrize("link", ["rate", "packets"])
 @pytest.mark.parametrize("base", [0, APERTURE])
-def test_narrow_beats_come_back_to_their_first_line(wrapping, model, base):
+def test_narrow_beats_come_back_to_their_first_line(wrapping, model, link, base):
     """16 beats of 8 bytes from 0x60 on: the second line's end, the first line, the second line's beginning."""
-    card = wrapping(memory=model)
+    card = wrapping(memory=model, host_link={"model": link})
     host = np.arange(2 * LINE, dtype=np.uint8)
     card.host_window(0, host, host.nbytes)
     card.memory(0, 2 * LINE)[:] = host

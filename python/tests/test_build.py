@@ -177,11 +177,12 @@ def test_a_name_stays_with_its_file(built, tmp_path, monkeypatch):
 def test_memory_and_link_settings_build_no_card():
     base = plan.plan("tiny")
     asked = ["memory.latency_cycles=50", "host_link.latency_ns=7", "memory.model=banked"]
+    asked += ["host_link.model=packets", "host_link.tags=8"]
     todo = plan.plan("tiny", asked)
     assert (todo.hash, todo.as_named) == (base.hash, True)
     assert todo.settings == {
         "memory": {"model": "banked", "latency_cycles": 50},
-        "host_link": {"latency_ns": 7.0},
+        "host_link": {"model": "packets", "latency_ns": 7.0, "tags": 8},
     }
     controller = plan.plan("tiny", ["memory.model=litedram-ddr4", "memory.controller_mhz=250"])
     assert (controller.hash != base.hash, controller.settings) == (True, {})

@@ -262,6 +262,14 @@ def test_named_configurations_are_what_their_names_say():
             ["memory.t_refi_ns leaves no time", "0 (none) or 418.64", "to 1000000", "found 418.6"],
         ),
         ("memory.row_bytes=192", ["row_bytes", "interleave_bytes"]),
+        ("host_link.model=pcie", ["host_link.model", "pcie", "rate or packets"]),
+        (
+            "host_link.max_payload_bytes=384",
+            ["host_link.max_payload_bytes", "384", "a power of two from 128 to 4096"],
+        ),
+        ("host_link.read_completion_boundary=96", ["host_link.read_completion_boundary", "96", "64 or 128"]),
+        ("host_link.completion_bytes=512", ["host_link", "max_payload_bytes (256), found 512"]),
+        ("host_link.tags=0", ["host_link.tags", "1 to 1024"]),
         ("l1_entries=4", ["not an override", "section.field=value"]),
     ],
 )

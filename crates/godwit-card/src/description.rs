@@ -160,19 +160,61 @@ pub struct PageRequestsConfig {
 
 /// `[host_link]`
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default)]
 pub struct HostLinkConfig {
+    /// What a byte costs there.
+    pub model: LinkModel,
     /// From asking for bytes to the first of them.
     pub latency_ns: f64,
-    /// Payload, 10^9 bytes a second.
+    /// `Rate`: payload, 10^9 bytes a second.
     pub bandwidth_gbps: f64,
+    /// `Packets`: the same of packets, headers included.
+    pub packet_gbps: f64,
+    /// `Packets`: header of a packet of read data.
+    pub completion_header_bytes: u32,
+    /// `Packets`: payload of a packet at most.
+    pub max_payload_bytes: u32,
+    /// `Packets`: payload of a packet of read data at most; 0: `max_payload_bytes`.
+    pub completion_bytes: u32,
+}
+
+/// Models of the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkModel {
+    /// A byte costs the same whatever it comes with.
+    Rate,
+    /// Packets with headers, as PCI Express.
+    Packets,
 }
 
 /// A link that costs nothing.
 impl Default for HostLinkConfig {
     fn default() -> Self {
         Self {
+            model: LinkModel::Rate,
             latency_ns: 0.0,
             bandwidth_gbps: f64::INFINITY,
+            packet_gbps: f64::INFINITY,
+            completion_header_bytes: 0,
+            max_payload_bytes: 256,
+            completion_bytes: 0,
+        }
+    }
+}
+
+impl HostLinkConfig {
+    /// Payload that a long read brings to the card, 10^9 bytes a second.
+    pub fn payload_gbps(&self) -> f64 {
+        match self.model {
+            LinkModel::Rate => self.bandwidth_gbps,
+            LinkModel::Packets => {
+                let payload = f64::from(match self.completion_bytes {
+                    0 => self.max_payload_bytes,
+                    most => most,
+                });
+                self.packet_gbps * payload / (payload + f64::from(self.completion_header_bytes))
+            }
         }
     }
 }
@@ -399,6 +441,22 @@ mod tests {
         let options = r#"{"host_link": {"latency_ns": 100}}"#;
         card.change(&serde_json::from_str(options).unwrap());
         assert_eq!(card.config.host_link.latency_ns, 100.0);
+    }
+
+    #[test]
+    fn payload_of_a_link_is_its_rate_or_packets_without_headers() {
+        let with = |link: &str| {
+            let given = format!(r#""walker": {{"levels": 4}}, "host_link": {link}"#);
+            let json = JSON.replace(r#""walker": {"levels": 4, "requests": 8}"#, &given);
+            Description::parse(&json).unwrap().config.host_link
+        };
+        let rate = with(r#"{"latency_ns": 900, "bandwidth_gbps": 6.5}"#);
+        assert_eq!((rate.latency_ns, rate.payload_gbps()), (900.0, 6.5));
+        let packets = r#"{"model": "packets", "bandwidth_gbps": 6.5, "packet_gbps": 8,
+            "completion_header_bytes": 16, "max_payload_bytes": 128, "completion_bytes": 0}"#;
+        assert_eq!(with(packets).payload_gbps(), 8.0 * 128.0 / 144.0);
+        let short = packets.replace(r#""completion_bytes": 0"#, r#""completion_bytes": 64"#);
+        assert_eq!(with(&short).payload_gbps(), 8.0 * 64.0 / 80.0);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod sim;
 
 pub use description::{
     Arg, ArgAccess, ArgKind, Config, Description, HeapConfig, HostConfig, HostLinkConfig, Kernel,
-    PageRequestsConfig,
+    LinkModel, PageRequestsConfig,
 };
 pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;

@@ -104,7 +104,7 @@ fn demand(config: &Config) -> Option<Demand> {
     let host = config.host;
     let request_ns =
         host.interrupt_ns + host.wakeup_ns + host.leave_ns + config.host_link.latency_ns;
-    let page_ns = FRAME_BYTES as f64 / config.host_link.bandwidth_gbps + host.leave_page_ns;
+    let page_ns = FRAME_BYTES as f64 / config.host_link.payload_gbps() + host.leave_page_ns;
     Some(Demand {
         request_pages: (request_ns / page_ns).max(1.0) as u32,
         // The kernel goes on with the first ones while the others come.

@@ -43,7 +43,7 @@ impl State {
                 let link = config.host_link;
                 let over = match crossed {
                     0 => 0.0,
-                    _ => link.latency_ns + (crossed * FRAME_BYTES) as f64 / link.bandwidth_gbps,
+                    _ => link.latency_ns + (crossed * FRAME_BYTES) as f64 / link.payload_gbps(),
                 };
                 pages as f64 * config.host.page_ns + over
             }

@@ -45,7 +45,7 @@ pub(super) struct Lines {
 /// What pages cost on a card: `[host]` and `[host_link]` of its configuration.
 pub(crate) fn page_costs(config: &Config) -> PageCosts {
     let (host, link) = (config.host, config.host_link);
-    let page = GROUP_BYTES as f64 / 16.0 / link.bandwidth_gbps;
+    let page = GROUP_BYTES as f64 / 16.0 / link.payload_gbps();
     PageCosts {
         copy_page: (page * PS) as u64,
         leave: (host.leave_ns * PS) as u64,
@@ -56,7 +56,7 @@ pub(crate) fn page_costs(config: &Config) -> PageCosts {
 /// What a line costs at least, when the link is full, and at most, when it is waited for alone.
 fn line_limits(config: &Config) -> (u64, u64) {
     let link = config.host_link;
-    let least = LINE / link.bandwidth_gbps * PS;
+    let least = LINE / link.payload_gbps() * PS;
     (least as u64, (least + link.latency_ns * PS) as u64)
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from godwit.spec.sections.fields import Legal, Section, Size
+from godwit.spec.sections.fields import Legal, Section, Size, power_of_two
 
 REFRESH_PERIOD = ("t_rfc_ns", "t_rcd_ns", "t_ras_ns", "t_rp_ns")
 """What fits between two refreshes at least: one of them, and a row opened, used and closed. A cycle of the card comes on top,
@@ -129,9 +129,18 @@ class Memory(Section):
         return sum(getattr(self, name) for name in REFRESH_PERIOD) + 1000 / clock_mhz
 
 
-class HostLink(Section):
-    """The link between host and card."""
+PAYLOADS = "a power of two from 128 to 4096"
+"""Sizes that PCI Express knows for payloads and read requests."""
 
+
+class HostLink(Section):
+    """The link between host and card. `rate` uses bandwidth_gbps and to_host_gbps, `packets` the fields behind them; both the latencies."""
+
+    model: Literal["rate", "packets"] = Field(
+        default="rate",
+        description="`rate`: a byte costs the same whatever it comes with; `packets`: headers, payload sizes, completions and tags of "
+        "PCI Express ([memory models](memory-models.md#the-host-link))",
+    )
     latency_ns: float = Field(
         ge=0, le=1e6, strict=False, description="from asking for bytes to the first of them"
     )
@@ -139,18 +148,70 @@ class HostLink(Section):
         gt=0,
         le=1000,
         strict=False,
-        description="payload, 10^9 bytes a second: to the card, and from it where `to_host_gbps` says nothing else",
+        description="rate: payload, 10^9 bytes a second: to the card, and from it where `to_host_gbps` says nothing else",
     )
     to_host_gbps: float = Field(
         default=0.0,
         ge=0,
         le=1000,
         strict=False,
-        description="the same from the card to the host; 0 = as to the card",
+        description="rate: the same from the card to the host; 0 = as to the card",
     )
     register_latency_ns: float = Field(
         ge=0, le=1e6, strict=False, description="round trip of one register access"
     )
+    packet_gbps: float = Field(
+        default=7.235,
+        gt=0,
+        le=1000,
+        strict=False,
+        description="packets: 10^9 bytes of packets a second, headers included, in each direction: PCIe 3.0 x8",
+    )
+    request_header_bytes: int = Field(
+        default=24,
+        ge=0,
+        le=64,
+        description="packets: of a read request, or a write beside its payload: framing, sequence number, checksum, header",
+    )
+    completion_header_bytes: int = Field(
+        default=20, ge=0, le=64, description="packets: the same of read data"
+    )
+    max_payload_bytes: Annotated[int, AfterValidator(power_of_two), Legal(PAYLOADS)] = Field(
+        default=256, ge=128, le=4096, description="packets: payload of a packet at most"
+    )
+    max_read_request_bytes: Annotated[int, AfterValidator(power_of_two), Legal(PAYLOADS)] = Field(
+        default=512, ge=128, le=4096, description="packets: what one request reads at most"
+    )
+    completion_bytes: Annotated[
+        int,
+        AfterValidator(power_of_two),
+        Legal("0, or a power of two from read_completion_boundary to max_payload_bytes"),
+    ] = Field(
+        default=0,
+        ge=0,
+        le=4096,
+        description="packets: payload that the host gives a packet of read data at most; 0 = max_payload_bytes",
+    )
+    read_completion_boundary: Annotated[int, AfterValidator(power_of_two), Legal("64 or 128")] = Field(
+        default=64,
+        ge=64,
+        le=128,
+        description="packets: where packets of read data end, but for the last of a request",
+    )
+    tags: int = Field(default=256, ge=1, le=1024, description="packets: read requests under way at most")
+
+    @model_validator(mode="after")
+    def _completions(self) -> HostLink:
+        """A completion ends at a boundary, and is no larger than a packet."""
+        if (
+            self.completion_bytes
+            and not self.read_completion_boundary <= self.completion_bytes <= self.max_payload_bytes
+        ):
+            raise ValueError(
+                f"completion_bytes: legal is 0, or read_completion_boundary ({self.read_completion_boundary}) to "
+                f"max_payload_bytes ({self.max_payload_bytes}), found {self.completion_bytes}"
+            )
+        return self
 
 
 class Host(Section):
