@@ -373,18 +373,18 @@ impl Pages {
             return;
         };
         self.log_home(&run, away, cause, away.is_newer() && !away.in_place);
-        if let Ok(owner) = self.owner(away.owner) {
-            owner.release(run.start, run.len);
-        }
         self.blocks.set(run.start, run.len, Place::Home);
         self.note_left(away.owner, run.start, run.len);
         self.stay_ends(away.owner, run.start, run.len, cause);
-        // What the card was not to write and was never touched still is not.
+        // First of all, for a thread may wait for them. What the card was not to write and was never touched still is not.
         let home = run.start.wrapping_add(shift);
         if away.shown {
             self.own_again(home, &run);
         } else if away.held || away.is_newer() {
             self.restore(home, run.shadow, run.len);
+        }
+        if let Ok(owner) = self.owner(away.owner) {
+            owner.release(run.start, run.len);
         }
     }
 
@@ -419,15 +419,16 @@ impl Pages {
 
     /// Gives the program the pages back that the shadow has.
     fn restore(&mut self, start: u64, shadow: u64, len: u64) {
-        self.put(start, shadow, len);
-        // Of what was copied, or not wanted.
-        self.shadow.drop_pages(shadow, len);
+        if !self.put(start, shadow, len) {
+            // What was copied, or not wanted, is still there.
+            self.shadow.drop_pages(shadow, len);
+        }
     }
 
     /// Puts pages at `from` into the program: the pages themselves, or copies where that is refused. What is there already is newer,
-    /// and stays; where no memory is any more, nothing is put.
-    fn put(&mut self, start: u64, from: u64, len: u64) {
-        let mut done = 0;
+    /// and stays; where no memory is any more, nothing is put. Whether all of them moved.
+    fn put(&mut self, start: u64, from: u64, len: u64) -> bool {
+        let (mut done, mut moved) = (0, 0);
         let (mut step, mut moving) = (len, true);
         while done < len {
             let (to, source, bytes) = (start + done, from + done, step.min(len - done));
@@ -437,6 +438,9 @@ impl Pages {
                 self.uffd.copy(to, source, bytes)
             };
             done += progress.bytes;
+            if moving {
+                moved += progress.bytes;
+            }
             if progress.bytes > 0 {
                 step = len - done;
                 moving = true;
@@ -460,6 +464,7 @@ impl Pages {
                 }
             }
         }
+        moved == len
     }
 
     /// Pages whose content nobody wants any more: they are home, and never touched.
