@@ -24,6 +24,16 @@ std::unique_ptr<MemoryTiming> make_timing(const MemoryOptions& options, const Cl
     return make_fixed(options, kNumMem, kWalkerPort);
 }
 
+std::unique_ptr<MemoryTiming> make_timings(const std::vector<MemoryOptions>& memories, const Clock& clock) {
+    std::vector<MemoryPart> parts;
+    uint64_t first = 0;
+    for (const MemoryOptions& memory : memories) {
+        parts.push_back({first, make_timing(memory, clock)});
+        first += memory.bytes;
+    }
+    return join_memories(std::move(parts));
+}
+
 }  // namespace
 
 Card::Card(const Options& options)
@@ -32,7 +42,7 @@ Card::Card(const Options& options)
       model_(std::make_unique<Model>(&context_)),
       memory_(options.memory_bytes),
       link_(options.link, clock_),
-      timing_(make_timing(options.memory, clock_)),
+      timing_(make_timings(options.memories, clock_)),
       shared_{.top = *model_,
               .memory = memory_,
               .timing = *timing_,
@@ -40,7 +50,8 @@ Card::Card(const Options& options)
               .stall = Stall(options.stall),
               .trace = Trace(options.axi_trace),
               .events = {},
-              .answers_in_order = options.memory.model == MemoryOptions::Model::kFixed},
+              .answers_in_order =
+                  options.memories.size() == 1 && options.memories.front().model == MemoryOptions::Model::kFixed},
       watchdog_(options.watchdog_cycles),
       axil_(shared_),
       kernel_ports_(shared_),

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "burst.hpp"
 #include "options.hpp"
@@ -40,6 +41,14 @@ std::unique_ptr<MemoryTiming> make_fixed(const MemoryOptions& options, unsigned 
 std::unique_ptr<MemoryTiming> make_banked(const MemoryOptions& options, unsigned ports, const Clock& clock);
 /// For as many ports as the card has. Throws CardError(GW_CARD_EINVAL) when the card was built without the controller.
 std::unique_ptr<MemoryTiming> make_litedram(const MemoryOptions& options, const Clock& clock);
+
+/// One of several memories: its model, and its first address.
+struct MemoryPart {
+    uint64_t first;
+    std::unique_ptr<MemoryTiming> timing;
+};
+/// Memories that follow one another from address 0 on as one: a single one is itself.
+std::unique_ptr<MemoryTiming> join_memories(std::vector<MemoryPart> parts);
 
 /// Anonymous file of the whole size, mapped without reservation: only pages that were touched cost anything.
 class DeviceMemory {

@@ -2,6 +2,7 @@
 // JSON comes from the header-only library that PyPI's `nlohmann-json` ships: strict, and well tested by others.
 #include "options.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <initializer_list>
@@ -23,7 +24,11 @@ using nlohmann::json;
 /// One JSON object whose fields are taken by name; what is left over at the end is an unknown option.
 class Section {
    public:
-    Section(const json& object, std::string name) : object_(object), name_(std::move(name)) {
+    Section(const json& object, std::string name) : Section(object, name, name) {}
+
+    /// With the limits of the schema's section `schema`.
+    Section(const json& object, std::string name, std::string schema)
+        : object_(object), name_(std::move(name)), schema_(std::move(schema)) {
         if (!object.is_object()) refuse(name_ + " must be a JSON object, found " + object.dump());
     }
 
@@ -105,7 +110,7 @@ class Section {
    private:
     Limit limit_of(const char* field) const {
         for (const Limit& limit : kLimits)
-            if (name_ == limit.section && std::string_view(field) == limit.field) return limit;
+            if (schema_ == limit.section && std::string_view(field) == limit.field) return limit;
         refuse("the configuration's schema has no limits for " + path(field));
     }
 
@@ -113,12 +118,13 @@ class Section {
 
     const json& object_;
     std::string name_;
+    std::string schema_;
     std::string known_;
     size_t taken_ = 0;
 };
 
-void read_memory(const json& object, MemoryOptions& memory) {
-    Section section(object, "memory");
+void read_memory(const json& object, MemoryOptions& memory, const std::string& name) {
+    Section section(object, name, "memory");
     section.take("model", memory.model,
                  {{"fixed", MemoryOptions::Model::kFixed},
                   {"banked", MemoryOptions::Model::kBanked},
@@ -145,16 +151,57 @@ void read_memory(const json& object, MemoryOptions& memory) {
     section.refuse_others();
 
     if (memory.row_bytes % memory.interleave_bytes != 0)
-        refuse(format("memory.row_bytes must be a multiple of memory.interleave_bytes, found %llu and %llu",
+        refuse(format("%s.row_bytes must be a multiple of %s.interleave_bytes, found %llu and %llu", name.c_str(), name.c_str(),
                       static_cast<unsigned long long>(memory.row_bytes),
                       static_cast<unsigned long long>(memory.interleave_bytes)));
 }
 
-void check_refresh(const MemoryOptions& memory, double clock_mhz) {
+void check_refresh(const MemoryOptions& memory, const std::string& name, double clock_mhz) {
     const double least = least_refresh_ns(memory, clock_mhz);
     if (memory.t_refi_ns != 0 && memory.t_refi_ns < least)
-        refuse(format("memory.t_refi_ns leaves no time between refreshes: legal is 0 (none) or from %g (%s), found %g", least,
-                      kRefreshPeriod, memory.t_refi_ns));
+        refuse(format("%s.t_refi_ns leaves no time between refreshes: legal is 0 (none) or from %g (%s), found %g", name.c_str(),
+                      least, kRefreshPeriod, memory.t_refi_ns));
+}
+
+/// The memories a card was built with: the first has what the others leave.
+void read_built(const json& config, Options& options) {
+    json sections = config.value("further_memory", json::array());
+    sections.insert(sections.begin(), config.value("memory", json::object()));
+    uint64_t rest = options.memory_bytes;
+    for (json& section : sections) {
+        MemoryOptions& memory = options.memories.emplace_back();
+        memory.name = section.value("name", "memory");
+        if (options.memories.size() > 1) rest -= memory.bytes = section.value("bytes", uint64_t{0});
+        section.erase("name");
+        section.erase("bytes");
+        read_memory(section, memory, "memory");
+    }
+    options.memories.front().bytes = rest;
+}
+
+/// Changes of memories: fields of the first, and an object of fields by the name of any.
+void change_memories(const json& object, Options& options) {
+    if (!object.is_object()) refuse("memory must be a JSON object, found " + object.dump());
+    const auto change = [&](const json& fields, MemoryOptions& memory, const std::string& name) {
+        read_memory(fields, memory, name);
+        check_refresh(memory, name, options.clock_mhz);
+        if (memory.model == MemoryOptions::Model::kLiteDram && &memory != &options.memories.front())
+            refuse(name + ".model: litedram-ddr4 is for the first memory");
+    };
+    json first = object;
+    for (const auto& [name, fields] : object.items()) {
+        if (!fields.is_object()) continue;
+        first.erase(name);
+        const auto named = [&](const MemoryOptions& memory) { return memory.name == name; };
+        const auto found = std::find_if(options.memories.begin(), options.memories.end(), named);
+        if (found == options.memories.end()) {
+            std::string known;
+            for (const MemoryOptions& memory : options.memories) known += (known.empty() ? "" : ", ") + memory.name;
+            refuse("this card has no memory '" + name + "'; it has: " + known);
+        }
+        change(fields, *found, "memory." + name);
+    }
+    change(first, options.memories.front(), "memory");
 }
 
 void read_link(const json& object, LinkOptions& link) {
@@ -210,16 +257,13 @@ Options parse_options(const char* describe, const char* overrides) {
     card.take("clock_mhz", options.clock_mhz);
     card.take("memory_bytes", options.memory_bytes);
     card.take("watchdog_cycles", options.watchdog_cycles);
-    if (auto found = config.find("memory"); found != config.end()) read_memory(*found, options.memory);
+    read_built(config, options);
     if (auto found = config.find("host_link"); found != config.end()) read_link(*found, options.link);
     if (!overrides) return options;
 
     const json given = parse(overrides, "options");
     Section top(given, "");
-    if (const json* memory = top.find("memory")) {
-        read_memory(*memory, options.memory);
-        check_refresh(options.memory, options.clock_mhz);
-    }
+    if (const json* memory = top.find("memory")) change_memories(*memory, options);
     if (const json* link = top.find("host_link")) read_link(*link, options.link);
     if (const json* stall = top.find("stall")) read_stall(*stall, options.stall);
     if (const json* cycles = top.find("watchdog_cycles")) {

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gw {
 
-/// [memory]: see docs/memory-models.md for the meaning, and banked.cpp for the sources of the DDR4 timings.
+/// [memory], or each [[memory]]: see docs/memory-models.md for the meaning, and banked.cpp for the sources of the DDR4 timings.
 struct MemoryOptions {
     enum class Model { kFixed, kBanked, kLiteDram };
     Model model = Model::kFixed;
+    std::string name;
+    uint64_t bytes = 0;
 
     uint64_t latency_cycles = 0;
     uint64_t page_table_latency_cycles = 0;
@@ -66,7 +69,7 @@ struct Options {
     double clock_mhz = 250.0;
     uint64_t memory_bytes = 0;
     uint64_t watchdog_cycles = 0;
-    MemoryOptions memory;
+    std::vector<MemoryOptions> memories;  // in the order of their addresses, memory_bytes together
     LinkOptions link;
     StallOptions stall;
     std::string waves;

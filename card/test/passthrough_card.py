@@ -23,8 +23,16 @@ LIBRARY = "libgw_card.so"
 SLEEPER, EXT0, EXT1, EXT2, QUEUE, WALKER = range(6)
 
 
-def build(waves: bool = False) -> Path:
-    """Path of the library, in the cache; built only when one of its inputs changed."""
+FAR, FAR_BYTES = 63 << 30, 1 << 30
+"""The second memory of a pass-through card with two, at the end of all."""
+TWO_MEMORIES = f"""
+    "further_memory": [{{"name": "far", "bytes": {FAR_BYTES}, "model": "fixed", "latency_cycles": 7,
+      "page_table_latency_cycles": 7, "requests_per_cycle": 8}}],
+"""
+
+
+def build(waves: bool = False, *, further: str = "") -> Path:
+    """Path of the library, in the cache; built only when one of its inputs changed. `further`: of its configuration."""
     sources = [
         RTL / "gw_axi_pkg.sv",
         RTL / "gw_pkg.sv",
@@ -37,7 +45,6 @@ def build(waves: bool = False) -> Path:
         *sources,
         *sorted(SIM.glob("*.h*")),
         RTL / "gw_axi_typedef.svh",
-        HERE / "gw_card_config.h",
         Path(__file__),
         Path(unity.__file__),
         Path(verilated.__file__),
@@ -46,7 +53,12 @@ def build(waves: bool = False) -> Path:
     digest = hashlib.sha256(tools.encode())
     for path in inputs:
         digest.update(path.name.encode() + path.read_bytes())
-    digest.update("".join(simulation_headers().values()).encode())
+    header = (
+        (HERE / "gw_card_config.h")
+        .read_text(encoding="utf-8")
+        .replace('"host_link":', f'{further}"host_link":')
+    )
+    digest.update("".join((*simulation_headers().values(), header)).encode())
     out = (
         toolchain.cache_dir()
         / "card-test"
@@ -57,17 +69,17 @@ def build(waves: bool = False) -> Path:
     with (out / "lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():
-            _build(sources, out, library, waves)
+            _build(sources, out, library, header, waves)
     return library
 
 
-def _build(sources: list[Path], out: Path, library: Path, waves: bool) -> None:
+def _build(sources: list[Path], out: Path, library: Path, header: str, waves: bool) -> None:
     # Waves are tested for being there, not for speed.
     optimise = "-O0" if waves else "-O2"
     model = out / "obj"
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir()
-    for name, text in simulation_headers().items():
+    for name, text in (*simulation_headers().items(), ("gw_card_config.h", header)):
         (model / name).write_text(text, encoding="utf-8")
     simulation = unity.unite([path for path in sources if path.suffix == ".cpp"], model, "gw_simulation", 2)
     command = [
@@ -84,7 +96,7 @@ def _build(sources: list[Path], out: Path, library: Path, waves: bool) -> None:
         "-fno-gnu-unique",
         toolchain.CXX_STANDARD,
         f"-I{SIM}",
-        f"-I{HERE}",
+        f"-I{model}",
     )
     with Compilers() as compilers:
         failure = "the pass-through card does not build"

@@ -36,6 +36,7 @@ from godwit.events import EventFile
 from godwit.heap import HeapMemory
 from godwit.heap_report import HeapReport, heap_report
 from godwit.launches import Launch, LaunchResult, with_result
+from godwit.memories import CardMemory
 from godwit.memory import Context, Place, Ranges
 from godwit.shared import Advice, Migration, Residency, SharedMemory
 from godwit.units import parse_size
@@ -267,10 +268,19 @@ class Card:
         access: Access = "rw",
         contiguous: bool | None = None,
         place: Place | None = None,
+        region: str | None = None,
+        strict: bool = True,
     ) -> Buffer:
         """New device memory, or memory used in place; see `Context.empty`."""
         return self.default_context.empty(
-            shape, dtype, page_size=page_size, access=access, contiguous=contiguous, place=place
+            shape,
+            dtype,
+            page_size=page_size,
+            access=access,
+            contiguous=contiguous,
+            place=place,
+            region=region,
+            strict=strict,
         )
 
     def reserve(
@@ -389,8 +399,12 @@ class Card:
         """
         self.native.count_only(context.native if context else None)
 
+    def memories(self) -> list[CardMemory]:
+        """Its memories, in the order of their addresses."""
+        return [CardMemory(*memory) for memory in self.native.memories()]
+
     def memory_free(self) -> tuple[int, int]:
-        """Bytes of device memory not in use, and the largest contiguous piece of them."""
+        """Bytes of device memory not in use, and the largest contiguous piece of them; of several memories it is the first."""
         return self.native.memory_free()
 
     def run(self, max_cycles: int, irq_mask: int = 0) -> int:

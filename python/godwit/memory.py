@@ -18,6 +18,7 @@ from godwit.buffers import Access, Buffer, PageSize, Shape, end, extents_of
 from godwit.errors import ArgumentError, InputError, OutOfMemory
 from godwit.growing import GrowingArray, GrowingView, growing
 from godwit.heap import HeapMemory, adopt, malloc
+from godwit.memories import number_of
 from godwit.shared import SharedMemory
 
 if TYPE_CHECKING:
@@ -76,17 +77,21 @@ class Context:
         access: Access = "rw",
         contiguous: bool | None = None,
         place: Place | None = None,
+        region: str | None = None,
+        strict: bool = True,
     ) -> Buffer:
         """New device memory of ``shape`` elements of `dtype` (bytes when only a number is given), zeroed.
 
         place: ``host`` makes it memory of this process, which stays here: kernels use it in place, over the host link and the card's
-        page cache, if it has one. What was written before a launch they see, what they wrote is seen after it. page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous:
+        page cache, if it has one. What was written before a launch they see, what they wrote is seen after it. region: of several memories
+        of the card (`Card.memories`) the one it is in; without strict another one if that is full; the first when None. page_size: ``auto`` takes the largest pages that fit; access: what kernels may do with it. contiguous:
         True insists on one physical range, which `mode="bare"` needs; None prefers it. Raises OutOfMemory.
         """
         element = np.dtype(dtype)
         extents = extents_of(shape)
         size = _bytes_of(extents, element)
-        native = self.native.alloc(size, page_size, access, contiguous, place or self.place)
+        memory = number_of(self.card, region)
+        native = self.native.alloc(size, page_size, access, contiguous, place or self.place, memory, strict)
         return Buffer(native, extents, element)
 
     def reserve(

@@ -48,6 +48,12 @@ pub struct Config {
     /// `[page_requests]`
     #[serde(default)]
     pub page_requests: PageRequestsConfig,
+    /// `[memory]`, or the first `[[memory]]`
+    #[serde(default)]
+    pub memory: MemoryConfig,
+    /// The other ones
+    #[serde(default)]
+    pub further_memory: Vec<MemoryConfig>,
     /// `[host_link]`
     #[serde(default)]
     pub host_link: HostLinkConfig,
@@ -91,6 +97,46 @@ pub struct CardConfig {
     /// Cycles without progress after which the card is given up; 0: never.
     #[serde(default)]
     pub watchdog_cycles: u64,
+}
+
+/// `[memory]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct MemoryConfig {
+    /// What programs call it.
+    pub name: String,
+    /// Its size; of the first one what the others leave.
+    pub bytes: u64,
+    /// How its accesses are timed.
+    pub model: String,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            name: "memory".to_owned(),
+            bytes: 0,
+            model: String::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The memories in the order of their addresses, each with the first of them and its size.
+    pub fn memories(&self) -> Vec<(&MemoryConfig, u64, u64)> {
+        let further: u64 = self.further_memory.iter().map(|memory| memory.bytes).sum();
+        let rest = self.card.memory_bytes.saturating_sub(further);
+        let sizes = self.further_memory.iter().map(|memory| memory.bytes);
+        let mut first = 0;
+        std::iter::once(&self.memory)
+            .chain(&self.further_memory)
+            .zip(std::iter::once(rest).chain(sizes))
+            .map(|(memory, bytes)| {
+                first += bytes;
+                (memory, first - bytes, bytes)
+            })
+            .collect()
+    }
 }
 
 /// `[axi]`
@@ -351,16 +397,28 @@ impl Description {
         Ok(parsed)
     }
 
-    /// What the card is when it is opened with these options, which it took: fields of `memory` and `host_link`, and `watchdog_cycles`.
+    /// What the card is when it is opened with these options, which it took: fields of `memory`, of one of several by its name, and of
+    /// `host_link`, and `watchdog_cycles`.
     pub(crate) fn change(&mut self, options: &Map<String, Value>) {
-        let mut changes: Vec<(&str, &str, &Value)> = Vec::new();
+        let mut changes: Vec<(String, &str, &Value)> = Vec::new();
         for section in ["memory", "host_link"] {
             let fields = options.get(section).and_then(Value::as_object);
-            let fields = fields.into_iter().flatten();
-            changes.extend(fields.map(|(field, value)| (section, field.as_str(), value)));
+            for (name, value) in fields.into_iter().flatten() {
+                match value {
+                    Value::Object(fields) => {
+                        let place = self.place_of(name);
+                        changes.extend(
+                            fields
+                                .iter()
+                                .map(|(field, value)| (place.clone(), field.as_str(), value)),
+                        );
+                    }
+                    _ => changes.push((section.to_owned(), name, value)),
+                }
+            }
         }
         let cycles = options.get("watchdog_cycles");
-        changes.extend(cycles.map(|cycles| ("card", "watchdog_cycles", cycles)));
+        changes.extend(cycles.map(|cycles| ("card".to_owned(), "watchdog_cycles", cycles)));
         let Ok(mut json) = serde_json::from_str::<Value>(&self.json) else {
             return;
         };
@@ -373,6 +431,15 @@ impl Description {
         if let (false, Ok(changed)) = (changes.is_empty(), Self::parse(&json.to_string())) {
             *self = changed;
         }
+    }
+
+    /// Where the configuration has the memory of this name.
+    fn place_of(&self, name: &str) -> String {
+        let further = &self.config.further_memory;
+        let number = further.iter().position(|memory| memory.name == name);
+        number.map_or("memory".to_owned(), |number| {
+            format!("further_memory/{number}")
+        })
     }
 
     /// The kernel `name`.
@@ -404,6 +471,33 @@ mod tests {
         "kernels": [{"name": "split", "port": 0, "description": "d",
                      "args": [{"name": "values", "kind": "buffer", "access": "r", "offset": 16},
                               {"name": "matched", "kind": "out_u64", "offset": 28}]}]}"#;
+
+    #[test]
+    fn memories_follow_one_another() {
+        let of = |further: &str| {
+            let json = format!(
+                r#"{{"card": {{"clock_mhz": 1, "memory_bytes": 65536}}, "axi": {{"id_width": 4, "data_width": 512}},
+                    "walker": {{"levels": 3}}, "contexts": {{"count": 1}}{further}}}"#
+            );
+            let config: Config = serde_json::from_str(&json).unwrap();
+            let memories = config.memories();
+            let names = memories
+                .iter()
+                .map(|(memory, first, bytes)| (memory.name.clone(), *first, *bytes));
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(of(""), [("memory".to_owned(), 0, 65536)]);
+        assert_eq!(
+            of(
+                r#", "memory": {"name": "a"}, "further_memory": [{"name": "b", "bytes": 16384}, {"name": "c", "bytes": 4096}]"#
+            ),
+            [
+                ("a".to_owned(), 0, 45056),
+                ("b".to_owned(), 45056, 16384),
+                ("c".to_owned(), 61440, 4096)
+            ]
+        );
+    }
 
     #[test]
     fn a_description_is_read_and_kept() {
@@ -441,6 +535,19 @@ mod tests {
         let options = r#"{"host_link": {"latency_ns": 100}}"#;
         card.change(&serde_json::from_str(options).unwrap());
         assert_eq!(card.config.host_link.latency_ns, 100.0);
+        let json = JSON.replace(
+            r#""contexts""#,
+            r#""memory": {"name": "a"}, "further_memory": [{"name": "b"}, {"name": "c"}], "contexts""#,
+        );
+        let mut card = Description::parse(&json).unwrap();
+        let options = r#"{"memory": {"model": "banked", "c": {"model": "fixed"}}}"#;
+        card.change(&serde_json::from_str(options).unwrap());
+        let memories = card.config.memories();
+        let models: Vec<_> = memories
+            .iter()
+            .map(|(memory, ..)| memory.model.as_str())
+            .collect();
+        assert_eq!(models, ["banked", "", "fixed"]);
     }
 
     #[test]

@@ -216,6 +216,16 @@ impl Card {
         self.inner.memory_free()
     }
 
+    /// The card's memories: name, model, first address, bytes, free bytes, bytes of the largest free piece.
+    fn memories(&self) -> Vec<(String, String, u64, u64, u64, u64)> {
+        let all = self.inner.memories().into_iter();
+        all.map(|each| {
+            let place = (each.first, each.bytes, each.free, each.largest);
+            (each.name, each.model, place.0, place.1, place.2, place.3)
+        })
+        .collect()
+    }
+
     /// Drops every cached translation and waits for the acknowledge.
     fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, godwit::Card::invalidate)

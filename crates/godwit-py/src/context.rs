@@ -58,9 +58,11 @@ fn residence_of(name: &str) -> PyResult<Residence> {
 
 #[pymethods]
 impl Context {
-    /// New zeroed memory, place: of the device, or of the host, used in place. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
+    /// New zeroed memory, place: of the device, or of the host, used in place; memory: the number of the card's, or else another if not
+    /// strict. access: r, w or rw (a writable buffer is readable, too). contiguous: None prefers one
     /// piece, True insists on it, False takes the largest pages wherever they are.
-    #[pyo3(signature = (nbytes, page_size="auto", access="rw", contiguous=None, place="device"))]
+    #[pyo3(signature = (nbytes, page_size="auto", access="rw", contiguous=None, place="device", memory=None, strict=true))]
+    #[allow(clippy::too_many_arguments, reason = "what Python gives, by name")]
     fn alloc(
         &self,
         py: Python<'_>,
@@ -69,6 +71,8 @@ impl Context {
         access: &str,
         contiguous: Option<bool>,
         place: &str,
+        memory: Option<usize>,
+        strict: bool,
     ) -> PyResult<Buffer> {
         let access = access_of(access)?;
         let contiguity = match contiguous {
@@ -76,11 +80,16 @@ impl Context {
             Some(true) => Contiguity::Required,
             Some(false) => Contiguity::Ignored,
         };
-        let options = AllocOptions::new()
+        let mut options = AllocOptions::new()
             .pages(page_policy(page_size)?)
             .access(access)
             .contiguity(contiguity)
             .residence(residence_of(place)?);
+        options = match memory {
+            Some(number) if strict => options.memory(number),
+            Some(number) => options.prefer_memory(number),
+            None => options,
+        };
         let buffer = py
             .detach(|| self.inner.alloc(nbytes, options))
             .map_err(|error| raise(py, error))?;

@@ -22,6 +22,8 @@ extern "C" {
 #endif
 
 #define GODWIT_ABI 2u
+/* Of a name, with its end. */
+#define GODWIT_NAME_SIZE 48
 
 typedef struct godwit_card godwit_card;
 typedef struct godwit_context godwit_context;
@@ -175,8 +177,22 @@ int godwit_clear_counters(godwit_card *card);
 /* Counts, of events that belong to a context, only those of `context` from now on; of all contexts with NULL. */
 int godwit_count_only(godwit_card *card, const godwit_context *context);
 
-/* Bytes of device memory that are free, and those of the largest contiguous piece; either may be NULL. */
+/* Bytes of device memory that are free, and those of the largest contiguous piece; either may be NULL. Of several memories: of memory 0. */
 int godwit_memory_free(const godwit_card *card, uint64_t *free_bytes, uint64_t *largest_bytes);
+
+/* One of a card's memories, which a configuration may have several of. */
+typedef struct godwit_memory_info {
+	char name[GODWIT_NAME_SIZE]; /* in the configuration */
+	uint64_t first;              /* physical address */
+	uint64_t size;               /* bytes */
+	uint64_t free_bytes;         /* ... that buffers can still have */
+	uint64_t largest_bytes;      /* the largest piece of those */
+} godwit_memory_info;
+
+/* How many there are; 0 for NULL. */
+size_t godwit_memory_count(const godwit_card *card);
+/* The one of this number; GODWIT_EINVAL from godwit_memory_count() on. */
+int godwit_get_memory_info(const godwit_card *card, size_t number, godwit_memory_info *info);
 
 /* -- Contexts ------------------------------------------------------------------------------------------------------- */
 
@@ -210,7 +226,12 @@ enum godwit_alloc_flags {
 	GODWIT_NO_RANGES = 16u, /* no entries; with neither, as many as there are */
 	/* Of godwit_malloc(): */
 	GODWIT_SMALL = 32u,     /* a slot of 64 KiB, which shares its page table with 31 others */
+	/* Of godwit_alloc(), with GODWIT_MEMORY(): */
+	GODWIT_PREFERRED = 64u, /* in another memory when that one has no room */
 };
+
+/* A flag, too: in the card's memory of this number (godwit_get_memory_info()). Without it, in memory 0. */
+#define GODWIT_MEMORY(number) ((uint32_t)((number) + 1) << 8 & 0xff00u)
 
 /*
  * Device memory of `size` bytes, zeroed. `page_bytes` is 0 for the largest pages that fit, else the one size to use:
@@ -372,7 +393,6 @@ enum godwit_launch_flags {
 };
 
 #define GODWIT_MAX_RESULTS 16
-#define GODWIT_NAME_SIZE 48
 
 typedef struct godwit_result {
 	char name[GODWIT_NAME_SIZE];

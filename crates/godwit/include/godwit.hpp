@@ -86,6 +86,13 @@ class Card {
         return free_bytes;
     }
 
+    /// Its memories; GODWIT_MEMORY(number) among AllocOptions::flags chooses one.
+    std::vector<godwit_memory_info> memories() const {
+        std::vector<godwit_memory_info> found(godwit_memory_count(get()));
+        for (std::size_t number = 0; number < found.size(); ++number) check(godwit_get_memory_info(get(), number, &found[number]));
+        return found;
+    }
+
     /// Sets device memory aside for contiguous memory: what the process's pool opens on it with, cmt_init().
     std::string cmt_config(std::uint64_t bytes) {
         char config[128];

@@ -59,6 +59,24 @@ pub enum Error {
         /// Bytes of the largest contiguous piece.
         largest: u64,
     },
+    /// One of the card's memories does not suffice, and the buffer was wanted there and nowhere else.
+    #[error(
+        "memory `{memory}` is full: asked for {asked} bytes{}, free are {free}, the largest contiguous piece is {largest}; free buffers \
+         there, or let it be in another memory",
+        if *contiguous { " in one piece" } else { "" }
+    )]
+    MemoryFull {
+        /// Its name.
+        memory: String,
+        /// Bytes asked for.
+        asked: u64,
+        /// Whether they had to be contiguous.
+        contiguous: bool,
+        /// Bytes free there.
+        free: u64,
+        /// Bytes of the largest contiguous piece there.
+        largest: u64,
+    },
     /// The system does not let this process share its memory.
     #[error("{0}")]
     Sharing(String),
@@ -205,6 +223,7 @@ impl Error {
             }
             Self::Card(CardError::HostMemory(_))
             | Self::OutOfMemory { .. }
+            | Self::MemoryFull { .. }
             | Self::AddressSpace { .. }
             | Self::HeapFull { .. } => ErrorKind::OutOfMemory,
             Self::Heap { refusal, .. } if refusal.is_lack() => ErrorKind::OutOfMemory,

@@ -72,7 +72,7 @@ pub use hardware::heap::HeapMemory;
 pub use hardware::heap_map::HeapMap;
 pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy, Residence};
 pub use objects::buffer::Buffer;
-pub use objects::card::{Card, Frames};
+pub use objects::card::{Card, CardMemory, Frames};
 pub use objects::context::{Binding, Context};
 pub use objects::heap::MallocOptions;
 pub use objects::launch::{Launch, Waited};

@@ -176,6 +176,13 @@ fn layouts_and_constants_are_those_of_the_header() {
         ("GODWIT_RANGES", i64::from(RANGES)),
         ("GODWIT_NO_RANGES", i64::from(NO_RANGES)),
         ("GODWIT_SMALL", i64::from(SMALL)),
+        ("GODWIT_PREFERRED", i64::from(PREFERRED)),
+        ("GODWIT_MEMORY(1)", i64::from(2 << MEMORY_SHIFT)),
+        ("GODWIT_MEMORY(254)", i64::from(MEMORY_MASK)),
+        (
+            "sizeof(godwit_memory_info)",
+            size_of::<GodwitMemoryInfo>() as i64,
+        ),
         ("GODWIT_WILL_NEED", i64::from(WILL_NEED)),
         ("GODWIT_WILL_NEED_HOST", i64::from(WILL_NEED_HOST)),
         ("GODWIT_IN_PLACE", i64::from(IN_PLACE)),

@@ -48,7 +48,7 @@ impl Bench {
     fn new() -> Self {
         let used = vec![false; (SIZE / FRAME_BYTES) as usize];
         Self {
-            frames: FrameAllocator::new(SIZE),
+            frames: FrameAllocator::new(Extent { pa: 0, len: SIZE }),
             used,
             owned: Vec::new(),
         }

@@ -176,10 +176,14 @@ def info(
     console = stdout()
     console.print(f"[bold]sim:{card.name}[/bold]  {card.hash}", soft_wrap=True)
     console.print(str(card.library), markup=False, soft_wrap=True)
-    for section, fields in description["config"].items():
+    config = description["config"]
+    further = [("[memory]", memory) for memory in config.get("further_memory", [])]
+    for section, fields in [*config.items(), *further]:
+        if section == "further_memory":
+            continue
         if isinstance(fields, dict):
             values = "  ".join(f"{field}={value}" for field, value in fields.items())
-            console.print(f"[bold]\\[{section}][/bold]  {escape(values)}", soft_wrap=True)
+            console.print(f"[bold]{escape(f'[{section}]')}[/bold]  {escape(values)}", soft_wrap=True)
         else:
             console.print(f"{section}: {fields}", markup=False, soft_wrap=True)
     for port, kernel in enumerate(description["kernels"]):

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from godwit.errors import InputError, nearest
 from godwit.spec.schema import Config
+from godwit.spec.sections.surroundings import Memory
 from godwit.toolchain import root
 
 
@@ -44,6 +45,7 @@ def load(
     """
     data, where = _read(str(config))
     clock = _clock(data)
+    _several(data)
     for override in overrides:
         _override(data, override)
     if _clock(data) != clock and not any(each.strip().startswith("card.clock_from") for each in overrides):
@@ -56,7 +58,13 @@ def load(
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise _explain(error, str(config)) from None
+        raise _explain(error, str(config), data) from None
+
+
+def _several(data: dict[str, Any]) -> None:
+    """``[[memory]]`` is the first memory and the further ones."""
+    if isinstance(memories := data.get("memory"), list):
+        data["memory"], data["further_memory"] = (memories or [{}])[0], memories[1:]
 
 
 def _clock(data: dict[str, Any]) -> Any:
@@ -70,6 +78,9 @@ def path(config: str | Path) -> Path:
     return _read(str(config))[1].resolve()
 
 
+NO_SECTIONS = ("name", "description", "stream", "further_memory")
+"""Fields of a configuration that an override does not name."""
+
 RUN_TIME = ("memory", "host_link")
 """Sections that a card is opened with, so that none is built for them."""
 
@@ -79,26 +90,38 @@ def split(
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The overrides that a card has to be built for, and those it is opened with: fields by section.
 
-    LiteDRAM's controller is part of a card: choosing it, leaving it and its clock take a build. Raises `ConfigError`.
+    Fields of a further memory are a dictionary by its name among those of `memory`. Which memories there are is part of a card, and so
+    is LiteDRAM's controller: choosing it, leaving it and its clock take a build. Raises `ConfigError`.
     """
     everything, kernels = list(overrides), list(more_kernels)
     whole = load(config, everything, kernels)
     fixed = [override for override in everything if override.strip().partition(".")[0] not in RUN_TIME]
     built = load(config, fixed, kernels)
-    if "litedram-ddr4" in (whole.memory.model, built.memory.model):
-        kept = [override for override in everything if override.strip().startswith("memory.")]
-        if (whole.memory.model, whole.memory.controller_mhz) != (
-            built.memory.model,
-            built.memory.controller_mhz,
-        ):
-            fixed += kept
-            built = load(config, fixed, kernels)
+    memory = [override for override in everything if override.strip().startswith("memory.")]
+    if _built_in(whole) != _built_in(built):
+        fixed += memory
+        built = load(config, fixed, kernels)
     settings = {}
     for section in RUN_TIME:
-        before, after = (getattr(each, section).model_dump(mode="json") for each in (built, whole))
-        if changed := {name: value for name, value in after.items() if before[name] != value}:
+        if changed := _changed(getattr(built, section), getattr(whole, section)):
             settings[section] = changed
+    for before, after in zip(built.further_memory, whole.further_memory, strict=True):
+        if changed := _changed(before, after):
+            settings.setdefault("memory", {})[after.name] = changed
     return fixed, settings
+
+
+def _built_in(config: Config) -> tuple[Any, ...]:
+    """What of its memories is part of a card."""
+    first = config.memory
+    controller = first.controller_mhz if first.model == "litedram-ddr4" else None
+    return controller, [(memory.name, memory.bytes) for memory in config.memories]
+
+
+def _changed(before: BaseModel, after: BaseModel) -> dict[str, Any]:
+    """Fields of a section with their values, where they are others than before."""
+    old = before.model_dump(mode="json")
+    return {name: value for name, value in after.model_dump(mode="json").items() if old[name] != value}
 
 
 def _read(config: str) -> tuple[dict[str, Any], Path]:
@@ -136,16 +159,30 @@ def _override(data: dict[str, Any], override: str) -> None:
         raise ConfigError(
             "streams are written in a configuration file", hint='[[stream]] from = "a.out" to = "b.in"'
         )
-    if section not in Config.model_fields or section in ("name", "description"):
-        sections = [name for name in Config.model_fields if name not in ("name", "description", "stream")]
+    sections = [name for name in Config.model_fields if name not in NO_SECTIONS]
+    if section not in sections:
         raise ConfigError(f"there is no section '{section}'", found=override, hint=nearest(section, sections))
-    data.setdefault(section, {})[field] = value
+    of_one, dot, name = field.partition(".")
+    if section == "memory" and dot:
+        _memory(data, of_one)[name] = value
+    else:
+        data.setdefault(section, {})[field] = value
 
 
-def _explain(error: ValidationError, config: str) -> ConfigError:
+def _memory(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """The section of the memory of that name, a new one if there is none yet."""
+    first, further = data.setdefault("memory", {}), data.setdefault("further_memory", [])
+    for memory in (first, *further):
+        if memory.get("name", Memory.model_fields["name"].default) == name:
+            return memory
+    further.append({"name": name})
+    return further[-1]
+
+
+def _explain(error: ValidationError, config: str, data: dict[str, Any]) -> ConfigError:
     """The first problem as one sentence about one field, with the value found and what is legal."""
     problem = error.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
+    where = ".".join(_named(problem["loc"], data))
     prefix = f"configuration '{config}'"
     if problem["type"] == "extra_forbidden":
         fields = list(_section(problem["loc"][:-1]).model_fields)
@@ -161,6 +198,15 @@ def _explain(error: ValidationError, config: str) -> ConfigError:
         return ConfigError(f"{prefix}: {message}")
     found = "" if isinstance(problem["input"], dict) else repr(problem["input"])
     return ConfigError(f"{prefix}: {where}: {message}", found=found, hint=_legal(problem))
+
+
+def _named(names: tuple[int | str, ...], data: dict[str, Any]) -> list[str]:
+    """The place of a problem as `--set` has it."""
+    if names[:1] == ("further_memory",) and len(names) > 1:
+        memory = data["further_memory"][names[1]]
+        name = memory.get("name", names[1]) if isinstance(memory, dict) else names[1]
+        return ["memory", *(str(part) for part in (name, *names[2:]))]
+    return [str(part) for part in names]
 
 
 def _section(names: Iterable[int | str]) -> type[BaseModel]:

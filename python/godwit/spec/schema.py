@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, model_validator
 from godwit.spec.sections.fields import Section, Size
 from godwit.spec.sections.surroundings import (
     LITEDRAM_BYTES,
+    MEMORY_BLOCK,
     REFRESH_NS_MAX,
     REFRESH_PERIOD,
     Host,
@@ -26,6 +27,9 @@ from godwit.spec.sections.units import DMA_PORTS, HEAP_BLOCK, Dma, Heap, PageCac
 
 MAX_PORTS = 30
 """Ports a card can have: with those of the command queue and the walker, 32 memory ports."""
+
+MAX_MEMORIES = 8
+"""Memories a card can have."""
 
 STREAM_PORT = r"^[a-z][a-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*$"
 """A kernel and one of its streams."""
@@ -107,6 +111,7 @@ class Config(Section):
     heap: Heap = Heap()
     page_cache: PageCache = PageCache()
     memory: Memory
+    further_memory: list[Memory] = Field(default=[], max_length=MAX_MEMORIES - 1)
     host_link: HostLink
     host: Host = Host()
     stream: list[Stream] = Field(default=[])
@@ -158,21 +163,49 @@ class Config(Section):
     @model_validator(mode="after")
     def _refresh(self) -> Config:
         """Between two refreshes there is time for an access."""
-        least = self.memory.least_refresh_ns(self.card.clock_mhz)
-        if self.memory.t_refi_ns and self.memory.t_refi_ns < least:
+        for memory in self.memories:
+            least = memory.least_refresh_ns(self.card.clock_mhz)
+            if memory.t_refi_ns and memory.t_refi_ns < least:
+                raise ValueError(
+                    f"{self.section_of(memory)}.t_refi_ns leaves no time between refreshes: legal is 0 (none) or {least:g} "
+                    f"({' + '.join(REFRESH_PERIOD)} + a cycle) to {REFRESH_NS_MAX}, found {memory.t_refi_ns:g}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _several(self) -> Config:
+        """Several memories have names of their own, and all of the card's memory together."""
+        names = [memory.name for memory in self.memories]
+        if twice := sorted(name for name in set(names) if names.count(name) > 1):
+            raise ValueError(f"memory: '{twice[0]}' is there twice; each has a name of its own")
+        for memory in self.further_memory:
+            if not memory.bytes:
+                raise ValueError(
+                    f"{self.section_of(memory)}.bytes is missing: only the first memory has what the others leave"
+                )
+            if memory.model == "litedram-ddr4":
+                raise ValueError(
+                    f"{self.section_of(memory)}.model: litedram-ddr4 is for the first memory, legal here is fixed or banked"
+                )
+        left = self.card.memory_bytes - sum(memory.bytes for memory in self.further_memory)
+        if self.further_memory and (left <= 0 or left % MEMORY_BLOCK):
             raise ValueError(
-                f"memory.t_refi_ns leaves no time between refreshes: legal is 0 (none) or {least:g} "
-                f"({' + '.join(REFRESH_PERIOD)} + a cycle) to {REFRESH_NS_MAX}, found {self.memory.t_refi_ns:g}"
+                f"memory.bytes: the first memory is what the others leave of card.memory_bytes, a multiple of {MEMORY_BLOCK}, "
+                f"found {left} of {self.card.memory_bytes}"
+            )
+        if self.memory.bytes not in (0, left):
+            raise ValueError(
+                f"memory.bytes: legal is 0 or {left}, what the other memories leave of card.memory_bytes, found {self.memory.bytes}"
             )
         return self
 
     @model_validator(mode="after")
     def _capacity(self) -> Config:
         """The controller's DIMM has its size."""
-        if self.memory.model == "litedram-ddr4" and self.card.memory_bytes > LITEDRAM_BYTES:
+        if self.memory.model == "litedram-ddr4" and self.sizes[0] > LITEDRAM_BYTES:
             raise ValueError(
                 f"card.memory_bytes: memory.model litedram-ddr4 has at most {LITEDRAM_BYTES} bytes (8 GiB), "
-                f"found {self.card.memory_bytes}"
+                f"found {self.sizes[0]}"
             )
         return self
 
@@ -185,12 +218,27 @@ class Config(Section):
             raise ValueError(
                 f"heap.slots: a heap needs walker.levels = 4, because its window is entries of Sv48's root, found {self.walker.levels}"
             )
-        if self.card.memory_bytes % HEAP_BLOCK or self.heap.memory_bytes >= self.card.memory_bytes:
+        if self.sizes[0] % HEAP_BLOCK or self.heap.memory_bytes >= self.sizes[0]:
             raise ValueError(
-                f"heap.memory_bytes: the heap's memory is the end of card.memory_bytes, a multiple of {HEAP_BLOCK} that leaves "
-                f"some to the driver, found {self.heap.memory_bytes} of {self.card.memory_bytes}"
+                f"heap.memory_bytes: the heap's memory is the end of the first memory, a multiple of {HEAP_BLOCK} that leaves "
+                f"some to the driver, found {self.heap.memory_bytes} of {self.sizes[0]}"
             )
         return self
+
+    @property
+    def memories(self) -> list[Memory]:
+        """All of them, in the order of their addresses."""
+        return [self.memory, *self.further_memory]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each of `memories`."""
+        further = [memory.bytes for memory in self.further_memory]
+        return [self.card.memory_bytes - sum(further), *further]
+
+    def section_of(self, memory: Memory) -> str:
+        """How `--set` names it."""
+        return f"memory.{memory.name}" if self.further_memory and memory is not self.memory else "memory"
 
     @property
     def ports(self) -> int:

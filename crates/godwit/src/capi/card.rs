@@ -5,7 +5,9 @@ use std::ffi::{CString, c_char, c_int};
 
 use godwit_card::closest;
 
-use super::{GodwitContext, GodwitStats, borrow, guarded, put, string};
+use super::{
+    GodwitContext, GodwitMemoryInfo, GodwitStats, NAME_SIZE, borrow, guarded, put, string,
+};
 use crate::{Card, Counters, Error, OpenOptions};
 
 /// `godwit_card`
@@ -186,6 +188,46 @@ pub unsafe extern "C" fn godwit_count_only(
         // SAFETY: the caller gives live handles, or no context.
         let (card, context) = unsafe { (borrow(card, "card")?, context.as_ref()) };
         card.card.count_only(context.map(|handle| &handle.context))
+    })
+}
+
+/// `godwit_memory_count`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_memory_count(card: *const GodwitCard) -> usize {
+    // SAFETY: the caller gives a live handle, or NULL.
+    unsafe { card.as_ref() }.map_or(0, |card| card.card.memories().len())
+}
+
+/// `godwit_get_memory_info`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn godwit_get_memory_info(
+    card: *const GodwitCard,
+    number: usize,
+    info: *mut GodwitMemoryInfo,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller gives a live handle.
+        let memories = unsafe { borrow(card, "card") }?.card.memories();
+        let Some(memory) = memories.get(number) else {
+            return Err(Error::Argument(format!(
+                "the card has no memory {number}: it has {}",
+                memories.len()
+            )));
+        };
+        let mut name = [0; NAME_SIZE];
+        // The last byte stays 0.
+        for (to, from) in name[..NAME_SIZE - 1].iter_mut().zip(memory.name.bytes()) {
+            *to = from as c_char;
+        }
+        let found = GodwitMemoryInfo {
+            name,
+            first: memory.first,
+            size: memory.bytes,
+            free_bytes: memory.free,
+            largest_bytes: memory.largest,
+        };
+        // SAFETY: the caller gives a place for it.
+        unsafe { put(info, found, "info") }
     })
 }
 

@@ -6,7 +6,10 @@ use std::ffi::{c_int, c_void};
 use godwit_core::{Mode, PageSize};
 
 use super::process::Given;
-use super::{CONTIGUOUS, GodwitCard, READ_ONLY, SCATTERED, borrow, guarded, null, put};
+use super::{
+    CONTIGUOUS, GodwitCard, MEMORY_MASK, MEMORY_SHIFT, PREFERRED, READ_ONLY, SCATTERED, borrow,
+    guarded, null, put,
+};
 use crate::{Access, AllocOptions, Buffer, Context, Contiguity, Error, PagePolicy};
 
 /// `godwit_context`
@@ -84,7 +87,7 @@ pub unsafe extern "C" fn godwit_context_table_bytes(
 }
 
 fn alloc_options(page_bytes: u64, flags: u32) -> Result<AllocOptions, Error> {
-    let unknown = flags & !(READ_ONLY | CONTIGUOUS | SCATTERED);
+    let unknown = flags & !(READ_ONLY | CONTIGUOUS | SCATTERED | PREFERRED | MEMORY_MASK);
     if unknown != 0 {
         return Err(Error::Argument(format!(
             "{unknown:#x} is no flag of enum godwit_alloc_flags"
@@ -117,10 +120,13 @@ fn alloc_options(page_bytes: u64, flags: u32) -> Result<AllocOptions, Error> {
         (false, true) => Contiguity::Ignored,
         (false, false) => Contiguity::Preferred,
     };
-    Ok(AllocOptions::new()
-        .pages(pages)
-        .access(access)
-        .contiguity(contiguity))
+    let memory = (flags & MEMORY_MASK) >> MEMORY_SHIFT;
+    let options = match (memory as usize).checked_sub(1) {
+        Some(number) if flags & PREFERRED != 0 => AllocOptions::new().prefer_memory(number),
+        Some(number) => AllocOptions::new().memory(number),
+        None => AllocOptions::new(),
+    };
+    Ok(options.pages(pages).access(access).contiguity(contiguity))
 }
 
 /// `godwit_alloc`

@@ -39,6 +39,12 @@ pub const NO_RANGES: u32 = 16;
 
 /// `GODWIT_SMALL`
 pub const SMALL: u32 = 32;
+/// `GODWIT_PREFERRED`
+pub const PREFERRED: u32 = 64;
+/// `GODWIT_MEMORY`: one more than the number of a memory.
+pub const MEMORY_MASK: u32 = 0xff00;
+/// See `MEMORY_MASK`.
+pub const MEMORY_SHIFT: u32 = 8;
 
 /// `GODWIT_BARE`
 pub const BARE: u32 = 1;
@@ -49,6 +55,18 @@ pub const ALLOW_STATUS: u32 = 2;
 pub const MAX_RESULTS: usize = 16;
 /// `GODWIT_NAME_SIZE`
 pub const NAME_SIZE: usize = 48;
+
+/// `godwit_memory_info`
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct GodwitMemoryInfo {
+    pub name: [std::ffi::c_char; NAME_SIZE],
+    pub first: u64,
+    pub size: u64,
+    pub free_bytes: u64,
+    pub largest_bytes: u64,
+}
 
 /// `godwit_stats`
 #[repr(C)]

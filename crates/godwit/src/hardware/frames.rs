@@ -32,20 +32,28 @@ impl Extent {
 /// The free frames of one memory.
 #[derive(Debug, Clone)]
 pub struct FrameAllocator {
+    all: Extent,
     /// Free ranges by first address; no two touch.
     free: BTreeMap<u64, u64>,
     free_bytes: u64,
 }
 
 impl FrameAllocator {
-    /// All of `[0, size)` is free; what is left of the last frame is not used.
-    pub fn new(size: u64) -> Self {
-        let size = size / FRAME_BYTES * FRAME_BYTES;
-        let free = (size > 0).then_some((0, size)).into_iter().collect();
+    /// All of `memory` is free, which begins with a frame; what is left of the last one is not used.
+    pub fn new(memory: Extent) -> Self {
+        let len = memory.len / FRAME_BYTES * FRAME_BYTES;
+        let all = Extent { len, ..memory };
+        let free = (len > 0).then_some((all.pa, len)).into_iter().collect();
         Self {
+            all,
             free,
-            free_bytes: size,
+            free_bytes: len,
         }
+    }
+
+    /// Whether the frame at `pa` is one of its.
+    pub fn has(&self, pa: u64) -> bool {
+        (self.all.pa..self.all.end()).contains(&pa)
     }
 
     /// Free bytes.
@@ -173,10 +181,11 @@ mod tests {
     use super::*;
 
     const SIZE: u64 = 8 << 20;
+    const ALL: Extent = Extent { pa: 0, len: SIZE };
 
     #[test]
     fn the_lowest_range_that_fits_is_taken() {
-        let mut frames = FrameAllocator::new(SIZE);
+        let mut frames = FrameAllocator::new(ALL);
         let first = frames.alloc_contiguous(4096, 4096).unwrap();
         let aligned = frames.alloc_contiguous(1 << 21, 1 << 21).unwrap();
         let between = frames.alloc_contiguous(8192, 4096).unwrap();
@@ -184,8 +193,20 @@ mod tests {
     }
 
     #[test]
+    fn a_memory_that_begins_elsewhere_gives_its_own_frames() {
+        let mut frames = FrameAllocator::new(Extent {
+            pa: SIZE,
+            len: SIZE,
+        });
+        assert_eq!(frames.alloc_contiguous(4096, 1 << 21).unwrap().pa, SIZE);
+        assert_eq!(frames.alloc_top(), Some(2 * SIZE - 4096));
+        assert!(frames.has(SIZE) && frames.has(2 * SIZE - 4096));
+        assert!(!frames.has(SIZE - 4096) && !frames.has(2 * SIZE));
+    }
+
+    #[test]
     fn tables_come_from_the_top() {
-        let mut frames = FrameAllocator::new(SIZE);
+        let mut frames = FrameAllocator::new(ALL);
         assert_eq!(frames.alloc_top(), Some(SIZE - 4096));
         assert_eq!(frames.alloc_top(), Some(SIZE - 8192));
         assert_eq!(frames.largest(), SIZE - 8192);
@@ -193,7 +214,7 @@ mod tests {
 
     #[test]
     fn scattered_memory_is_taken_in_the_largest_pieces() {
-        let mut frames = FrameAllocator::new(8 << 20);
+        let mut frames = FrameAllocator::new(ALL);
         let holes: Vec<_> = (0..4)
             .map(|_| frames.alloc_contiguous(2 << 20, 2 << 20).unwrap())
             .collect();
@@ -218,7 +239,10 @@ mod tests {
 
     #[test]
     fn a_request_that_cannot_be_met_takes_nothing() {
-        let mut frames = FrameAllocator::new(1 << 20);
+        let mut frames = FrameAllocator::new(Extent {
+            pa: 0,
+            len: 1 << 20,
+        });
         assert_eq!(frames.alloc_scattered(2 << 20, &PAGE_BYTES), None);
         assert_eq!((frames.free_bytes(), frames.largest()), (1 << 20, 1 << 20));
     }
@@ -226,7 +250,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "freed twice")]
     fn a_double_free_is_caught() {
-        let mut frames = FrameAllocator::new(SIZE);
+        let mut frames = FrameAllocator::new(ALL);
         let range = frames.alloc_contiguous(8192, 4096).unwrap();
         frames.free(Extent {
             pa: range.pa,

@@ -8,33 +8,49 @@ use godwit_core::TableMemory;
 
 use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator};
 
-/// The frames of a card, shared by all that allocate.
+/// The frames of a card, shared by all that allocate: those of its memories, each for itself. Page tables, and all that does not say
+/// which, are in the first.
 #[derive(Clone)]
 pub(crate) struct FramePool {
-    frames: Arc<Mutex<FrameAllocator>>,
+    memories: Arc<[Mutex<FrameAllocator>]>,
     memory: Arc<Memory>,
 }
 
 impl FramePool {
-    /// Of the first `bytes` bytes of memory.
-    pub fn new(memory: Arc<Memory>, bytes: u64) -> Self {
+    /// Of `parts` of device memory, at least one.
+    pub fn new(memory: Arc<Memory>, parts: &[Extent]) -> Self {
         Self {
-            frames: Arc::new(Mutex::new(FrameAllocator::new(bytes))),
+            memories: parts
+                .iter()
+                .map(|part| Mutex::new(FrameAllocator::new(*part)))
+                .collect(),
             memory,
         }
     }
 
+    /// Those of the first memory.
     pub fn lock(&self) -> MutexGuard<'_, FrameAllocator> {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.memories[0])
+    }
+
+    /// Those of each memory.
+    pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, FrameAllocator>> {
+        self.memories.iter().map(lock)
     }
 
     /// Gives frames back. They read as zero when they are handed out again.
     pub fn free(&self, extent: Extent) {
         // Only fails outside of memory, where no frame is.
-        if self.memory.clear(extent.pa, extent.len).is_ok() {
-            self.lock().free(extent);
+        if self.memory.clear(extent.pa, extent.len).is_ok()
+            && let Some(mut frames) = self.each().find(|frames| frames.has(extent.pa))
+        {
+            frames.free(extent);
         }
     }
+}
+
+fn lock(frames: &Mutex<FrameAllocator>) -> MutexGuard<'_, FrameAllocator> {
+    frames.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TableMemory for FramePool {

@@ -82,6 +82,8 @@ pub struct AllocOptions {
     pub(crate) access: Access,
     pub(crate) contiguity: Contiguity,
     pub(crate) residence: Residence,
+    pub(crate) memory: Option<usize>,
+    pub(crate) elsewhere: bool,
 }
 
 impl AllocOptions {
@@ -105,6 +107,20 @@ impl AllocOptions {
     /// Puts it into this memory. In the program's it is in one piece, and `pages` are at most as large as they fit there.
     pub fn residence(mut self, residence: Residence) -> Self {
         self.residence = residence;
+        self
+    }
+
+    /// Puts it into the memory of this number ([`Card::memories`](crate::Card::memories)), or nowhere. Without it, it is in the first.
+    pub fn memory(mut self, number: usize) -> Self {
+        self.memory = Some(number);
+        self.elsewhere = false;
+        self
+    }
+
+    /// Puts it into the memory of this number, or, when that has no room, into the first of the others that has.
+    pub fn prefer_memory(mut self, number: usize) -> Self {
+        self.memory = Some(number);
+        self.elsewhere = true;
         self
     }
 
@@ -165,9 +181,16 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    fn memory(mib: u64) -> FrameAllocator {
+        FrameAllocator::new(Extent {
+            pa: 0,
+            len: mib * MIB,
+        })
+    }
+
     #[test]
     fn a_buffer_is_aligned_to_the_largest_page_in_it() {
-        let mut frames = FrameAllocator::new(64 * MIB);
+        let mut frames = memory(64);
         plan(&mut frames, 1, AllocOptions::new()).unwrap();
         let large = plan(&mut frames, 3 * MIB, AllocOptions::new()).unwrap();
         assert_eq!(
@@ -182,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_page_size_rounds_the_buffer_up() {
-        let mut frames = FrameAllocator::new(64 * MIB);
+        let mut frames = memory(64);
         let only = |size| AllocOptions::new().pages(PagePolicy::Only(size));
         assert_eq!(
             plan(&mut frames, 1, only(PageSize::Size64K)).unwrap().len,
@@ -199,7 +222,7 @@ mod tests {
 
     #[test]
     fn without_a_large_enough_piece_several_are_taken() {
-        let mut frames = FrameAllocator::new(8 * MIB);
+        let mut frames = memory(8);
         let hole = frames.alloc_contiguous(3 * MIB, FRAME_BYTES).unwrap();
         let kept = frames.alloc_contiguous(2 * MIB, FRAME_BYTES).unwrap();
         frames.free(hole);
@@ -235,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_unaligned_piece_still_lets_pages_be_large() {
-        let mut frames = FrameAllocator::new(7 * MIB);
+        let mut frames = memory(7);
         frames.alloc_contiguous(MIB / 2, FRAME_BYTES).unwrap();
         let plan = plan(&mut frames, 6 * MIB, AllocOptions::new()).unwrap();
         assert_eq!(

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::hardware::frames::Extent;
 use crate::hardware::window::{Placement, Window};
 use crate::objects::alloc::{self, Access, AllocOptions, Plan, Residence};
+use crate::objects::card::Card;
 use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
 use crate::objects::in_place;
@@ -77,6 +78,11 @@ impl Buffer {
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;
         if options.residence == Residence::Host {
+            if options.memory.is_some() {
+                return Err(Error::Argument(
+                    "a buffer in memory of the program is in none of the card's memories".into(),
+                ));
+            }
             let (window, plan) = in_place::open(context, bytes, options)?;
             return Ok(Self::mapped(
                 context,
@@ -335,13 +341,45 @@ fn give_back(context: &Context, plan: &Plan) {
 }
 
 fn take_frames(context: &Context, bytes: u64, options: AllocOptions) -> Result<Plan, Error> {
-    let mut frames = context.card().shared.pool.lock();
-    alloc::plan(&mut frames, bytes, options).ok_or_else(|| Error::OutOfMemory {
-        asked: bytes,
-        contiguous: options.contiguity == alloc::Contiguity::Required,
-        free: frames.free_bytes(),
-        largest: frames.largest(),
-    })
+    let pool = &context.card().shared.pool;
+    let wanted = options.memory.unwrap_or(0);
+    let mut found = pool
+        .each()
+        .nth(wanted)
+        .and_then(|mut frames| alloc::plan(&mut frames, bytes, options));
+    if found.is_none() && options.elsewhere {
+        found = pool
+            .each()
+            .find_map(|mut frames| alloc::plan(&mut frames, bytes, options));
+    }
+    found.ok_or_else(|| no_room(context.card(), bytes, wanted, options))
+}
+
+fn no_room(card: &Card, asked: u64, wanted: usize, options: AllocOptions) -> Error {
+    let memories = card.memories();
+    let contiguous = options.contiguity == alloc::Contiguity::Required;
+    match memories.get(wanted) {
+        None => Error::Argument(format!(
+            "the card has no memory {wanted}: it has {}",
+            memories.len()
+        )),
+        Some(memory) if memories.len() == 1 || options.elsewhere => Error::OutOfMemory {
+            asked,
+            contiguous,
+            free: memories.iter().map(|memory| memory.free).sum(),
+            largest: memories
+                .iter()
+                .map(|each| each.largest)
+                .fold(memory.largest, u64::max),
+        },
+        Some(memory) => Error::MemoryFull {
+            memory: memory.name.clone(),
+            asked,
+            contiguous,
+            free: memory.free,
+            largest: memory.largest,
+        },
+    }
 }
 
 /// Address space of this process with the planned frames in it.

@@ -181,10 +181,13 @@ impl Card {
         mmu::bring_up(device.as_mut())?;
         let description = device.description().clone();
         let memory = Arc::clone(device.memory());
+        let mut parts = memories_of(&description);
         let heap = description.config.heap.clone();
         let of_heap = if heap.slots > 0 { heap.memory_bytes } else { 0 };
-        let own = memory.size().saturating_sub(of_heap);
-        let pool = FramePool::new(Arc::clone(&memory), own);
+        // Of the first memory.
+        let own = parts[0].len.saturating_sub(of_heap);
+        parts[0].len = own;
+        let pool = FramePool::new(Arc::clone(&memory), &parts);
         let ring = pool.lock().alloc_top().ok_or_else(|| {
             Error::Hardware("device memory does not even hold the command queue".to_owned())
         })?;
@@ -208,7 +211,7 @@ impl Card {
     /// One that the driver has.
     pub(crate) fn with_driver(driver: DriverCard, description: Description) -> Result<Self, Error> {
         let memory = Arc::new(Memory::new(0)?);
-        let pool = FramePool::new(Arc::clone(&memory), 0);
+        let pool = FramePool::new(Arc::clone(&memory), &[Extent { pa: 0, len: 0 }]);
         let backend = Backend::Driver(driver);
         Ok(Self::over(backend, description, memory, pool))
     }
@@ -305,8 +308,36 @@ impl Card {
         self.shared.with(State::take_fault)
     }
 
+    /// The card's memories, in the order of their addresses; their numbers are what [`AllocOptions::memory`](crate::AllocOptions::memory)
+    /// takes. Behind the driver, which gives frames from any, they are one.
+    pub fn memories(&self) -> Vec<CardMemory> {
+        let config = &self.description().config;
+        if let Some(driver) = self.shared.driver() {
+            return vec![CardMemory {
+                name: config.memory.name.clone(),
+                model: config.memory.model.clone(),
+                first: 0,
+                bytes: config.card.memory_bytes,
+                free: driver.free_bytes(),
+                largest: 0,
+            }];
+        }
+        let frames = self.shared.pool.each();
+        frames
+            .zip(config.memories())
+            .map(|(frames, (memory, first, bytes))| CardMemory {
+                name: memory.name.clone(),
+                model: memory.model.clone(),
+                first,
+                bytes,
+                free: frames.free_bytes(),
+                largest: frames.largest(),
+            })
+            .collect()
+    }
+
     /// Bytes of device memory that are free, and those of the largest contiguous piece, which is 0 on a card behind the driver: it gives
-    /// programs none.
+    /// programs none. Of several memories it is the first.
     pub fn memory_free(&self) -> (u64, u64) {
         if let Some(driver) = self.shared.driver() {
             return (driver.free_bytes(), 0);
@@ -450,6 +481,30 @@ impl std::fmt::Debug for Card {
             .field("name", &self.description().name)
             .finish_non_exhaustive()
     }
+}
+
+/// One of a card's memories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardMemory {
+    /// Its name in the card's configuration.
+    pub name: String,
+    /// How its accesses are timed.
+    pub model: String,
+    /// Its first physical address.
+    pub first: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes of the largest free piece.
+    pub largest: u64,
+}
+
+/// Where the memories are.
+fn memories_of(description: &Description) -> Vec<Extent> {
+    let memories = description.config.memories();
+    let place = memories.into_iter().map(|(_, pa, len)| Extent { pa, len });
+    place.collect()
 }
 
 /// Device memory in one piece that belongs to no buffer; freed when dropped. Unmap it before that.

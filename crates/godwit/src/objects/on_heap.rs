@@ -51,6 +51,9 @@ fn granule(options: AllocOptions) -> Result<u64, Error> {
             "memory of the program is used where it is without one (Context::share_process)",
         );
     }
+    if options.memory.is_some() {
+        return refuse("it is where the driver's heap is");
+    }
     if options.contiguity == Contiguity::Required {
         return refuse("it is in pieces, which nobody says where they are");
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from godwit.spec.sections.fields import Legal, Section, Size, power_of_two
 
@@ -15,15 +15,33 @@ since memory decides once a cycle."""
 
 REFRESH_NS_MAX = 1_000_000
 
+MEMORY_NAME = r"^[a-z][a-z0-9_-]{0,30}$"
+PLACES = ("device", "host")
+"""Where a buffer may be, whatever memories a card has: no name of one."""
+
+MEMORY_BLOCK = 1 << 21
+"""Memories begin and end at multiples of it where there are several, so that large pages and blocks of the heap fit each."""
+
 LITEDRAM_BYTES = 8 << 30
 """One rank of 8 Gb devices on the 64-bit channel of `litedram-ddr4`."""
 
 
 class Memory(Section):
     """Device memory of the simulated card. `fixed` uses the first group of fields, `litedram-ddr4` controller_mhz, `banked`
-    the rest.
+    the rest. Written `[[memory]]`, once for each, there are several
+    ([memory models](memory-models.md#several-memories)); `memory.NAME.field` is then a field of one, `memory.field` the first's.
     """
 
+    name: str = Field(
+        default="memory", pattern=MEMORY_NAME, description="what programs call it, where there are several"
+    )
+    bytes: Size = Field(
+        default=0,
+        ge=0,
+        le=1 << 40,
+        multiple_of=MEMORY_BLOCK,
+        description="its size; 0 = what the others leave of card.memory_bytes, for the first one only",
+    )
     model: Literal["fixed", "banked", "litedram-ddr4"] = Field(
         description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers; `litedram-ddr4`: the RTL of "
         "LiteDRAM's controller"
@@ -123,6 +141,14 @@ class Memory(Section):
                 f"row_bytes ({self.row_bytes}) must be a multiple of interleave_bytes ({self.interleave_bytes})"
             )
         return self
+
+    @field_validator("name")
+    @classmethod
+    def _no_place(cls, name: str) -> str:
+        """A name that says which memory it is."""
+        if name in PLACES:
+            raise ValueError(f"must be another name: {' and '.join(PLACES)} are places that every card has")
+        return name
 
     def least_refresh_ns(self, clock_mhz: float) -> float:
         """The least `t_refi_ns` that is a period: below it no access would end between two refreshes."""
