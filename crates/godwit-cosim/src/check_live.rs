@@ -131,6 +131,7 @@ fn one(
         let mut line = [0; 64];
         line.copy_from_slice(&access.data);
         live.lines.insert(event.addr, line);
+        live.written.insert(event.addr);
         report.writes += 1;
         return Ok(());
     }

@@ -94,6 +94,8 @@ pub struct Report {
     pub invalidations: u64,
     /// Changes of tables under traffic.
     pub changes: u64,
+    /// Pages that moved to another frame under traffic.
+    pub moves: u64,
     /// Accesses that could see more than one version of their page.
     pub choices: u64,
     /// Accesses that used a version of their page that was taken away later in their batch.
@@ -153,7 +155,11 @@ impl fmt::Display for Report {
             self.invalidations
         )?;
         if self.changes > 0 {
-            write!(f, ", {} changes under traffic", self.changes)?;
+            write!(
+                f,
+                ", {} changes under traffic, {} pages moved",
+                self.changes, self.moves
+            )?;
         }
         if let Some(heap) = &self.heap {
             write!(

@@ -102,6 +102,7 @@ fn tables_change_under_traffic() {
         // All of it happened: overlaps with a choice, translations that were on their way out, refusals.
         assert!(report.reads > 0 && report.writes > 0, "{report:?}");
         assert!(report.changes > 0 && report.invalidations > 0, "{report:?}");
+        assert!(report.moves > 0, "{report:?}");
         assert!(report.choices > 0 && report.old > 0, "{report:?}");
         assert!(!report.faults.is_empty(), "{report:?}");
     }

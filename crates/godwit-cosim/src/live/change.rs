@@ -12,7 +12,7 @@ use crate::{CosimError, Random};
 
 impl Live {
     /// One random operation on a random slot, and the commands for what it took away.
-    pub(super) fn change(&mut self, random: &mut Random) -> Result<(), CosimError> {
+    pub(super) fn change(&mut self, random: &mut Random) -> Result<Result<(), String>, CosimError> {
         let number = random.random_range(0..CONTEXTS);
         let slot = self.spaces[number].pick(random);
         let mut inval = Invalidation::new();
@@ -20,7 +20,12 @@ impl Live {
             let slot = &self.spaces[number].slots[slot];
             (slot.va, slot.size.bytes())
         };
-        match random.random_range(0..8) {
+        match random.random_range(0..10) {
+            8.. => {
+                let page = self.hot_page(number, slot, random);
+                self.counts.0 += 1;
+                return self.migrate(number, slot, page);
+            }
             0..3 => {
                 self.clear(number, va, bytes, &mut inval)?;
                 self.map(number, slot, random)?;
@@ -52,6 +57,17 @@ impl Live {
         }
         self.counts.0 += 1;
         self.note(number, slot, &inval)?;
+        self.drop_translations(number, &inval, random)?;
+        Ok(Ok(()))
+    }
+
+    /// The commands for what an operation took away.
+    fn drop_translations(
+        &mut self,
+        number: usize,
+        inval: &Invalidation,
+        random: &mut Random,
+    ) -> Result<(), CosimError> {
         if inval.is_needed() {
             let commands = match random.random_range(0..12) {
                 0 => vec![Command::drop_everything()],
@@ -61,6 +77,42 @@ impl Live {
             self.put(&commands)?;
         }
         Ok(())
+    }
+
+    /// Moves a page that is mapped to another frame, as one that goes to another memory: unmapped, its translations gone, copied, mapped
+    /// where it is now. What was written before must have come along, and nothing may be written to where it was.
+    fn migrate(
+        &mut self,
+        number: usize,
+        slot: usize,
+        page: u64,
+    ) -> Result<Result<(), String>, CosimError> {
+        let Some((from, perm)) = self.lookup(number, page)? else {
+            return Ok(Ok(()));
+        };
+        let mut inval = Invalidation::new();
+        self.clear(number, page, PAGE, &mut inval)?;
+        self.note(number, slot, &inval)?;
+        let ranges = inval.ranges().iter().map(|range| (range.va, range.size));
+        self.put(&drop_ranges(number as u32, ranges))?;
+        if let Err(what) = self.fence()? {
+            return Ok(Err(what));
+        }
+        let to = self.room(PAGE);
+        let mut content = vec![0; PAGE as usize];
+        self.memory.read(from, &mut content)?;
+        self.memory.write(to, &content)?;
+        for at in (0..PAGE).step_by(64) {
+            // Not of pages beside the hot ones, which nobody looks at.
+            if let Some(line) = self.lines.get(&(from + at)) {
+                self.lines.insert(to + at, *line);
+            }
+        }
+        self.moves.push((from, to));
+        let table = &mut self.spaces[number].table;
+        table.map(page, to, PAGE, perm, PageSize::Size4K)?;
+        self.note(number, slot, &Invalidation::new())?;
+        Ok(Ok(()))
     }
 
     pub(super) fn hot_page(&self, number: usize, slot: usize, random: &mut Random) -> u64 {
@@ -113,12 +165,7 @@ impl Live {
         random: &mut Random,
     ) -> Result<(), CosimError> {
         let Slot { va, size } = self.spaces[number].slots[slot];
-        // Round and round; memory is so large that what comes again is long forgotten.
-        let mut pa = self.next_frame.next_multiple_of(size.bytes());
-        if pa + size.bytes() > self.memory_bytes {
-            pa = FIRST_FRAME;
-        }
-        self.next_frame = pa + size.bytes();
+        let pa = self.room(size.bytes());
         let sizes = [PageSize::Size4K, PageSize::Size64K, PageSize::Size2M];
         let limit = *sizes.choose(random).unwrap_or(&size);
         let perm = if random.random_ratio(3, 4) {
@@ -133,6 +180,16 @@ impl Live {
         Ok(self.spaces[number]
             .table
             .map(va, pa, size.bytes(), perm, limit)?)
+    }
+
+    /// Physical memory that nothing uses, naturally aligned. Round and round; it is so much that what comes again is long forgotten.
+    fn room(&mut self, bytes: u64) -> u64 {
+        let mut pa = self.next_frame.next_multiple_of(bytes);
+        if pa + bytes > self.memory_bytes {
+            pa = FIRST_FRAME;
+        }
+        self.next_frame = pa + bytes;
+        pa
     }
 
     /// Gives every line of a physical page a content that no other has.

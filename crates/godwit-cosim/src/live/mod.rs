@@ -2,7 +2,8 @@
 //! Page tables that change while traffic runs.
 //!
 //! Contexts have slots of every page size. Traffic goes to a few 4 KiB pages of each ("hot" ones) while slots are mapped,
-//! moved, protected and unmapped, in whole or in part, and commands for what was taken away go into the queue. For every
+//! moved, protected and unmapped, in whole or in part, and commands for what was taken away go into the queue. Pages move from
+//! frame to frame with what is in them, as in a migration. For every
 //! hot page its versions are kept, as the C tables had them, with two times: when a version was written, and when it was
 //! over, that is when the fence behind the commands that drop it was seen to be done (at once for a version that only
 //! gave something, which needs no command). An access may do what any version says that was written before the access
@@ -109,6 +110,10 @@ pub struct Live {
     pub versions: HashMap<(usize, u64), Vec<Version>>,
     /// Content of every 64-byte line that was written.
     pub lines: HashMap<u64, [u8; 64]>,
+    /// Pages that went from one frame to another in this batch, in order.
+    moves: Vec<(u64, u64)>,
+    /// Lines written in this batch.
+    pub written: HashSet<u64>,
     next_frame: u64,
     /// How long the last batch took.
     batch_cycles: u64,
@@ -120,6 +125,8 @@ pub struct Live {
     ending: HashSet<(usize, u64)>,
     /// Tables changed, fences seen.
     counts: (u64, u64),
+    /// Pages moved.
+    moved: u64,
 }
 
 impl Live {
@@ -134,12 +141,15 @@ impl Live {
             id_bits,
             versions: HashMap::new(),
             lines: HashMap::new(),
+            moves: Vec::new(),
+            written: HashSet::new(),
             next_frame: FIRST_FRAME,
             batch_cycles: 1000,
             tail: 0,
             waiting: 0,
             ending: HashSet::new(),
             counts: (0, 0),
+            moved: 0,
             card,
             memory,
         };
@@ -211,7 +221,9 @@ impl Live {
             // Spread over as many cycles as the batch before has taken.
             let gap = 2 * self.batch_cycles / changes;
             self.card.run(random.random_range(0..=gap), 0)?;
-            self.change(random)?;
+            if let Err(what) = self.change(random)? {
+                return Ok(Err(what));
+            }
             if self.waiting > MAX_WAITING || random.random_bool(0.6) {
                 if let Err(what) = self.fence()? {
                     return Ok(Err(what));
@@ -231,6 +243,7 @@ impl Live {
             Ok(faults) => faults,
             Err(what) => return Ok(Err(what)),
         };
+        self.carry();
         if let Err(what) = self.compare_memory()? {
             return Ok(Err(what));
         }
@@ -269,6 +282,22 @@ impl Live {
             requests.read(access.port, token, id, access.va, access.beats.into(), 6);
         }
         access
+    }
+
+    /// What was written before a page moved is where the page is now, if it was not written there again.
+    fn carry(&mut self) {
+        let written = std::mem::take(&mut self.written);
+        self.moved += self.moves.len() as u64;
+        for (from, to) in std::mem::take(&mut self.moves) {
+            for at in (0..PAGE).step_by(64) {
+                if written.contains(&(to + at)) {
+                    continue;
+                }
+                if let Some(line) = self.lines.get(&(from + at)).copied() {
+                    self.lines.insert(to + at, line);
+                }
+            }
+        }
     }
 
     /// Memory holds what was written; then only the present version of each page matters.
@@ -316,6 +345,7 @@ impl Live {
         report.cycles = stats.cycles;
         report.pte_reads = stats.pt_reads;
         (report.changes, report.invalidations) = self.counts;
+        report.moves = self.moved;
         report.by_page_kib = self.page_sizes()?;
         Ok(())
     }
