@@ -3,14 +3,37 @@
 #ifndef GODWIT_COMPAT_H_
 #define GODWIT_COMPAT_H_
 
+#include <linux/gfp.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/topology.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
 	vma->vm_flags |= flags;
+}
+#endif
+
+/* The name of a namespace of symbols was a word, and is a string. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define GODWIT_IMPORT_NS(name) MODULE_IMPORT_NS(name)
+#else
+#define GODWIT_IMPORT_NS(name) MODULE_IMPORT_NS(#name)
+#endif
+
+/* So many pages in one piece, each of them freed alone; NULL where there is none, or modules cannot ask for it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0) && defined(CONFIG_CONTIG_ALLOC)
+static inline struct page *godwit_contig_pages(unsigned long count)
+{
+	return alloc_contig_pages(count, GFP_KERNEL | __GFP_NOWARN, numa_mem_id(), NULL);
+}
+#else
+static inline struct page *godwit_contig_pages(unsigned long count)
+{
+	return NULL;
 }
 #endif
 

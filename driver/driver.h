@@ -17,6 +17,7 @@
  *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
  *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 5 and 6; it takes no 1, for
  *   the card's end waits for it.
+ *   Contiguous memory is of no card, and its locks (cmt_blocks.c) are taken with none of these but the memory map's.
  *
  * DOC: limits
  *   Kernel k has port k: a kernel with further ports gets errors on those. Page tables are written through BAR 2. A launch

@@ -5,6 +5,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
+#include "cmt.h"
 #include "driver.h"
 
 #define GODWIT_NAME "godwit"
@@ -202,12 +203,17 @@ static int __init godwit_init(void)
 
 	if (err)
 		return err;
+	err = godwit_cmt_init();
+	if (err)
+		goto pools;
 	godwit_debugfs_init();
 	err = pci_register_driver(&godwit_driver);
-	if (err) {
-		godwit_debugfs_exit();
-		godwit_pools_exit();
-	}
+	if (!err)
+		return 0;
+	godwit_debugfs_exit();
+	godwit_cmt_exit();
+pools:
+	godwit_pools_exit();
 	return err;
 }
 module_init(godwit_init);
@@ -216,6 +222,7 @@ static void __exit godwit_exit(void)
 {
 	pci_unregister_driver(&godwit_driver);
 	godwit_debugfs_exit();
+	godwit_cmt_exit();
 	godwit_pools_exit();
 }
 module_exit(godwit_exit);

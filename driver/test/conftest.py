@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,11 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             remove_at: str = "",
             timeout_s: float = 600,
             config: str | Path = "default",
+            boot: str = "",
         ) -> machine.Ended:
             sources = [HERE / f"guest/{name}.c" for name in programs]
             guest, card = guests.with_driver(booted, script, sources, config)
+            guest = replace(guest, boot=boot)
             return machine.run(booted, guest, card, say=print, remove_at=remove_at, timeout_s=timeout_s)
 
         return run

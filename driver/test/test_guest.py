@@ -13,7 +13,7 @@ from guest_checks import checks
 from godwit.vm import guests
 from godwit.vm.machine import Ended
 
-LOAD = f"{guests.LOAD} || exit 1\n"
+LOAD = f"{guests.LOAD} cmt_mib=4 || exit 1\n"
 """The script's first words; its last are guests.UNLOAD."""
 
 CHOSEN = """

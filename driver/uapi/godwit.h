@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What programs ask of /dev/godwitN.
+ * What programs ask of /dev/godwitN, and of /dev/godwit-cmt (at the end).
  *
  * An open file is a context: an address space of the card in which the program's own addresses mean the same memory. A
  * child that inherits the file shares the context, but what is pinned in it stays the memory of who pinned it.
@@ -272,5 +272,118 @@ struct godwit_heap_state {
 #define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
 #define GODWIT_IOC_HEAP _IOWR('g', 0x48, struct godwit_allocation)
 #define GODWIT_IOC_HEAP_STATE _IOR('g', 0x49, struct godwit_heap_state)
+
+/* Version of the interface of /dev/godwit-cmt. */
+#define GODWIT_CMT_ABI 1
+
+/* godwit_cmt_alloc.node: no preference. */
+#define GODWIT_CMT_ANY_NODE (~(__u32)0)
+/* godwit_cmt_alloc.flags: fail rather than take another node's memory. */
+#define GODWIT_CMT_STRICT_NODE 1u
+
+/**
+ * enum godwit_cmt_reason - why a request fails with ENOMEM
+ * @GODWIT_CMT_FULL: fewer bytes are free than asked for
+ * @GODWIT_CMT_IN_PIECES: enough are, but not in one piece
+ * @GODWIT_CMT_ELSEWHERE: a piece is large enough, but not within the limits or on the node
+ * @GODWIT_CMT_UNALIGNED: a piece within the limits is large enough, but has no aligned place
+ */
+enum godwit_cmt_reason {
+	GODWIT_CMT_FULL = 1,
+	GODWIT_CMT_IN_PIECES = 2,
+	GODWIT_CMT_ELSEWHERE = 3,
+	GODWIT_CMT_UNALIGNED = 4,
+};
+
+/**
+ * struct godwit_cmt_alloc - a block of contiguous memory, which reads as zero
+ * @bytes: rounded up to pages
+ * @align: of the physical address, a power of two; 0: a page
+ * @min: lowest physical address of it
+ * @max: highest one, such as 0xffffffff for a peripheral with 32 bits; 0: no limit
+ * @node: memory node that is preferred, or GODWIT_CMT_ANY_NODE
+ * @flags: GODWIT_CMT_STRICT_NODE or 0
+ * @address: filled in: physical address, and offset for mmap()
+ * @reason: filled in when it fails with ENOMEM: enum godwit_cmt_reason, or 0 when the system has no memory for a block's description
+ * @reserved: 0
+ * @free_bytes: filled in then: all that was free
+ * @largest_bytes: ... in one piece
+ * @placed_bytes: ... in one piece within the limits
+ *
+ * A block is the open file's, and ends with it, or with GODWIT_CMT_IOC_FREE. It is mapped by mmap() of the file at its address
+ * (MAP_SHARED), all or a part. As long as somebody maps it or has it as a dma-buf, nobody else gets its memory.
+ */
+struct godwit_cmt_alloc {
+	__aligned_u64 bytes;
+	__aligned_u64 align;
+	__aligned_u64 min;
+	__aligned_u64 max;
+	__u32 node;
+	__u32 flags;
+	__aligned_u64 address;
+	__u32 reason;
+	__u32 reserved;
+	__aligned_u64 free_bytes;
+	__aligned_u64 largest_bytes;
+	__aligned_u64 placed_bytes;
+};
+
+/**
+ * struct godwit_cmt_piece - a block that is to be freed, or to have another size where it is
+ * @address: that it was given
+ * @bytes: 0 to free it; else its new size, which is rounded up to pages
+ *
+ * ENOENT: no block of this file is there. EBUSY: it cannot grow, for what is behind it is in use or no memory of the device; or not
+ * become smaller, for it is mapped, exported or pinned.
+ */
+struct godwit_cmt_piece {
+	__aligned_u64 address;
+	__aligned_u64 bytes;
+};
+
+/**
+ * struct godwit_cmt_export - a block as a dma-buf
+ * @address: of the block
+ * @fd: filled in
+ * @reserved: 0
+ *
+ * The dma-buf has the size that the block has now. EOPNOTSUPP for reserved memory that Linux has no pages of.
+ */
+struct godwit_cmt_export {
+	__aligned_u64 address;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/* godwit_cmt_info.flags: the memory is Linux's pages: it can be pinned, and cards with page requests reach it by the process's pointers. */
+#define GODWIT_CMT_PAGES 1u
+
+/**
+ * struct godwit_cmt_info - the memory of /dev/godwit-cmt
+ * @abi: GODWIT_CMT_ABI of the driver
+ * @flags: GODWIT_CMT_PAGES or 0
+ * @areas: pieces that it was when nobody had any
+ * @blocks: of this file
+ * @total_bytes: all of it
+ * @free_bytes: that nobody has
+ * @largest_bytes: ... in one piece
+ * @ending_bytes: that were freed, and are pinned by somebody yet
+ */
+struct godwit_cmt_info {
+	__u32 abi;
+	__u32 flags;
+	__u32 areas;
+	__u32 blocks;
+	__aligned_u64 total_bytes;
+	__aligned_u64 free_bytes;
+	__aligned_u64 largest_bytes;
+	__aligned_u64 ending_bytes;
+};
+
+#define GODWIT_CMT_IOC_INFO _IOR('g', 0x60, struct godwit_cmt_info)
+#define GODWIT_CMT_IOC_ALLOC _IOWR('g', 0x61, struct godwit_cmt_alloc)
+#define GODWIT_CMT_IOC_FREE _IOW('g', 0x62, struct godwit_cmt_piece)
+#define GODWIT_CMT_IOC_RESIZE _IOWR('g', 0x63, struct godwit_cmt_piece)
+#define GODWIT_CMT_IOC_EXPORT _IOWR('g', 0x64, struct godwit_cmt_export)
 
 #endif /* _UAPI_GODWIT_H */

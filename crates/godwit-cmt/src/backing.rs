@@ -3,19 +3,17 @@
 
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use godwit_core::range::Area;
 use rustix::fs::{FileType, MemfdFlags, fstat, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
-use crate::config::{BackingKind, Populate};
+use crate::config::{BackingKind, Config, Populate};
+use crate::{CmtError, device};
 
 /// Memory that areas are made of.
 pub trait Backing {
-    /// Whether a child of fork shares it with its parent.
-    fn shared(&self) -> bool;
-
     /// Whether it is zero where nobody wrote since it was mapped.
     fn fresh(&self) -> bool {
         true
@@ -29,14 +27,24 @@ pub trait Backing {
 }
 
 impl BackingKind {
-    /// The backing of this kind.
-    pub fn open(self) -> Box<dyn Backing> {
-        match self {
+    /// Whether a child of fork shares it with its parent.
+    pub fn shared(self) -> bool {
+        self != BackingKind::Private
+    }
+
+    /// The backing of this kind for a pool, and where its areas are: as the configuration says, or the driver.
+    pub fn open(self, config: &Config) -> Result<(Box<dyn Backing>, Vec<Area>), CmtError> {
+        let backing: Box<dyn Backing> = match self {
             BackingKind::Private => Box::new(Private),
             BackingKind::Memfd => Box::new(Memfd { huge: false }),
             BackingKind::Hugetlb => Box::new(Memfd { huge: true }),
             BackingKind::File(descriptor) => Box::new(File(descriptor)),
-        }
+            BackingKind::Device => {
+                let (file, areas) = device::take(config.total(), config.granule)?;
+                return Ok((Box::new(Device(file)), areas));
+            }
+        };
+        Ok((backing, config.areas.clone()))
     }
 }
 
@@ -50,6 +58,9 @@ struct Memfd {
 
 /// An open file, by its descriptor.
 struct File(RawFd);
+
+/// The driver's device. What is mapped of it stays when this is closed.
+struct Device(std::fs::File);
 
 /// Faults everything in, unless that is left to need.
 ///
@@ -68,10 +79,6 @@ unsafe fn fault_in(at: *mut c_void, bytes: usize, populate: Populate) -> io::Res
 }
 
 impl Backing for Private {
-    fn shared(&self) -> bool {
-        false
-    }
-
     unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
         let bytes = area.bytes as usize;
         // By need, the system counts what is used, as for any other program's memory, and not what might be.
@@ -88,10 +95,6 @@ impl Backing for Private {
 }
 
 impl Backing for Memfd {
-    fn shared(&self) -> bool {
-        true
-    }
-
     unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
         let bytes = area.bytes as usize;
         let kind = if self.huge {
@@ -118,10 +121,6 @@ impl Backing for Memfd {
 }
 
 impl Backing for File {
-    fn shared(&self) -> bool {
-        true
-    }
-
     fn fresh(&self) -> bool {
         false
     }
@@ -148,5 +147,16 @@ impl Backing for File {
             mmap(at, bytes, protection, flags, file, area.base)?;
             fault_in(at, bytes, populate)
         }
+    }
+}
+
+impl Backing for Device {
+    fn fresh(&self) -> bool {
+        false
+    }
+
+    unsafe fn map(&self, at: *mut c_void, area: &Area, populate: Populate) -> io::Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { File(self.0.as_raw_fd()).map(at, area, populate) }
     }
 }

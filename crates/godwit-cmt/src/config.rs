@@ -11,9 +11,9 @@ use crate::CmtError;
 /// |---|---|---|
 /// | `area` | `BASE:BYTES[:NODE]`, any number of times | one area, see `size` |
 /// | `size` | one area of so many bytes at 4 GiB | 256MiB |
-/// | `backing` | `private`, `memfd`, `hugetlb`, or `fd:N`: an open file, such as a device's memory, in which an area's address is its offset | `private` |
+/// | `backing` | `private`, `memfd`, `hugetlb`, or `fd:N`: an open file, such as a device's memory, in which an area's address is its offset; or `device`: blocks of the driver's `/dev/godwit-cmt`, which says where they are | `private` |
 /// | `granule` | power of two from 4KiB to 2MiB | 4KiB |
-/// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private` and `fd:N`, else `all` |
+/// | `populate` | `need`: memory is taken from the system when it is first used; `all`: when the pool opens | `need` for `private`, `fd:N` and `device`, else `all` |
 /// | `cache` | freed large blocks that a thread keeps, bytes | total / 8, at least 4MiB |
 /// | `check` | what is seen of a pointer that is not a small block in use: `all`, or `some`, as other allocators do | `all`; in place of malloc `some` |
 /// | `decay` | milliseconds that freed memory is kept before the system gets it; 0: at once, `never` | 1000 where memory is private and comes by need, else `never` |
@@ -51,6 +51,8 @@ pub enum BackingKind {
     Hugetlb,
     /// An open file, by its descriptor: a device's memory, in which an area's address is its offset.
     File(i32),
+    /// Memory of the driver's `/dev/godwit-cmt`, in as few pieces as it has: areas are where these are.
+    Device,
 }
 
 /// When memory is taken from the system.
@@ -153,6 +155,7 @@ impl Config {
     pub fn parse(text: &str) -> Result<Self, CmtError> {
         let mut config = Self::default();
         let mut areas = Vec::new();
+        let mut placed = false;
         for item in text
             .split([' ', ',', '\n', '\t'])
             .filter(|item| !item.is_empty())
@@ -165,10 +168,14 @@ impl Config {
                     .ok_or_else(|| invalid(item, "expected a number of bytes, such as 64MiB"))
             };
             match key {
-                "area" => areas.push(
-                    area(value)
-                        .ok_or_else(|| invalid(item, "expected BASE:BYTES or BASE:BYTES:NODE"))?,
-                ),
+                "area" => {
+                    placed = true;
+                    areas.push(
+                        area(value).ok_or_else(|| {
+                            invalid(item, "expected BASE:BYTES or BASE:BYTES:NODE")
+                        })?,
+                    );
+                }
                 "size" => areas.push(Area {
                     base: DEFAULT_BASE,
                     bytes: bytes()?,
@@ -179,8 +186,12 @@ impl Config {
                         "private" => BackingKind::Private,
                         "memfd" => BackingKind::Memfd,
                         "hugetlb" => BackingKind::Hugetlb,
+                        "device" => BackingKind::Device,
                         _ => file(value).ok_or_else(|| {
-                            invalid(item, "expected private, memfd, hugetlb or fd:NUMBER")
+                            invalid(
+                                item,
+                                "expected private, memfd, hugetlb, device or fd:NUMBER",
+                            )
                         })?,
                     }
                 }
@@ -209,6 +220,12 @@ impl Config {
                     ));
                 }
             }
+        }
+        if config.backing == BackingKind::Device && placed {
+            return Err(invalid(
+                "backing=device",
+                "the driver says where its memory is; say how much with size",
+            ));
         }
         if !areas.is_empty() {
             config.areas = areas;
@@ -258,7 +275,7 @@ impl Config {
     pub fn populate(&self) -> Populate {
         self.populate.unwrap_or(match self.backing {
             // A device has its memory already.
-            BackingKind::Private | BackingKind::File(_) => Populate::Need,
+            BackingKind::Private | BackingKind::File(_) | BackingKind::Device => Populate::Need,
             _ => Populate::All,
         })
     }
@@ -323,6 +340,7 @@ mod tests {
             ("granule=3KiB", "power of two"),
             ("backing=disk", "hugetlb"),
             ("backing=fd:-1", "fd:NUMBER"),
+            ("backing=device area=1MiB:1MiB", "say how much with size"),
             ("populate=some", "need or all"),
             ("check=none", "all or some"),
             ("first=1MiB", "512KiB"),

@@ -25,6 +25,7 @@ mod backing;
 mod block;
 pub mod capi;
 mod config;
+mod device;
 mod ffi;
 mod global;
 mod open;

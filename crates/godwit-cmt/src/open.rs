@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::ptr;
 
-use godwit_core::range::{Ranges, explain_areas};
+use godwit_core::range::{Area, Ranges, explain_areas};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::config::{Check, Config, FIRST_DEFAULT, Populate};
@@ -34,10 +34,9 @@ const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;
 
 /// The areas' addresses [low, end), low aligned to the window's alignment.
-fn window(config: &Config) -> Result<(u64, u64), CmtError> {
-    let low = config.areas.iter().map(|area| area.base).min();
-    let end = config
-        .areas
+fn window(areas: &[Area]) -> Result<(u64, u64), CmtError> {
+    let low = areas.iter().map(|area| area.base).min();
+    let end = areas
         .iter()
         .map(|area| area.base.checked_add(area.bytes))
         .max();
@@ -141,29 +140,29 @@ fn huge_pages_missing(bytes: u64) -> String {
 }
 
 fn open(config: &Config) -> Result<(), CmtError> {
-    let ranges = Ranges::new(&config.areas, config.granule).map_err(|error| {
-        let words = explain_areas(&config.areas, config.granule);
-        CmtError::Config(words.unwrap_or_else(|| error.to_string()))
-    })?;
     // SAFETY: it looks at how the library was linked.
     let is_malloc = unsafe { ffi::cmt_is_malloc() };
-    if config.backing.open().shared() && is_malloc {
+    if config.backing.shared() && is_malloc {
         return Err(CmtError::Config(
             "backing: all memory of a program would be shared with the children that it forks, and change under both; use backing=private".into(),
         ));
     }
-    let (low, end) = window(config)?;
+    let (backing, areas) = config.backing.open(config)?;
+    let ranges = Ranges::new(&areas, config.granule).map_err(|error| {
+        let words = explain_areas(&areas, config.granule);
+        CmtError::Config(words.unwrap_or_else(|| error.to_string()))
+    })?;
+    let (low, end) = window(&areas)?;
     let window_bytes = (end - low).next_multiple_of(config.granule);
     // Whole pieces of mimalloc's map of pages, 512 MiB each: none is of anybody else's memory.
     let reserved_bytes = window_bytes.next_multiple_of(WINDOW_ALIGN);
     let memory = |what: &str, error: io::Error| CmtError::Memory(format!("{what}: {error}"));
     let reserved = match config.backing {
-        BackingKind::File(_) => reserve_low(reserved_bytes),
+        BackingKind::File(_) | BackingKind::Device => reserve_low(reserved_bytes),
         _ => reserve(reserved_bytes),
     };
     let base = reserved.map_err(|error| memory("no address space for the areas", error))?;
-    let backing = config.backing.open();
-    for area in &config.areas {
+    for area in &areas {
         let at = base.wrapping_byte_add((area.base - low) as usize);
         // SAFETY: within the window that was just reserved; the range allocator has refused areas that overlap.
         if let Err(error) = unsafe { backing.map(at, area, config.populate()) } {
@@ -217,7 +216,7 @@ fn open(config: &Config) -> Result<(), CmtError> {
         recent: seen.wrapping_byte_add(seen_bytes),
         decay_ms: config.decay_ms(),
         shift: config.granule.trailing_zeros(),
-        shared: backing.shared(),
+        shared: config.backing.shared(),
         populated: config.populate() == Populate::All,
         checks,
     };
@@ -249,7 +248,7 @@ unsafe extern "C" fn cmt_open_waits(config: *const c_char) -> u64 {
         Ok(config)
             if config.populate() == Populate::Need
                 && config.backing == BackingKind::Private
-                && window(&config).is_ok()
+                && window(&config.areas).is_ok()
                 && explain_areas(&config.areas, config.granule).is_none() =>
         {
             config.first

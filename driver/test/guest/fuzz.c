@@ -19,7 +19,8 @@ static uint64_t calls = 4000, seed;
 static char *arena;
 static volatile bool ended;
 /* Closed and opened again meanwhile: a caller may find a file that is none. */
-static volatile int victim = -1;
+static volatile int victim = -1, victim_blocks = -1;
+static int blocks;
 
 static uint64_t next(uint64_t *state)
 {
@@ -77,6 +78,8 @@ static void call(int fd, unsigned long number, const void *what, size_t bytes, u
 	else
 		ioctl(fd, number, own);
 }
+
+#include "fuzz_blocks.h"
 
 static void run_call(int fd, uint64_t *state)
 {
@@ -184,7 +187,7 @@ static void any_call(int fd, uint64_t *state)
 	for (i = 0; i < 8; i++)
 		words[i].offset = mostly(state, 0x1000 + next(state) % 0x400 * 4);
 	memset(&info, 0, sizeof(info));
-	switch (next(state) % 14) {
+	switch (next(state) % 16) {
 	case 0:
 		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
 		break;
@@ -218,9 +221,15 @@ static void any_call(int fd, uint64_t *state)
 	case 12:
 		map_call(fd, state);
 		break;
+	case 13:
+	case 14:
+		block_call(next(state) % 4 ? blocks : victim_blocks, state);
+		break;
 	default:
 		/* The numbers and sizes beside the right ones. */
-		call(fd, _IOC(next(state) % 4, 'g', 0x3e + next(state) % 14, odd(state) % 0x4000), &pin, sizeof(pin), state);
+		call(next(state) % 2 ? fd : blocks,
+		     _IOC(next(state) % 4, 'g', (next(state) % 2 ? 0x3e : 0x5e) + next(state) % 14, odd(state) % 0x4000), &pin,
+		     sizeof(pin), state);
 	}
 }
 
@@ -264,8 +273,10 @@ static void *reopen(void *none)
 {
 	while (!ended) {
 		victim = card_open();
+		victim_blocks = device_open();
 		usleep(1000);
 		close(victim);
+		close(victim_blocks);
 	}
 	return none;
 }
@@ -278,6 +289,7 @@ static void calls_that_make_no_sense_harm_nobody(const char *name)
 	uintptr_t i;
 
 	card = card_open();
+	blocks = device_open();
 	CHECK(!ioctl(card, GODWIT_IOC_INFO, &before), "info: %s", strerror(errno));
 	/* A page more, which stays and is no memory: what is filled in at the arena's end goes no further. */
 	arena = mmap(NULL, (ARENA_PAGES + 1) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -293,6 +305,8 @@ static void calls_that_make_no_sense_harm_nobody(const char *name)
 	pthread_join(others[0], NULL);
 	pthread_join(others[1], NULL);
 	close(card);
+	close(blocks);
+	CHECK(blocks_end(), "contiguous memory is left over");
 
 	card = card_open();
 	values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);

@@ -40,7 +40,7 @@ class Fuzzed:
 def script(calls: int, seed: int | None) -> str:
     """What the guest does."""
     words = f"/fuzz {calls}" + ("" if seed is None else f" {seed}")
-    return f"{guests.LOAD} || exit 1\ncode=0\n{words} || code=1\n{guests.UNLOAD}"
+    return f"{guests.LOAD} cmt_mib=4 || exit 1\ncode=0\n{words} || code=1\n{guests.UNLOAD}"
 
 
 def run(

@@ -49,6 +49,8 @@ class Guest:
     files: Mapping[str, initramfs.Node] = field(default_factory=dict)
     memory_mib: int = 512
     processors: int = 1
+    boot: str = ""
+    """Further words for Linux, such as memory that it shall leave alone."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,17 @@ def command(
     words += ["-nodefaults", "-display", "none", "-no-reboot"]
     words += [word for line in serial for word in ("-serial", line)]
     # A machine beside others may stand still for long: neither its timer nor its stalls say anything.
-    boot = "console=ttyS0 panic=-1 quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog"
-    words += ["-kernel", str(kernel.image), "-initrd", str(archive), "-append", boot]
+    boot = (
+        "console=ttyS0 panic=-1 oops=panic quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog"
+    )
+    words += [
+        "-kernel",
+        str(kernel.image),
+        "-initrd",
+        str(archive),
+        "-append",
+        f"{boot} {guest.boot}".rstrip(),
+    ]
     if socket:
         place = f'{{"path":"{socket}","type":"unix"}}'
         device = f'{{"driver":"vfio-user-pci","socket":{place},"x-msg-timeout":{_MESSAGE_TIMEOUT_MS}}}'

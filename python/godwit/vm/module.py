@@ -21,8 +21,10 @@ _CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
 _SPEC = ("c/godwit_layout.h", "c/godwit_regs.h", "c/godwit_heap_regs.h")
 _RUNTIME = re.compile(r'^\s*#\s*include\s*["<]godwit\.h[">]', re.MULTILINE)
 """What says that a program uses the runtime."""
+_POOL = re.compile(r'^\s*#\s*include\s*["<]cmt\.h[">]', re.MULTILINE)
+"""What says that it uses contiguous memory's library."""
 _RUNTIME_NEEDS = ("-ldl", "-lm", "-lgcc_eh")
-"""Libraries that it is linked with, static ones."""
+"""Libraries that these are linked with, static ones."""
 
 
 def sources(spec: Path) -> dict[str, Path]:
@@ -72,15 +74,20 @@ def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) ->
 
 
 def program(source: Path, headers: dict[str, str]) -> bytes:
-    """A program of the guest: one C file, linked statically, with `headers` beside it; with the runtime, if it includes godwit.h."""
+    """A program of the guest: one C file, linked statically, with `headers` beside it; with the runtime, if it includes godwit.h, or
+    with contiguous memory's library, if it includes cmt.h.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for name, text in headers.items():
             Path(folder, name).write_text(text)
         out = Path(folder, "program")
         flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", f"-I{folder}"]
         words: list[str | Path] = ["gcc", *flags, "-o", out, source]
-        if _RUNTIME.search(source.read_text(errors="replace")):
+        text = source.read_text(errors="replace")
+        if _RUNTIME.search(text):
             words += [f"-I{toolchain.root() / 'crates/godwit/include'}", runtime(), *_RUNTIME_NEEDS]
+        elif _POOL.search(text):
+            words += [f"-I{toolchain.root() / 'crates/godwit-cmt/include'}", pool(), *_RUNTIME_NEEDS]
         debian.run(words, f"building {source.name} for the guest")
         return out.read_bytes()
 
@@ -88,6 +95,11 @@ def program(source: Path, headers: dict[str, str]) -> bytes:
 def runtime() -> Path:
     """The static library of the runtime, built if its sources have changed."""
     return of_crates("the runtime", ["-p", "godwit", "--lib"], "libgodwit.a")
+
+
+def pool() -> Path:
+    """The static library of contiguous memory, built if its sources have changed."""
+    return of_crates("contiguous memory's library", ["-p", "godwit-cmt", "--lib"], "libgodwit_cmt.a")
 
 
 def of_crates(what: str, words: list[str], product: str) -> Path:
