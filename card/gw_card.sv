@@ -299,6 +299,7 @@ module gw_card #(
     gw_heap_unit #(
       .NumContexts(gw_config_pkg::NumContexts),
       .Agents     (NumAgents),
+      .Regions    (gw_config_pkg::HeapRegions),
       .Blocks     (gw_config_pkg::HeapBlocks),
       .Lines      (gw_config_pkg::HeapLines),
       .Levels     (gw_config_pkg::Levels),

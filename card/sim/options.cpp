@@ -174,6 +174,7 @@ void read_built(const json& config, Options& options) {
         if (options.memories.size() > 1) rest -= memory.bytes = section.value("bytes", uint64_t{0});
         section.erase("name");
         section.erase("bytes");
+        section.erase("heap_bytes");
         read_memory(section, memory, "memory");
     }
     options.memories.front().bytes = rest;

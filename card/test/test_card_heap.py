@@ -258,3 +258,105 @@ def test_random_work_of_two_contexts(heap, seed):
     heap.end(2)
     for pointer, (ctx, *_) in live.items():
         assert heap.load(ctx, pointer) is None
+
+
+REGIONS = [
+    *OVERRIDES,
+    *("memory.latency_cycles=200", "memory.page_table_latency_cycles=200"),
+    *("memory.fast.bytes=16MiB", "memory.fast.model=fixed", "memory.fast.latency_cycles=2"),
+    "memory.fast.heap_bytes=8MiB",
+]
+"""The card of python/tests/test_memories.py, too."""
+SECOND, SECOND_BYTES, SECOND_BITS = 64 << 20, 8 << 20, 0x20_3000
+
+
+@pytest.fixture(scope="module")
+def built_of_two():
+    return card_abi.load(build.build(plan.plan("tiny", REGIONS)).library)
+
+
+@pytest.fixture
+def two(built_of_two) -> Iterator[Heap]:
+    """A heap of two regions, of which the second has not begun."""
+    with Card(built_of_two) as card:
+        yield Heap(card, clean=True)
+
+
+def begin_second(heap: Heap, *, strict: bool, clean: bool = True) -> None:
+    if not clean:
+        heap.card.memory(SECOND, SECOND_BYTES)[:] = 0xA5
+    heap.put("region", 1)
+    for name, address in (("base", SECOND), ("clean_bits", SECOND_BITS), ("dirty_bits", SECOND_BITS + PAGE)):
+        heap.put64(name, address // PAGE)
+    heap.put("memory", SECOND_BYTES // BLOCK | strict << 24 | clean << 25)
+    heap.put("start", 1)
+    heap.card.run(2000)
+    # Nobody's region any more: what the registers say now is not the second one's.
+    heap.put("region", 0)
+    heap.put64("base", 0)
+
+
+def of_region(region: int, *, small: bool = False) -> int:
+    return WRITABLE | SMALL * small | region << 16
+
+
+def frames_free(heap: Heap, region: int) -> int:
+    """Once all that was given back is clean: frames that are being cleared are nobody's, and not free."""
+    heap.put("region", region)
+    before = -1, -1
+    while (found := (heap.get("free_frames"), heap.get("clean_frames"))) != before or found[0] != found[1]:
+        before = found
+        heap.card.run(5000)
+    return found[0]
+
+
+def test_a_region_that_has_not_begun_refuses(two):
+    assert two.get("capabilities") >> 30 == 1
+    assert two.command(MALLOC, 1, size=PAGE, how=of_region(1))[0] == "no_frame"
+    assert two.command(MALLOC, 1, size=PAGE, how=of_region(2))[0] == "argument"
+    assert frames_free(two, 1) == 0
+    pointer = two.malloc(1, PAGE)
+    assert two.store(1, pointer, bytes(range(64)))
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_each_region_gives_its_own_frames(two, clean):
+    begin_second(two, strict=False, clean=clean)
+    first, second = two.malloc(1, 4 * PAGE), two.malloc(1, 4 * PAGE, of_region(1))
+    for pointer in (first, second):
+        assert two.store(1, pointer, b"\x07" * 64)
+        assert two.load(1, pointer) == b"\x07" * 64
+        assert two.load(1, pointer + 3 * PAGE) == bytes(64)
+    for pointer, base, size in ((first, MEMORY - HEAP, HEAP), (second, SECOND, SECOND_BYTES)):
+        how, frame = two.touch(1, pointer + PAGE, write=True)
+        assert how == "frame" and base <= frame < base + size
+    assert frames_free(two, 1) == SECOND_BYTES // PAGE - 2
+    assert two.free(1, second) == "ok"
+    two.idle()
+    assert frames_free(two, 1) == SECOND_BYTES // PAGE
+    again = two.malloc(1, 4 * PAGE, of_region(1))
+    assert two.load(1, again) == bytes(64)
+
+
+def test_a_strict_region_that_is_full_refuses_and_the_other_gives(two):
+    begin_second(two, strict=True)
+    assert two.command(MALLOC, 1, size=SECOND_BYTES + PAGE, how=of_region(1))[0] == "no_frame"
+    held = two.malloc(1, SECOND_BYTES, of_region(1))
+    assert two.store(1, held, bytes(64))
+    # What is free counts, not what was asked for.
+    assert two.command(MALLOC, 2, size=SECOND_BYTES, how=of_region(1))[0] == "no_frame"
+    assert two.command(MALLOC, 2, size=SECOND_BYTES)[0] == "ok"
+    assert two.free(1, held) == "ok"
+    two.idle()
+    assert two.command(MALLOC, 2, size=SECOND_BYTES, how=of_region(1))[0] == "ok"
+
+
+def test_a_context_that_ends_gives_back_to_both_regions(two):
+    begin_second(two, strict=False)
+    first, second = (frames_free(two, region) for region in (0, 1))
+    for region in (0, 1):
+        for small in (False, True):
+            assert two.store(1, two.malloc(1, 2 * PAGE, of_region(region, small=small)), bytes(64))
+    two.end(1)
+    assert frames_free(two, 0) >= first - TABLES_KEPT
+    assert frames_free(two, 1) == second

@@ -37,6 +37,7 @@ enum heap_how : std::uint64_t {
   heap_small = 1u << 3,  // up to 64 KiB, for many small things
 };
 constexpr unsigned heap_granule_shift = 4;  // log2 of the 4 KiB pages that come together, at bits 7:4
+constexpr unsigned heap_region_shift = 16;  // the memory that frames come from, at bits 18:16: 0 the first that the heap has a part of
 
 // The address of memory that reads as zero, or 0.
 template <class Commands, class Responses>

@@ -294,9 +294,17 @@ class Card:
         """Memory whose pages come when kernels touch them; see `Context.reserve`."""
         return self.default_context.reserve(shape, dtype, backing=backing, access=access)
 
-    def malloc(self, nbytes: int, *, granule: int = 4096, small: bool = False) -> HeapMemory:
+    def malloc(
+        self,
+        nbytes: int,
+        *,
+        granule: int = 4096,
+        small: bool = False,
+        region: str | None = None,
+        strict: bool = True,
+    ) -> HeapMemory:
         """Memory of the heap in hardware; see `Context.malloc`."""
-        return self.default_context.malloc(nbytes, granule=granule, small=small)
+        return self.default_context.malloc(nbytes, granule=granule, small=small, region=region, strict=strict)
 
     def adopt(self, address: int, nbytes: int) -> HeapMemory:
         """What a kernel allocated by itself; see `Context.adopt`."""

@@ -180,10 +180,12 @@ def _bytes(view: _View) -> int:
     return interface["shape"][0] * np.dtype(interface["typestr"]).itemsize
 
 
-def malloc(context: Context, nbytes: int, granule: int, small: bool) -> HeapMemory:
-    """`Context.malloc`."""
+def malloc(
+    context: Context, nbytes: int, granule: int, small: bool, memory: int | None, strict: bool
+) -> HeapMemory:
+    """`Context.malloc`; `memory` is a number."""
     _size("malloc", nbytes)
-    return HeapMemory(context, context.native.malloc(nbytes, granule, small), nbytes)
+    return HeapMemory(context, context.native.malloc(nbytes, granule, small, memory, strict), nbytes)
 
 
 def adopt(context: Context, address: int, nbytes: int) -> HeapMemory:

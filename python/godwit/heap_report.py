@@ -60,6 +60,8 @@ class HeapReport:
     allocations: list[Allocation]
     groups: dict[int, int]
     """Free groups by their bytes, each naturally aligned and part of no larger one (2 MiB at most)."""
+    regions: list[dict[str, int | str]]
+    """The heap's memory by memory of the card: its name, bytes, free, of those clean and dirty, used by allocations and tables."""
 
     @property
     def largest_free_bytes(self) -> int:
@@ -92,15 +94,15 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
             found="heap.slots = 0",
             hint="--set heap.slots=1024",
         )
-    start, size, free, clean, lacks, reclaiming = card.native.heap_memory()
-    used = np.zeros(size // PAGE, bool)
+    _, size, free, clean, lacks, reclaiming = card.native.heap_memory()
+    names = [memory.name for memory in card.memories()]
+    parts = [_Part(names[memory], *numbers) for memory, *numbers in card.native.heap_regions()]
     allocations, tables = [], 0
     for context in contexts:
         mapped, own_tables, live = context.native.heap_map()
         tables += len(own_tables) * PAGE
         for frame, count in [*((at, nbytes) for _, at, nbytes in mapped), *((at, PAGE) for at in own_tables)]:
-            first = (frame - start) // PAGE
-            used[first : first + count // PAGE] = True
+            next(part for part in parts if part.has(frame)).use(frame, count)
         taken = _taken([address for address, _ in live], mapped)
         allocations += [
             Allocation(context.native.id, address, nbytes, taken[address], address >= SMALL_BASE)
@@ -114,7 +116,7 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
         "taken": sum(each.taken_bytes for each in allocations),
         "tables": tables,
         # Tables kept at hand, and what is being taken back or cleared.
-        "in_hand": size - free - int(used.sum()) * PAGE,
+        "in_hand": size - free - sum(part.used_bytes for part in parts),
         "lacks": lacks,
         "reclaiming": reclaiming,
     }
@@ -128,7 +130,43 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
         Slots(SLOT_BYTES, config["slots"], large),
         Slots(SMALL_SLOT_BYTES, config["slots"], small),
     ]
-    return HeapReport(region, slots, allocations, _groups(used))
+    groups = [_groups(part.used) for part in parts]
+    return HeapReport(
+        region,
+        slots,
+        allocations,
+        {size: sum(each[size] for each in groups) for size in groups[0]},
+        [part.to_json() for part in parts],
+    )
+
+
+class _Part:
+    """What the heap has of one memory, and which frames of it somebody has."""
+
+    def __init__(self, name: str, start: int, size: int, free: int, clean: int) -> None:
+        self.name, self.start, self.size, self.free, self.clean = name, start, size, free, clean
+        self.used = np.zeros(size // PAGE, bool)
+
+    def has(self, frame: int) -> bool:
+        return self.start <= frame < self.start + self.size
+
+    def use(self, frame: int, nbytes: int) -> None:
+        first = (frame - self.start) // PAGE
+        self.used[first : first + nbytes // PAGE] = True
+
+    @property
+    def used_bytes(self) -> int:
+        return int(self.used.sum()) * PAGE
+
+    def to_json(self) -> dict[str, int | str]:
+        return {
+            "memory": self.name,
+            "bytes": self.size,
+            "free": self.free,
+            "clean": self.clean,
+            "dirty": self.free - self.clean,
+            "used": self.used_bytes,
+        }
 
 
 def _taken(starts: list[int], mapped: list[tuple[int, int, int]]) -> dict[int, int]:

@@ -118,14 +118,23 @@ class Context:
             extents = extents_of(shape)
         return Buffer(self.native.reserve(_bytes_of(extents, element), file, access), extents, element)
 
-    def malloc(self, nbytes: int, *, granule: int = 4096, small: bool = False) -> HeapMemory:
+    def malloc(
+        self,
+        nbytes: int,
+        *,
+        granule: int = 4096,
+        small: bool = False,
+        region: str | None = None,
+        strict: bool = True,
+    ) -> HeapMemory:
         """`nbytes` bytes from the heap in hardware, which read as zero; frames come when kernels or this process write.
 
         granule: bytes that come together, a power of two from 4 KiB to 2 MiB. small: a slot of 64 KiB that shares its page table
-        with others, for many small things. Needs a card with `heap.slots`. Raises ArgumentError or OutOfMemory with the
+        with others, for many small things. region: the memory of the card that frames come from (`Card.memories`), which the heap has a
+        part of (`heap_bytes`), the first when None; without strict another one if there are fewer free than `nbytes` needs now. Needs a card with `heap.slots`. Raises ArgumentError or OutOfMemory with the
         hardware's reason.
         """
-        return malloc(self, nbytes, granule, small)
+        return malloc(self, nbytes, granule, small, number_of(self.card, region), strict)
 
     def adopt(self, address: int, nbytes: int) -> HeapMemory:
         """What a kernel allocated by itself in this context, and gave back the `address` of, as memory of `nbytes` bytes like that of

@@ -10,12 +10,13 @@ import godwit
 from godwit.errors import ArgumentError, OutOfMemory
 
 MIB = 1 << 20
-FAST = 16 * MIB
+FAST, HEAP_FAST = 16 * MIB, 8 * MIB
 SLOW_CYCLES, FAST_CYCLES = 200, 2
 CARD = (
     *('card.kernels=["memcopy"]', "heap.slots=1024", "heap.memory_bytes=32MiB", "walker.levels=4"),
     *(f"memory.latency_cycles={SLOW_CYCLES}", f"memory.page_table_latency_cycles={SLOW_CYCLES}"),
     *("memory.fast.bytes=16MiB", "memory.fast.model=fixed", f"memory.fast.latency_cycles={FAST_CYCLES}"),
+    "memory.fast.heap_bytes=8MiB",
 )
 
 
@@ -40,7 +41,7 @@ def test_memories_are_listed_one_after_the_other(card):
     slow, fast = card.memories()
     assert (slow.name, slow.first, slow.bytes) == ("memory", 0, 240 * MIB)
     assert (fast.name, fast.first, fast.bytes, fast.model) == ("fast", 240 * MIB, FAST, "fixed")
-    assert fast.free == fast.largest == FAST
+    assert fast.free == fast.largest == FAST - HEAP_FAST
     # The heap's 32 MiB, its bits, the command queue, tables.
     assert 200 * MIB < slow.free < 208 * MIB
     assert card.memory_free() == (slow.free, slow.largest)
@@ -50,16 +51,16 @@ def test_a_buffer_is_in_the_memory_that_it_names(card):
     plain, fast = card.empty(3 * MIB), card.empty(3 * MIB, region="fast")
     assert all(end <= 240 * MIB for _, end in where(plain))
     assert all(first >= 240 * MIB for first, _ in where(fast))
-    assert card.memories()[1].free == FAST - 3 * MIB
+    assert card.memories()[1].free == FAST - HEAP_FAST - 3 * MIB
     fast.to_numpy()[:] = 7
     card.launch("memcopy", src=fast, dst=plain, bytes=3 * MIB, iterations=1)
     assert (plain.to_numpy() == 7).all()
     fast.free()
-    assert card.memories()[1].free == FAST
+    assert card.memories()[1].free == FAST - HEAP_FAST
 
 
 def test_a_full_memory_refuses_or_another_is_taken(card):
-    kept = card.empty(15 * MIB, region="fast")
+    kept = card.empty(7 * MIB, region="fast")
     with pytest.raises(OutOfMemory, match="memory `fast` is full: asked for 2097152 bytes, free are 1048576"):
         card.empty(2 * MIB, region="fast")
     other = card.empty(2 * MIB, region="fast", strict=False)
@@ -71,7 +72,7 @@ def test_a_full_memory_refuses_or_another_is_taken(card):
     with pytest.raises(OutOfMemory, match="memory `memory` is full"):
         card.empty(250 * MIB)
     kept.free()
-    assert card.memories()[1].free == FAST - MIB
+    assert card.memories()[1].free == FAST - HEAP_FAST - MIB
 
 
 def test_an_unknown_memory_is_named(card):
@@ -103,8 +104,70 @@ def test_each_memory_can_be_changed_when_the_card_is_opened(library):
         assert np.array_equal(target.to_numpy(), data)
 
 
-def test_the_heap_is_in_the_first_memory(card):
-    memory = card.malloc(8 * MIB)
-    memory.populate()
-    assert card.native.heap_memory()[0] == (240 - 32) * MIB
-    assert card.memories()[1].free == FAST
+def frames_of(card, memory):
+    """Physical addresses of the frames behind an allocation of the heap."""
+    mapped, _, _ = card.default_context.native.heap_map()
+    return [(pa, pa + nbytes) for va, pa, nbytes in mapped if 0 <= va - memory.address < memory.nbytes]
+
+
+def in_fast(ranges):
+    return bool(ranges) and all(first >= 248 * MIB for first, _ in ranges)
+
+
+def in_slow(ranges):
+    return bool(ranges) and all(end <= 240 * MIB for _, end in ranges)
+
+
+def test_the_heap_has_a_part_of_each_memory(card):
+    slow, fast = card.heap().regions
+    assert (slow["memory"], slow["bytes"]) == ("memory", 32 * MIB)
+    assert (fast["memory"], fast["bytes"], fast["free"], fast["clean"]) == (
+        "fast",
+        HEAP_FAST,
+        HEAP_FAST,
+        HEAP_FAST,
+    )
+    assert card.heap_free() == slow["free"] + fast["free"]
+    # Buffers have the rest.
+    assert card.memories()[1].free == FAST - HEAP_FAST
+
+
+def test_frames_come_from_the_memory_that_malloc_names(card):
+    source, target = card.malloc(MIB), card.malloc(MIB, region="fast", granule=1 << 16)
+    source.to_numpy()[:] = 5
+    card.launch("memcopy", src=source, dst=target, bytes=MIB, iterations=1)
+    assert (target.to_numpy() == 5).all()
+    assert in_slow(frames_of(card, source)) and in_fast(frames_of(card, target))
+    fast = card.heap().regions[1]
+    assert fast["used"] == MIB and fast["free"] == HEAP_FAST - MIB
+    target.free()
+    again = card.malloc(2 * MIB, region="fast")
+    assert not again.to_numpy().any(), "what the other one wrote is gone"
+    again.to_numpy()[:] = 1
+    assert in_fast(frames_of(card, again))
+
+
+def test_a_full_region_leaves_the_other_its_frames(card):
+    greedy = card.malloc(2 * HEAP_FAST, region="fast")
+    with pytest.raises(OutOfMemory, match=f"of its {HEAP_FAST} bytes 0 are free"):
+        greedy.populate()
+    assert card.heap().regions[1]["free"] == 0
+    other = card.malloc(MIB)
+    other.populate()
+    assert in_slow(frames_of(card, other))
+
+
+def test_a_preferred_region_is_taken_while_it_has_room(card):
+    kept = card.malloc(6 * MIB, region="fast")
+    kept.populate()
+    large, small = (card.malloc(nbytes, region="fast", strict=False) for nbytes in (4 * MIB, MIB))
+    large.populate()
+    small.populate()
+    assert in_slow(frames_of(card, large)) and in_fast(frames_of(card, small))
+
+
+def test_a_memory_that_the_heap_is_not_in_is_named(card):
+    with pytest.raises(ArgumentError, match="the heap has no frames in memory 5"):
+        card.default_context.native.malloc(4096, memory=5)
+    with pytest.raises(ArgumentError, match="no memory 'slow'"):
+        card.malloc(4096, region="slow")

@@ -107,6 +107,8 @@ pub struct MemoryConfig {
     pub name: String,
     /// Its size; of the first one what the others leave.
     pub bytes: u64,
+    /// What the heap gives of it, if it is not the first.
+    pub heap_bytes: u64,
     /// How its accesses are timed.
     pub model: String,
 }
@@ -116,6 +118,7 @@ impl Default for MemoryConfig {
         Self {
             name: "memory".to_owned(),
             bytes: 0,
+            heap_bytes: 0,
             model: String::new(),
         }
     }

@@ -12,6 +12,9 @@ use crate::{launch, pages, ports};
 /// (cycle, physical address, port, write, id, beats, log2 of the bytes a beat)
 type Event = (u64, u64, u32, bool, u8, u16, u8);
 
+/// A memory's number, and of what the heap has of it the physical address, bytes, free ones, clean ones.
+type HeapPart = (usize, u64, u64, u64, u64);
+
 /// An open card.
 #[pyclass(frozen, module = "godwit._native")]
 pub(crate) struct Card {
@@ -209,6 +212,14 @@ impl Card {
             memory.lacks,
             memory.reclaiming,
         ))
+    }
+
+    /// What the heap has of each memory: its number, physical address, bytes, free, clean.
+    fn heap_regions(&self, py: Python<'_>) -> PyResult<Vec<HeapPart>> {
+        let regions = self.call(py, godwit::Card::heap_regions)?.into_iter();
+        Ok(regions
+            .map(|each| (each.memory, each.start, each.bytes, each.free, each.clean))
+            .collect())
     }
 
     /// Bytes of device memory that are free, and those of the largest contiguous piece.

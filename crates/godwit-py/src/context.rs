@@ -115,10 +115,23 @@ impl Context {
         Ok(Buffer::new(buffer))
     }
 
-    /// Memory of the heap in hardware: its first address.
-    #[pyo3(signature = (nbytes, granule=4096, small=false))]
-    fn malloc(&self, py: Python<'_>, nbytes: u64, granule: u64, small: bool) -> PyResult<u64> {
-        let mut options = MallocOptions::new().granule(granule);
+    /// Memory of the heap in hardware, its frames from the memory of a number, or else another if not strict: its first address.
+    #[pyo3(signature = (nbytes, granule=4096, small=false, memory=None, strict=true))]
+    fn malloc(
+        &self,
+        py: Python<'_>,
+        nbytes: u64,
+        granule: u64,
+        small: bool,
+        memory: Option<usize>,
+        strict: bool,
+    ) -> PyResult<u64> {
+        let options = MallocOptions::new().granule(granule);
+        let mut options = match memory {
+            Some(number) if strict => options.memory(number),
+            Some(number) => options.prefer_memory(number),
+            None => options,
+        };
         if small {
             options = options.small();
         }

@@ -226,7 +226,7 @@ enum godwit_alloc_flags {
 	GODWIT_NO_RANGES = 16u, /* no entries; with neither, as many as there are */
 	/* Of godwit_malloc(): */
 	GODWIT_SMALL = 32u,     /* a slot of 64 KiB, which shares its page table with 31 others */
-	/* Of godwit_alloc(), with GODWIT_MEMORY(): */
+	/* Of godwit_alloc() and godwit_malloc(), with GODWIT_MEMORY(): */
 	GODWIT_PREFERRED = 64u, /* in another memory when that one has no room */
 };
 
@@ -256,7 +256,8 @@ int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
 /*
  * `size` bytes from the heap in hardware (on a card with heap.slots): its first byte, for this process and for kernels alike. They
  * read as zero, and frames come page by page, when kernels or this process write. `granule_bytes` is what comes together, a
- * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL. What the hardware refuses is GODWIT_ENOMEM (no slot, no
+ * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL, and GODWIT_MEMORY() for
+ * the memory that frames come from, which the heap has a part of (heap_bytes of the configuration). What the hardware refuses is GODWIT_ENOMEM (no slot, no
  * frame, quota) or GODWIT_EINVAL (all else), and godwit_last_error() says why; nothing has changed then. It lives until it is
  * released, at most as long as the context.
  */

@@ -68,7 +68,7 @@ pub use hardware::counters::{
 };
 pub use hardware::dma::{Move, Side};
 pub use hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
-pub use hardware::heap::HeapMemory;
+pub use hardware::heap::{HeapMemory, HeapRegion};
 pub use hardware::heap_map::HeapMap;
 pub use objects::alloc::{Access, AllocOptions, Contiguity, PagePolicy, Residence};
 pub use objects::buffer::Buffer;

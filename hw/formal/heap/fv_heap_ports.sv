@@ -66,17 +66,18 @@ module fv_heap_ports (
     .slots_rsp_i
   );
 
-  // The environment. The host's commands are told from a kernel's by a region that those cannot name.
+  // The environment. The host's commands are told from a kernel's by the highest bit of the region.
   logic past_valid_q = 1'b0;
   logic cmd_waits_q, host_waits_q, under_way_q, of_kernel, taken, given;
   logic [191:0] cmd_q;
   heap_cmd_t host_q;
   assign taken = cmd_valid_i && cmd_ready;
-  assign of_kernel = slots_valid && slots_cmd.region == '0;
+  assign of_kernel = slots_valid && !slots_cmd.region[2];
   assign given = slots_valid && slots_ready_i;
   always_comb begin
     assume (rst_ni == past_valid_q);
-    assume (host_cmd_i.region != '0);
+    assume (host_cmd_i.region[2]);
+    assume (!cmd_i[146]);
     if (cmd_waits_q) assume (cmd_valid_i && cmd_i == cmd_q);
     if (host_waits_q) assume (host_valid_i && host_cmd_i == host_q);
     if (!under_way_q) assume (!slots_rsp_valid_i);
@@ -106,7 +107,7 @@ module fv_heap_ports (
         ctx: port_i.ctx,
         pointer: cmd_i[63:0],
         size: cmd_i[127:64],
-        region: '0,
+        region: cmd_i[146:144],
         granule: cmd_i[135:132],
         write: cmd_i[130],
         compact: cmd_i[131]

@@ -4,7 +4,7 @@
 //
 // Contract
 // - A command is 192 bits, three 64-bit words from below: pointer, size, how. `how` is the register `command` of spec/regs/gw_heap.rdl without
-//   its context, in bits 7:0; all above is ignored. A response is 128 bits: pointer, status (gw_spec_pkg::Heap*).
+//   its context, in bits 18:16 and 7:0; all others are ignored. A response is 128 bits: pointer, status (gw_spec_pkg::Heap*).
 // - One command at a time: the next is taken when the response was. Responses stay until they are taken.
 // - The context is that of the port when the command is taken. bound_o: the port still has it, and translates; who is asked must look
 //   at that when it begins the command. So nothing is allocated in a context that the port was taken from before.
@@ -46,7 +46,7 @@ module gw_heap_stream (
     ctx: port_i.ctx,
     pointer: pointer,
     size: size,
-    region: '0,
+    region: how[18:16],
     granule: how[7:4],
     write: how[2],
     compact: how[3]

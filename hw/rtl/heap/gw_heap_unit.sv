@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The heap as a card has it: gw_heap with one memory, the host's commands and first touches behind registers (spec/regs/gw_heap.rdl).
+// The heap as a card has it: gw_heap, the host's commands and first touches behind registers (spec/regs/gw_heap.rdl).
 //
 // Contract
 // - AXI4-Lite: as gw_csr_axil; only the low gw_heap_regs_pkg::GW_HEAP_REGS_MIN_ADDR_WIDTH address bits are looked at. Addresses
@@ -8,6 +8,8 @@
 // - A write of `command` begins it, if none is under way; `answer.busy` is 1 from the next cycle on, until the answer is in the registers.
 // - A write of `touch` begins a first touch of the host in the same way: gw_touch_turn. It is not waited for when an allocation is
 //   taken back: the host touches no page of one that is freed or shrunk meanwhile.
+// - Regions: `start` begins the one that `region` names, once. With several each keeps what the registers said then, and begins a
+//   cycle later; one that has not begun refuses every malloc, as a strict one that is full.
 // - Kernels' streams: gw_heap_stream. Ports take turns, the host's command among them.
 // - The rest is gw_heap's.
 module gw_heap_unit #(
@@ -15,6 +17,7 @@ module gw_heap_unit #(
   /// Kernels that may have streams, >= 1.
   parameter int unsigned Agents = 1,
   /// Those of gw_heap.
+  parameter int unsigned Regions = 1,
   parameter int unsigned Blocks = 2048,
   parameter int unsigned Lines = 4,
   parameter int unsigned Levels = 4,
@@ -141,13 +144,13 @@ module gw_heap_unit #(
   logic begins_q, ends_q, busy_q, offered_q, cmd_ready, rsp_valid, end_busy, reclaiming, lacks, broken;
   heap_cmd_t cmd;
   heap_rsp_t rsp, rsp_q;
-  logic [0:0][CountWidth-1:0] free, clean;
+  logic [Regions-1:0][CountWidth-1:0] free, clean;
   assign cmd = '{
     op: heap_op_e'(hwif_out.command.op.value),
     ctx: hwif_out.command.context_id.value,
     pointer: {hwif_out.pointer.hi.value, hwif_out.pointer.lo.value},
     size: {hwif_out.size.hi.value, hwif_out.size.lo.value},
-    region: '0,
+    region: hwif_out.command.region.value,
     granule: hwif_out.command.granule.value,
     write: hwif_out.command.write.value,
     compact: hwif_out.command.small_slot.value
@@ -196,6 +199,7 @@ module gw_heap_unit #(
   assign hwif_in.capabilities.slot_order.next = 5'(SlotOrder);
   assign hwif_in.capabilities.small_order.next = 5'(SmallOrder);
   assign hwif_in.capabilities.blocks.next = 5'(BlockWidth);
+  assign hwif_in.capabilities.regions.next = 2'($clog2(Regions));
   assign hwif_in.answer.busy.next = busy_q || begins_q;
   assign hwif_in.answer.status.next = rsp_q.status;
   assign hwif_in.result.lo.next = rsp_q.pointer[31:0];
@@ -204,12 +208,74 @@ module gw_heap_unit #(
   assign hwif_in.status.reclaiming.next = reclaiming;
   assign hwif_in.status.broken.next = broken;
   assign hwif_in.status.lacks.next = lacks;
-  assign hwif_in.free_frames.frames.next = 32'(free[0]);
-  assign hwif_in.clean_frames.frames.next = 32'(clean[0]);
+
+  // Regions.
+  logic [Regions-1:0] starts, starts_clean, strict;
+  logic [Regions-1:0][BlockWidth:0] blocks;
+  ppn_t [Regions-1:0] base;
+  ppn_t [Regions-1:0][1:0] bits;
+  logic [BlockWidth:0] said_blocks;
+  ppn_t said_base;
+  ppn_t [1:0] said_bits;
+  assign said_blocks = (BlockWidth + 1)'(hwif_out.memory.blocks.value);
+  assign said_base = {hwif_out.base.hi.value, hwif_out.base.lo.value};
+  assign said_bits = {hwif_out.dirty_bits.hi.value, hwif_out.dirty_bits.lo.value,
+                      hwif_out.clean_bits.hi.value, hwif_out.clean_bits.lo.value};
+  if (Regions == 1) begin : gen_one
+    assign starts = hwif_out.start.start.value;
+    assign starts_clean = hwif_out.memory.clean.value;
+    assign strict = hwif_out.memory.strict.value;
+    assign blocks = said_blocks;
+    assign base = said_base;
+    assign bits = said_bits;
+    assign hwif_in.free_frames.frames.next = 32'(free[0]);
+    assign hwif_in.clean_frames.frames.next = 32'(clean[0]);
+    logic unused;
+    assign unused = ^hwif_out.region.region.value;
+  end else begin : gen_several
+    logic [$clog2(Regions)-1:0] region;
+    assign region = $clog2(Regions)'(hwif_out.region.region.value);
+    logic [Regions-1:0] begun_q, starts_q, strict_q, starts_clean_q;
+    logic [Regions-1:0][BlockWidth:0] blocks_q;
+    ppn_t [Regions-1:0] base_q;
+    ppn_t [Regions-1:0][1:0] bits_q;
+    for (genvar r = 0; r < Regions; r++) begin : gen_region
+      logic begins;
+      assign begins = hwif_out.start.start.value && hwif_out.region.region.value == region_t'(r) && !begun_q[r];
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) begin
+          begun_q[r] <= 1'b0;
+          starts_q[r] <= 1'b0;
+          strict_q[r] <= 1'b1;
+        end else begin
+          begun_q[r] <= begun_q[r] || begins;
+          starts_q[r] <= begins;
+          if (begins) strict_q[r] <= hwif_out.memory.strict.value;
+        end
+      end
+      always_ff @(posedge clk_i) begin
+        if (begins) begin
+          starts_clean_q[r] <= hwif_out.memory.clean.value;
+          blocks_q[r] <= said_blocks;
+          base_q[r] <= said_base;
+          bits_q[r] <= said_bits;
+        end
+      end
+    end
+    assign starts = starts_q;
+    assign starts_clean = starts_clean_q;
+    assign strict = strict_q;
+    assign blocks = blocks_q;
+    assign base = base_q;
+    assign bits = bits_q;
+    assign hwif_in.free_frames.frames.next = 32'(free[region]);
+    assign hwif_in.clean_frames.frames.next = 32'(clean[region]);
+  end
 
   gw_heap #(
     .NumContexts(NumContexts),
     .NumPorts   (Agents + 1),
+    .Regions    (Regions),
     .Blocks     (Blocks),
     .Lines      (Lines),
     .Levels     (Levels),
@@ -224,13 +290,12 @@ module gw_heap_unit #(
   ) u_heap (
     .clk_i,
     .rst_ni,
-    .start_i       (hwif_out.start.start.value),
-    .start_clean_i (hwif_out.memory.clean.value),
-    .blocks_i      ((BlockWidth + 1)'(hwif_out.memory.blocks.value)),
-    .base_i        ({hwif_out.base.hi.value, hwif_out.base.lo.value}),
-    .bits_i        ({hwif_out.dirty_bits.hi.value, hwif_out.dirty_bits.lo.value,
-                     hwif_out.clean_bits.hi.value, hwif_out.clean_bits.lo.value}),
-    .strict_i      (hwif_out.memory.strict.value),
+    .start_i       (starts),
+    .start_clean_i (starts_clean),
+    .blocks_i      (blocks),
+    .base_i        (base),
+    .bits_i        (bits),
+    .strict_i      (strict),
     .zero_i        ({hwif_out.zero.hi.value, hwif_out.zero.lo.value}),
     .quota_i       ({NumContexts{(SlotWidth + 1)'(hwif_out.quota.allocations.value)}}),
     .bound_i       ({agent_bound, 1'b1}),

@@ -16,7 +16,7 @@ def expected(command, ctx):
     pointer, size, how = (command >> 64 * i & (1 << 64) - 1 for i in range(3))
     packed = (how & 3) << 8 | ctx
     packed = (packed << 64 | pointer) << 64 | size
-    return ((packed << 3) << 4 | how >> 4 & 15) << 2 | (how >> 2 & 1) << 1 | how >> 3 & 1
+    return ((packed << 3 | how >> 16 & 7) << 4 | how >> 4 & 15) << 2 | (how >> 2 & 1) << 1 | how >> 3 & 1
 
 
 @cocotb.test()

@@ -48,6 +48,14 @@ def _print_heap(title: str, heap: HeapReport) -> None:
         markup=False,
         soft_wrap=True,
     )
+    for part in heap.regions if len(heap.regions) > 1 else ():
+        sizes = {name: bytes_text(int(part[name])) for name in ("bytes", "free", "clean", "dirty", "used")}
+        console.print(
+            f"  in {part['memory']}: {sizes['bytes']}, free {sizes['free']} (clean {sizes['clean']}, dirty {sizes['dirty']}), "
+            f"used {sizes['used']}",
+            markup=False,
+            soft_wrap=True,
+        )
     used = ", ".join(f"{each.used} of {each.count} of {bytes_text(each.slot_bytes)}" for each in heap.slots)
     console.print(f"slots: {used}", markup=False)
     groups = ", ".join(f"{count} x {bytes_text(size)}" for size, count in heap.groups.items() if count)

@@ -115,7 +115,7 @@ def _built_in(config: Config) -> tuple[Any, ...]:
     """What of its memories is part of a card."""
     first = config.memory
     controller = first.controller_mhz if first.model == "litedram-ddr4" else None
-    return controller, [(memory.name, memory.bytes) for memory in config.memories]
+    return controller, [(memory.name, memory.bytes, memory.heap_bytes) for memory in config.memories]
 
 
 def _changed(before: BaseModel, after: BaseModel) -> dict[str, Any]:

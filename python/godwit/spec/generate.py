@@ -58,7 +58,11 @@ def config_package(config: Config) -> str:
         "PageRequests": (config.page_requests.places, "pages asked for at a time, 0 = no page requests"),
         "NumContexts": (config.contexts.count, "contexts"),
         "HeapSlots": (config.heap.slots, "slots of the heap of each class, 0 = none"),
-        "HeapBlocks": (config.heap.rtl_blocks, "2 MiB blocks of its memory at most"),
+        "HeapRegions": (
+            config.heap_regions,
+            "memories it has frames in, and none where that is no power of two",
+        ),
+        "HeapBlocks": (config.heap_blocks, "2 MiB blocks of one at most"),
         "HeapLines": (config.heap.lines, "blocks whose bits are on chip"),
         "DmaSlots": (config.dma.slots, "descriptors of the page DMA under way, 0 = none"),
         "DmaBursts": (config.dma.bursts, "bursts of it under way, a direction"),

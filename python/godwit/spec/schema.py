@@ -212,6 +212,20 @@ class Config(Section):
     @model_validator(mode="after")
     def _heap(self) -> Config:
         """The heap's window is whole entries of the root, and its memory the end of the card's."""
+        with_heap = [memory for memory in self.further_memory if memory.heap_bytes]
+        for memory in with_heap:
+            if not self.heap.slots:
+                raise ValueError(
+                    f"{self.section_of(memory)}.heap_bytes: there is no heap; set heap.slots, or heap_bytes to 0"
+                )
+            if memory.heap_bytes > memory.bytes:
+                raise ValueError(
+                    f"{self.section_of(memory)}.heap_bytes: legal is 0 to {memory.bytes}, the memory's bytes, found {memory.heap_bytes}"
+                )
+        if self.memory.heap_bytes:
+            raise ValueError(
+                "memory.heap_bytes: what the heap gives of the first memory is heap.memory_bytes"
+            )
         if not self.heap.slots:
             return self
         if self.walker.levels != 4:
@@ -235,6 +249,24 @@ class Config(Section):
         """Bytes of each of `memories`."""
         further = [memory.bytes for memory in self.further_memory]
         return [self.card.memory_bytes - sum(further), *further]
+
+    @property
+    def heap_parts(self) -> list[int]:
+        """Bytes of each region of the heap, those of the first memory first."""
+        return [
+            self.heap.memory_bytes,
+            *(memory.heap_bytes for memory in self.further_memory if memory.heap_bytes),
+        ]
+
+    @property
+    def heap_regions(self) -> int:
+        """... that the hardware has, a power of two."""
+        return 1 << (len(self.heap_parts) - 1).bit_length()
+
+    @property
+    def heap_blocks(self) -> int:
+        """2 MiB blocks that it has bits for, of each of them."""
+        return max(16, 1 << (max(self.heap_parts) // HEAP_BLOCK - 1).bit_length())
 
     def section_of(self, memory: Memory) -> str:
         """How `--set` names it."""

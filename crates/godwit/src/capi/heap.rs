@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::memory::GodwitContext;
-use super::{SMALL, borrow, guarded, null, put};
+use super::{MEMORY_MASK, PREFERRED, SMALL, borrow, guarded, memory_of, null, put};
 use crate::{Error, MallocOptions};
 
 /// `godwit_malloc`
@@ -22,12 +22,16 @@ pub unsafe extern "C" fn godwit_malloc(
         if pointer.is_null() {
             return Err(null("pointer"));
         }
-        if flags & !SMALL != 0 {
+        if flags & !(SMALL | PREFERRED | MEMORY_MASK) != 0 {
             return Err(Error::Argument(format!(
-                "{flags:#x}: of enum godwit_alloc_flags a malloc takes GODWIT_SMALL only"
+                "{flags:#x}: of enum godwit_alloc_flags a malloc takes GODWIT_SMALL, GODWIT_PREFERRED and GODWIT_MEMORY() only"
             )));
         }
-        let mut options = MallocOptions::new();
+        let mut options = match memory_of(flags) {
+            Some(number) if flags & PREFERRED != 0 => MallocOptions::new().prefer_memory(number),
+            Some(number) => MallocOptions::new().memory(number),
+            None => MallocOptions::new(),
+        };
         if granule_bytes != 0 {
             options = options.granule(granule_bytes);
         }

@@ -7,8 +7,8 @@ use godwit_core::{Mode, PageSize};
 
 use super::process::Given;
 use super::{
-    CONTIGUOUS, GodwitCard, MEMORY_MASK, MEMORY_SHIFT, PREFERRED, READ_ONLY, SCATTERED, borrow,
-    guarded, null, put,
+    CONTIGUOUS, GodwitCard, MEMORY_MASK, PREFERRED, READ_ONLY, SCATTERED, borrow, guarded,
+    memory_of, null, put,
 };
 use crate::{Access, AllocOptions, Buffer, Context, Contiguity, Error, PagePolicy};
 
@@ -120,8 +120,7 @@ fn alloc_options(page_bytes: u64, flags: u32) -> Result<AllocOptions, Error> {
         (false, true) => Contiguity::Ignored,
         (false, false) => Contiguity::Preferred,
     };
-    let memory = (flags & MEMORY_MASK) >> MEMORY_SHIFT;
-    let options = match (memory as usize).checked_sub(1) {
+    let options = match memory_of(flags) {
         Some(number) if flags & PREFERRED != 0 => AllocOptions::new().prefer_memory(number),
         Some(number) => AllocOptions::new().memory(number),
         None => AllocOptions::new(),

@@ -46,6 +46,12 @@ pub const MEMORY_MASK: u32 = 0xff00;
 /// See `MEMORY_MASK`.
 pub const MEMORY_SHIFT: u32 = 8;
 
+/// The memory that flags name.
+pub(super) fn memory_of(flags: u32) -> Option<usize> {
+    let named = (flags & MEMORY_MASK) >> MEMORY_SHIFT;
+    (named as usize).checked_sub(1)
+}
+
 /// `GODWIT_BARE`
 pub const BARE: u32 = 1;
 /// `GODWIT_ALLOW_STATUS`

@@ -35,6 +35,19 @@ pub(crate) struct Wish {
     pub granule: u32,
     /// A slot of 64 KiB.
     pub small: bool,
+    /// Number of the memory that frames come from.
+    pub memory: usize,
+    /// ... or of another one, if that has not as many free.
+    pub elsewhere: bool,
+}
+
+/// What the heap gives of one memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// The memory's number.
+    pub memory: usize,
+    /// Where it is.
+    pub place: Extent,
 }
 
 /// A page of the heap, as the host finds it.
@@ -56,10 +69,25 @@ enum Walk {
     Missing { entry: u64, level: u32 },
 }
 
-/// The heap's memory at one time.
+/// What the heap has of one of the card's memories, at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapRegion {
+    /// The memory's number ([`Card::memories`](crate::Card::memories)).
+    pub memory: usize,
+    /// Its physical address.
+    pub start: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// ... that nobody has.
+    pub free: u64,
+    /// ... and that are clean.
+    pub clean: u64,
+}
+
+/// The heap's memory at one time, all regions together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapMemory {
-    /// Its physical address.
+    /// Physical address of that in the first memory.
     pub start: u64,
     /// Bytes of it.
     pub bytes: u64,
@@ -75,17 +103,18 @@ pub struct HeapMemory {
 
 /// The heap of a card.
 pub(crate) struct Heap {
-    memory: Extent,
+    /// At least one; tables are in the first.
+    regions: Vec<Region>,
     /// Who waits for a frame longer than that is given up.
     pub wait_cycles: u64,
 }
 
 impl Heap {
-    /// Hands the end of device memory, which `pool` does not have, to the hardware.
+    /// Hands ends of memories, which `pool` does not have, to the hardware.
     pub fn turn_on(
         device: &mut dyn Device,
         pool: &FramePool,
-        memory: Extent,
+        regions: Vec<Region>,
         config: &HeapConfig,
     ) -> Result<Self, Error> {
         let found = read(device, regs::ID)? >> regs::ID_MAGIC_SHIFT;
@@ -94,47 +123,38 @@ impl Heap {
                 "there is no heap at {BASE:#x}: its identification reads {found:#x}; build the card again"
             )));
         }
-        let blocks = memory.len / BLOCK_BYTES;
-        let bits = (blocks * BITS_BYTES).next_multiple_of(FRAME_BYTES);
-        let frames = pool
-            .lock()
-            .alloc_contiguous(2 * bits + FRAME_BYTES, FRAME_BYTES)
-            .ok_or_else(|| {
-                Error::Hardware(
-                    "device memory does not hold what the heap keeps there: build the card with a larger card.memory_bytes"
-                        .to_owned(),
-                )
-            })?;
-        for (register, pa) in [
-            (regs::BASE, memory.pa),
-            (regs::CLEAN_BITS, frames.pa),
-            (regs::DIRTY_BITS, frames.pa + bits),
-            (regs::ZERO, frames.pa + 2 * bits),
-        ] {
-            write64(device, register, pa / FRAME_BYTES)?;
-        }
-        // Memory of a card that was just opened is zero.
-        let mut how = (blocks as u32) << regs::MEMORY_BLOCKS_SHIFT | regs::MEMORY_CLEAN_MASK;
-        if config.strict {
-            how |= regs::MEMORY_STRICT_MASK;
-        }
-        write(device, regs::MEMORY, how)?;
         if config.quota > 0 {
             write(device, regs::QUOTA, config.quota)?;
         }
-        write(device, regs::START, regs::START_START_MASK)?;
-        // All are there but the tables that are kept at hand.
-        let all = blocks * (BLOCK_BYTES / FRAME_BYTES) - u64::from(LEVELS);
-        let since = device.stats()?.cycles;
-        while u64::from(read(device, regs::FREE_FRAMES)?) < all {
-            let cycles = device.stats()?.cycles - since;
-            if cycles > ANSWER_CYCLES {
-                return Err(Error::Hang(format!(
-                    "the heap has not begun within {cycles} cycles"
-                )));
+        let several = regions.len() > 1;
+        // The first is the last, so that the registers are about it from then on.
+        for (number, region) in regions.iter().enumerate().rev() {
+            if several {
+                write(device, regs::REGION, number as u32)?;
             }
-            device.run(PAUSE_CYCLES, 0)?;
+            begin(device, pool, region.place, number == 0, config.strict)?;
         }
+        let heap = Self {
+            regions,
+            wait_cycles: 0,
+        };
+        let since = device.stats()?.cycles;
+        for (number, region) in heap.regions.iter().enumerate() {
+            // All are there but the tables that are kept at hand.
+            let at_hand = if number == 0 { u64::from(LEVELS) } else { 0 };
+            let all = region.place.len / FRAME_BYTES - at_hand;
+            heap.choose(device, number)?;
+            while u64::from(read(device, regs::FREE_FRAMES)?) < all {
+                let cycles = device.stats()?.cycles - since;
+                if cycles > ANSWER_CYCLES {
+                    return Err(Error::Hang(format!(
+                        "the heap has not begun within {cycles} cycles"
+                    )));
+                }
+                device.run(PAUSE_CYCLES, 0)?;
+            }
+        }
+        heap.choose(device, 0)?;
         // The card's watchdog must not take a wait for a frame for a hang before it is given up as one.
         let watchdog = device.description().config.card.watchdog_cycles;
         let most = match watchdog {
@@ -142,9 +162,40 @@ impl Heap {
             watchdog => watchdog / 4 * 3,
         };
         Ok(Self {
-            memory,
             wait_cycles: config.wait_cycles.min(most),
+            ..heap
         })
+    }
+
+    /// From now on registers of memory are about this region; they are about the first when nobody reads them.
+    fn choose(&self, device: &mut dyn Device, region: usize) -> Result<(), Error> {
+        match self.regions.len() {
+            1 => Ok(()),
+            _ => Ok(write(device, regs::REGION, region as u32)?),
+        }
+    }
+
+    /// The region for a wish.
+    fn region_for(&self, device: &mut dyn Device, bytes: u64, wish: Wish) -> Result<usize, Error> {
+        let of = |memory| {
+            self.regions
+                .iter()
+                .position(|region| region.memory == memory)
+        };
+        let Some(wanted) = of(wish.memory) else {
+            return Err(Error::Argument(format!(
+                "the heap has no frames in memory {}: build the card with heap_bytes for it",
+                wish.memory
+            )));
+        };
+        if !wish.elsewhere {
+            return Ok(wanted);
+        }
+        let found = self.regions(device)?;
+        let has_room = |number: &usize| found[*number].free >= bytes;
+        let others = 0..self.regions.len();
+        let first = std::iter::once(wanted).chain(others).find(has_room);
+        Ok(first.unwrap_or(wanted))
     }
 
     /// `bytes` bytes for a context.
@@ -159,6 +210,8 @@ impl Heap {
         if wish.small {
             command |= regs::COMMAND_SMALL_SLOT_MASK;
         }
+        let region = self.region_for(device, bytes, wish)?;
+        command |= (region as u32) << regs::COMMAND_REGION_SHIFT;
         self.persist(device, |device| {
             write64(device, regs::SIZE, bytes)?;
             self.command(device, MALLOC | command, context)
@@ -205,20 +258,39 @@ impl Heap {
     /// What its memory is like.
     pub fn memory(&self, device: &mut dyn Device) -> Result<HeapMemory, Error> {
         let status = read(device, regs::STATUS)?;
-        let frames = |register, device: &mut dyn Device| -> Result<u64, Error> {
-            Ok(u64::from(read(device, register)?) * FRAME_BYTES)
-        };
-        // A frame that is taken between the two looks was clean.
-        let clean = frames(regs::CLEAN_FRAMES, device)?;
-        let free = frames(regs::FREE_FRAMES, device)?;
+        let regions = self.regions(device)?;
+        let sum = |of: fn(&HeapRegion) -> u64| regions.iter().map(of).sum();
         Ok(HeapMemory {
-            start: self.memory.pa,
-            bytes: self.memory.len,
-            free,
-            clean: clean.min(free),
+            start: self.regions[0].place.pa,
+            bytes: sum(|region| region.bytes),
+            free: sum(|region| region.free),
+            clean: sum(|region| region.clean),
             lacks: status & regs::STATUS_LACKS_MASK != 0,
             reclaiming: status & regs::STATUS_RECLAIMING_MASK != 0,
         })
+    }
+
+    /// The same by memory.
+    pub fn regions(&self, device: &mut dyn Device) -> Result<Vec<HeapRegion>, Error> {
+        let frames = |register, device: &mut dyn Device| -> Result<u64, Error> {
+            Ok(u64::from(read(device, register)?) * FRAME_BYTES)
+        };
+        let mut found = Vec::new();
+        for (number, Region { memory, place }) in self.regions.iter().enumerate() {
+            self.choose(device, number)?;
+            // A frame that is taken between the two looks was clean.
+            let clean = frames(regs::CLEAN_FRAMES, device)?;
+            let free = frames(regs::FREE_FRAMES, device)?;
+            found.push(HeapRegion {
+                memory: *memory,
+                start: place.pa,
+                bytes: place.len,
+                free,
+                clean: clean.min(free),
+            });
+        }
+        self.choose(device, 0)?;
+        Ok(found)
     }
 
     /// The page at `va` of the context whose root table is at `root`; to be written: it gets a frame. Nobody frees or shrinks
@@ -375,6 +447,45 @@ fn touched(device: &mut dyn Device) -> Result<Extent, Error> {
     let how = read(device, regs::TOUCHED)?;
     let order = (how & regs::TOUCHED_ORDER_MASK) >> regs::TOUCHED_ORDER_SHIFT;
     Ok(group(read64(device, regs::TOUCHED_FRAME)?, order))
+}
+
+/// Begins the region that registers are about, with its bits in memory of `pool`; the first one has the zero frame, too.
+fn begin(
+    device: &mut dyn Device,
+    pool: &FramePool,
+    place: Extent,
+    first: bool,
+    strict: bool,
+) -> Result<(), Error> {
+    let blocks = place.len / BLOCK_BYTES;
+    let bits = (blocks * BITS_BYTES).next_multiple_of(FRAME_BYTES);
+    let zero = if first { FRAME_BYTES } else { 0 };
+    let frames = pool
+        .lock()
+        .alloc_contiguous(2 * bits + zero, FRAME_BYTES)
+        .ok_or_else(|| {
+            Error::Hardware(
+                "device memory does not hold what the heap keeps there: build the card with a larger card.memory_bytes"
+                    .to_owned(),
+            )
+        })?;
+    for (register, pa) in [
+        (regs::BASE, place.pa),
+        (regs::CLEAN_BITS, frames.pa),
+        (regs::DIRTY_BITS, frames.pa + bits),
+    ] {
+        write64(device, register, pa / FRAME_BYTES)?;
+    }
+    if first {
+        write64(device, regs::ZERO, (frames.pa + 2 * bits) / FRAME_BYTES)?;
+    }
+    // Memory of a card that was just opened is zero.
+    let mut how = (blocks as u32) << regs::MEMORY_BLOCKS_SHIFT | regs::MEMORY_CLEAN_MASK;
+    if strict {
+        how |= regs::MEMORY_STRICT_MASK;
+    }
+    write(device, regs::MEMORY, how)?;
+    Ok(write(device, regs::START, regs::START_START_MASK)?)
 }
 
 /// Reads until what was begun is done: in bounded time, whatever the memory does.

@@ -14,6 +14,7 @@ use crate::driver::{self, DriverCard};
 use crate::hardware::counters::Counters;
 use crate::hardware::dma::{Dma, Move};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
+use crate::hardware::heap::Region;
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
@@ -183,10 +184,10 @@ impl Card {
         let memory = Arc::clone(device.memory());
         let mut parts = memories_of(&description);
         let heap = description.config.heap.clone();
-        let of_heap = if heap.slots > 0 { heap.memory_bytes } else { 0 };
-        // Of the first memory.
-        let own = parts[0].len.saturating_sub(of_heap);
-        parts[0].len = own;
+        let regions = match heap.slots {
+            0 => Vec::new(),
+            _ => cut_heap(&description, &mut parts),
+        };
         let pool = FramePool::new(Arc::clone(&memory), &parts);
         let ring = pool.lock().alloc_top().ok_or_else(|| {
             Error::Hardware("device memory does not even hold the command queue".to_owned())
@@ -197,12 +198,8 @@ impl Card {
             _ => Some(Dma::turn_on(device.as_mut())?),
         };
         let mut state = State::new(device, pool.clone(), queue, dma);
-        if of_heap > 0 {
-            let given = Extent {
-                pa: own,
-                len: of_heap,
-            };
-            state.start_heap(given, &heap)?;
+        if !regions.is_empty() {
+            state.start_heap(regions, &heap)?;
         }
         let backend = Backend::Engine(Engine::start(state)?);
         Ok(Self::over(backend, description, memory, pool))
@@ -505,6 +502,25 @@ fn memories_of(description: &Description) -> Vec<Extent> {
     let memories = description.config.memories();
     let place = memories.into_iter().map(|(_, pa, len)| Extent { pa, len });
     place.collect()
+}
+
+/// Takes the heap's memory from the end of each of the memories that it is in.
+fn cut_heap(description: &Description, parts: &mut [Extent]) -> Vec<Region> {
+    let further = description.config.further_memory.iter();
+    let bytes = std::iter::once(description.config.heap.memory_bytes)
+        .chain(further.map(|memory| memory.heap_bytes));
+    let mut regions = Vec::new();
+    for (memory, (part, bytes)) in parts.iter_mut().zip(bytes).enumerate() {
+        if bytes > 0 {
+            part.len = part.len.saturating_sub(bytes);
+            let place = Extent {
+                pa: part.end(),
+                len: bytes,
+            };
+            regions.push(Region { memory, place });
+        }
+    }
+    regions
 }
 
 /// Device memory in one piece that belongs to no buffer; freed when dropped. Unmap it before that.

@@ -10,7 +10,7 @@ use godwit_core::{Mode, layout};
 use rustix::io::Errno;
 
 use crate::hardware::frames::FRAME_BYTES;
-use crate::hardware::heap::{HeapMemory, HeapPage, Wish};
+use crate::hardware::heap::{HeapMemory, HeapPage, HeapRegion, Wish};
 use crate::hardware::heap_map::HeapMap;
 use crate::objects::card::{Card, Shared};
 use crate::objects::context::Context;
@@ -27,6 +27,8 @@ const SMALL_BYTES: u64 = 64 << 10;
 pub struct MallocOptions {
     granule_bytes: u64,
     small: bool,
+    memory: usize,
+    elsewhere: bool,
 }
 
 impl Default for MallocOptions {
@@ -34,6 +36,8 @@ impl Default for MallocOptions {
         Self {
             granule_bytes: FRAME_BYTES,
             small: false,
+            memory: 0,
+            elsewhere: false,
         }
     }
 }
@@ -47,6 +51,21 @@ impl MallocOptions {
     /// Memory comes in pieces of so many bytes, a power of two from 4 KiB to 2 MiB: from 64 KiB on a touch brings 64 KiB.
     pub fn granule(mut self, bytes: u64) -> Self {
         self.granule_bytes = bytes;
+        self
+    }
+
+    /// Frames come from the memory of this number ([`Card::memories`]), which the heap has a part of: `heap_bytes` of the configuration.
+    pub fn memory(mut self, number: usize) -> Self {
+        self.memory = number;
+        self.elsewhere = false;
+        self
+    }
+
+    /// Frames come from the memory of this number, or, when the heap has not as many free there now, from the first of the others where
+    /// it has.
+    pub fn prefer_memory(mut self, number: usize) -> Self {
+        self.memory = number;
+        self.elsewhere = true;
         self
     }
 
@@ -148,6 +167,8 @@ impl Context {
         let wish = Wish {
             granule: (options.granule_bytes / FRAME_BYTES).ilog2().min(15),
             small: options.small,
+            memory: options.memory,
+            elsewhere: options.elsewhere,
         };
         let span = span(bytes, options.small);
         let mut taken = Vec::new();
@@ -178,6 +199,11 @@ impl Context {
         let shared = &self.card().shared;
         if let Some(driver) = self.by_driver() {
             shared.check_process()?;
+            if wish.memory > 0 {
+                return Err(Error::Argument(
+                    "the driver's heap is in one memory: number 0".into(),
+                ));
+            }
             return driver.malloc(bytes, wish);
         }
         let (id, serial) = (self.id() as usize, self.serial());
@@ -330,7 +356,22 @@ impl Card {
         Ok(self.heap_memory()?.free)
     }
 
-    /// What the heap's memory is like.
+    /// What the heap has of each memory.
+    pub fn heap_regions(&self) -> Result<Vec<HeapRegion>, Error> {
+        if self.shared.driver().is_none() {
+            return self.shared.with(|state| state.heap_regions());
+        }
+        let all = self.heap_memory()?;
+        Ok(vec![HeapRegion {
+            memory: 0,
+            start: all.start,
+            bytes: all.bytes,
+            free: all.free,
+            clean: all.clean,
+        }])
+    }
+
+    /// What the heap's memory is like, all regions together.
     pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
         if let Some(driver) = self.shared.driver() {
             self.shared.check_process()?;

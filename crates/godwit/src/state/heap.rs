@@ -6,16 +6,15 @@ use godwit_core::layout;
 
 use super::heap_watch::HeapWatch;
 use super::{BufferState, State};
-use crate::hardware::frames::Extent;
-use crate::hardware::heap::{Heap, HeapMemory, HeapPage, Wish};
+use crate::hardware::heap::{Heap, HeapMemory, HeapPage, HeapRegion, Region, Wish};
 use crate::hardware::heap_map::HeapMap;
 use crate::{Error, HeapRefusal};
 
 impl State {
     /// The heap of the card that has one begins.
-    pub fn start_heap(&mut self, memory: Extent, config: &HeapConfig) -> Result<(), Error> {
+    pub fn start_heap(&mut self, regions: Vec<Region>, config: &HeapConfig) -> Result<(), Error> {
         let pool = self.pool.clone();
-        let heap = Heap::turn_on(self.device.as_mut(), &pool, memory, config)?;
+        let heap = Heap::turn_on(self.device.as_mut(), &pool, regions, config)?;
         self.heap = Some((heap, HeapWatch::default()));
         Ok(())
     }
@@ -178,6 +177,12 @@ impl State {
     pub fn heap_memory(&mut self) -> Result<HeapMemory, Error> {
         let (heap, device) = self.heap()?;
         heap.memory(device)
+    }
+
+    /// The same by memory.
+    pub fn heap_regions(&mut self) -> Result<Vec<HeapRegion>, Error> {
+        let (heap, device) = self.heap()?;
+        heap.regions(device)
     }
 
     /// Gives back all that a context has; no access of it is under way.

@@ -77,15 +77,18 @@ impl State {
     /// What the error says that ends a wait.
     pub fn heap_full(&mut self, who: String, stopped: Option<bool>) -> Error {
         let cycles = self.heap.as_ref().map_or(0, |(heap, _)| heap.wait_cycles);
-        match self.heap_memory() {
-            Ok(memory) => Error::HeapFull {
-                who,
-                cycles,
-                bytes: memory.bytes,
-                free: memory.free,
-                stopped,
-            },
-            Err(error) => error,
+        let regions = match self.heap_regions() {
+            Ok(regions) => regions,
+            Err(error) => return error,
+        };
+        // Of several memories the one that lacks frames is the one with the fewest.
+        let fullest = regions.iter().min_by_key(|region| region.free);
+        Error::HeapFull {
+            who,
+            cycles,
+            bytes: fullest.map_or(0, |region| region.bytes),
+            free: fullest.map_or(0, |region| region.free),
+            stopped,
         }
     }
 

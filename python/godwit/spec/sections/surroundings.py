@@ -42,6 +42,13 @@ class Memory(Section):
         multiple_of=MEMORY_BLOCK,
         description="its size; 0 = what the others leave of card.memory_bytes, for the first one only",
     )
+    heap_bytes: Size = Field(
+        default=0,
+        ge=0,
+        le=64 << 30,
+        multiple_of=MEMORY_BLOCK,
+        description="what the heap gives of a further one: the end of it; of the first that is heap.memory_bytes",
+    )
     model: Literal["fixed", "banked", "litedram-ddr4"] = Field(
         description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers; `litedram-ddr4`: the RTL of "
         "LiteDRAM's controller"

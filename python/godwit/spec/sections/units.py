@@ -53,7 +53,7 @@ class Heap(Section):
         ge=HEAP_BLOCK,
         le=64 << 30,
         multiple_of=HEAP_BLOCK,
-        description="device memory that the heap gives: the end of it",
+        description="device memory that the heap gives: the end of it, of several memories of the first",
     )
     lines: int = Field(default=4, ge=1, le=16, description="2 MiB blocks whose bitmaps are on chip")
     strict: bool = Field(
@@ -73,16 +73,6 @@ class Heap(Section):
         description="a kernel, or a touch of the host, that found no frame is given up after so many cycles without one, "
         "or three quarters of card.watchdog_cycles where that is less",
     )
-
-    @property
-    def blocks(self) -> int:
-        """2 MiB blocks of its memory."""
-        return self.memory_bytes // HEAP_BLOCK
-
-    @property
-    def rtl_blocks(self) -> int:
-        """... that the hardware has bits for."""
-        return max(16, 1 << (self.blocks - 1).bit_length())
 
 
 CACHE_REPLACEMENTS = ("lru", "plru", "fifo", "random")
