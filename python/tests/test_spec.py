@@ -246,6 +246,8 @@ def test_named_configurations_are_what_their_names_say():
         ("page_cache.counters=64", ["page_cache.counters", "64 groups", "set page_cache.pages"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
         ("l2.ways=32", ["l2.ways", "32", "a power of two from 1 to 16"]),
+        ("translator.replacement=mru", ["translator.replacement", "mru", "lru or plru or fifo or random"]),
+        ("l2.replacement=tree", ["l2.replacement", "tree", "lru or plru or fifo or random"]),
         ("l2.policy=random", ["l2.policy", "random", "partition or rehash or hashed"]),
         ("range.entries=17", ["range.entries", "17", "0 to 16"]),
         ("walker.levels='four'", ["walker.levels", "four", "3 to 5"]),

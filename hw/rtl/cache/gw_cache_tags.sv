@@ -19,7 +19,7 @@ module gw_cache_tags #(
   parameter int unsigned Pages = 16,
   /// Bits of a page's number.
   parameter int unsigned TagWidth = 44,
-  /// gw_cache_policy.
+  /// gw_replace: 0 true LRU, 1 bit-PLRU, 2 FIFO, 3 random.
   parameter int unsigned Replacement = 0,
   /// Derived.
   localparam int unsigned IdxWidth = $clog2(Pages)
@@ -90,7 +90,7 @@ module gw_cache_tags #(
   assign write_hit_o = write_match != '0;
 
   // Free pages: the first of them.
-  logic any_free, any_victim;
+  logic any_free;
   idx_t first_free, victim;
   gw_first_one #(
     .Width(Pages)
@@ -99,20 +99,44 @@ module gw_cache_tags #(
     .any_o (any_free),
     .idx_o (first_free)
   );
-  gw_cache_policy #(
-    .Pages      (Pages),
-    .Replacement(Replacement)
-  ) u_policy (
+  logic named_valid;
+  logic [Pages-1:0] named;
+  idx_t named_idx;
+  gw_replace #(
+    .Num   (Pages),
+    .Policy(Replacement)
+  ) u_replace (
     .clk_i,
     .rst_ni,
-    .use_i,
-    .use_idx_i,
-    .fill_i    (alloc_i),
-    .fill_idx_i(free_idx_o),
+    .use_i     (use_i ? Pages'(1) << use_idx_i : '0),
+    .fill_i    (alloc_i ? Pages'(1) << free_idx_o : '0),
     .eligible_i(eligible_q),
-    .any_o     (any_victim),
-    .victim_o  (victim)
+    .valid_o   (named_valid),
+    .onehot_o  (named)
   );
+  always_comb begin
+    named_idx = '0;
+    for (int unsigned i = 0; i < Pages; i++) if (named[i]) named_idx |= idx_t'(i);
+  end
+  if (Replacement == 1) begin : gen_any
+    // All that may go are marked: the first of them.
+    logic any_eligible;
+    idx_t first_eligible;
+    gw_first_one #(
+      .Width(Pages)
+    ) u_eligible (
+      .bits_i(eligible_q),
+      .any_o (any_eligible),
+      .idx_o (first_eligible)
+    );
+    assign victim = named_valid ? named_idx : first_eligible;
+    logic unused;
+    assign unused = any_eligible;
+  end else begin : gen_named
+    assign victim = named_idx;
+    logic unused;
+    assign unused = named_valid;
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -123,7 +147,7 @@ module gw_cache_tags #(
     end else begin
       free_valid_o <= ready_i && any_free && !alloc_i;
       eligible_q <= active_o & ~busy_i;
-      victim_valid_o <= any_victim;
+      victim_valid_o <= eligible_q != '0;
       free_count_o <= ($clog2(Pages + 1))'($countones(~used_q));
     end
   end

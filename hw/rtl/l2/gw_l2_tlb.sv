@@ -29,6 +29,8 @@ module gw_l2_tlb #(
   /// Ways, a power of two, 1 to 16.
   parameter int unsigned Ways = 4,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
+  /// Which way goes: 0 true LRU, 1 tree pseudo-LRU, 2 FIFO, 3 random.
+  parameter int unsigned Replacement = 1,
   /// Entries hold the pages of a cluster that the walker found in a row; 0: single pages and whole clusters only.
   parameter bit Clusters = 1'b1,
   /// Answers that wait to be kept, 1 to 1024.
@@ -304,12 +306,15 @@ module gw_l2_tlb #(
   always_ff @(posedge clk_i) {fill_set_q, fill_way_q} <= {wset, fill_way};
 
   // A use in the cycle of a fill is not marked: the entry filled would be the next to go otherwise.
-  gw_l2_plru #(
-    .Sets(Sets),
-    .Ways(Ways)
-  ) u_plru (
+  gw_l2_replace #(
+    .Sets  (Sets),
+    .Ways  (Ways),
+    .Policy(Replacement)
+  ) u_replace (
     .clk_i,
+    .rst_ni,
     .touch_i    (fill_touch_q || touch_q),
+    .fill_i     (fill_touch_q),
     .touch_set_i(fill_touch_q ? fill_set_q : touch_set_q),
     .touch_way_i(fill_touch_q ? fill_way_q : touch_way_q),
     .set_i      (victim_set),

@@ -30,6 +30,8 @@ module gw_second_level #(
   /// Ways, a power of two, 1 to 16.
   parameter int unsigned Ways = 4,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
+  /// Which way goes: 0 true LRU, 1 tree pseudo-LRU, 2 FIFO, 3 random.
+  parameter int unsigned Replacement = 1,
   parameter bit Clusters = 1'b1,
   /// Answers of the walker that wait to be kept, 1 to 1024.
   parameter int unsigned FillDepth = 64,
@@ -275,12 +277,13 @@ module gw_second_level #(
     l2_event_t l2_event;
     if (Sets != 0) begin : gen_l2
       gw_l2_tlb #(
-        .Sets     (Sets),
-        .Ways     (Ways),
-        .Policy   (Policy),
-        .Clusters (Clusters),
-        .FillDepth(FillDepth),
-        .Svnapot  (Svnapot)
+        .Sets       (Sets),
+        .Ways       (Ways),
+        .Policy     (Policy),
+        .Replacement(Replacement),
+        .Clusters   (Clusters),
+        .FillDepth  (FillDepth),
+        .Svnapot    (Svnapot)
       ) u_l2_tlb (
         .clk_i,
         .rst_ni,

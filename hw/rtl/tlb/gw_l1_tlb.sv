@@ -8,8 +8,8 @@
 //   were in t. At most one entry matches.
 // - Fill: one a cycle, visible to lookups two cycles later. It takes an entry that it overlaps (the
 //   others become empty), so that several answers for one page cost no other page its entry. Without one
-//   it takes an empty entry, otherwise the one least recently used in the bit-PLRU sense: every use marks
-//   an entry, marks are cleared when all are set, and the first unmarked entry is the victim.
+//   it takes an empty entry, otherwise the one that gw_replace names of those that are not being filled, a
+//   cycle before; while that names none, the one it named last.
 // - Invalidation: a lookup in a cycle after the pulse matches nothing that inval_i covers: all, those
 //   of a context, or those of a context that overlap a range; global entries (the mapping has the G
 //   bit) go with InvalAll only. Fills of the pulse's cycle and of the one before are dropped, whatever
@@ -25,8 +25,10 @@
 `include "gw_assert.svh"
 
 module gw_l1_tlb #(
-  /// Entries, >= 1; any number.
+  /// Entries, 1 to 64; any number.
   parameter int unsigned Entries = 16,
+  /// gw_replace: 0 true LRU, 1 bit-PLRU, 2 FIFO, 3 random.
+  parameter int unsigned Replacement = 1,
   /// Page-table levels of the widest mode: 3, 4, 5. The lookup compares 9 * Levels bits of the
   /// virtual page number.
   parameter int unsigned Levels = 4
@@ -103,7 +105,7 @@ module gw_l1_tlb #(
     return index;
   endfunction
 
-  logic [Entries-1:0] valid_q, match, used_q, touch_q;
+  logic [Entries-1:0] valid_q, match;
   tag_t tags_q[Entries];
   frame_t frame_mem[Entries];
 
@@ -207,11 +209,24 @@ module gw_l1_tlb #(
     for (int unsigned i = 0; i < Entries; i++) if (fill_q && place[i]) overlap_d[i] = follows;
   end
 
-  // Which entry a fill takes if it overlaps none, chosen a cycle ahead: an empty one, else an unmarked one.
-  logic [Entries-1:0] free, unmarked;
+  // Which entry a fill takes if it overlaps none, chosen a cycle ahead: an empty one, else the policy's.
+  logic [Entries-1:0] free, others, named;
+  logic names;
   assign place = (|overlap_q) ? lowest(overlap_q) : victim_q;
-  assign free = ~valid_q & ~(fill_q ? place : '0);
-  assign unmarked = ~(used_q | touch_q) & ~(fill_q ? place : '0);
+  assign others = ~(fill_q ? place : '0);
+  assign free = ~valid_q & others;
+  gw_replace #(
+    .Num   (Entries),
+    .Policy(Replacement)
+  ) u_replace (
+    .clk_i,
+    .rst_ni,
+    .use_i     (use_i ? Entries'(1) << index_q : '0),
+    .fill_i    (write ? place : '0),
+    .eligible_i(others),
+    .valid_o   (names),
+    .onehot_o  (named)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -221,7 +236,7 @@ module gw_l1_tlb #(
       if (inval_valid_i) valid_q <= valid_q & ~dropped;
       else if (fill_q) valid_q <= (valid_q & ~overlap_q) | place;
       if (|free) victim_q <= lowest(free);
-      else if (|unmarked) victim_q <= lowest(unmarked);
+      else if (names) victim_q <= named;
     end
   end
 
@@ -232,19 +247,6 @@ module gw_l1_tlb #(
   end
   always_ff @(posedge clk_i) begin
     if (frame_write_q) frame_mem[frame_index_q] <= frame_q;
-  end
-
-  // Replacement marks, a cycle late.
-  logic [Entries-1:0] all_marks;
-  assign all_marks = used_q | touch_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      touch_q <= '0;
-      used_q <= '0;
-    end else begin
-      touch_q <= (use_i ? Entries'(1) << index_q : '0) | (write ? place : '0);
-      used_q <= (&all_marks) ? touch_q : all_marks;
-    end
   end
 
   logic unused_vpn;

@@ -33,6 +33,7 @@ module gw_translate_channel #(
   parameter type ax_t = gw_axi_pkg::axi_ax_t,
   parameter int unsigned IdWidth = 4,
   parameter int unsigned L1Entries = 16,
+  parameter int unsigned L1Replacement = 1,
   parameter int unsigned MissEntries = 64,
   parameter int unsigned Levels = 4,
   /// 0: AR, order kept per ID; 1: AW, order kept in total.
@@ -221,8 +222,9 @@ module gw_translate_channel #(
 
   logic fill_valid;
   gw_l1_tlb #(
-    .Entries(L1Entries),
-    .Levels (Levels)
+    .Entries    (L1Entries),
+    .Replacement(L1Replacement),
+    .Levels     (Levels)
   ) u_l1 (
     .clk_i,
     .rst_ni,

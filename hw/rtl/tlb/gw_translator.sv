@@ -35,6 +35,8 @@
 module gw_translator #(
   /// Entries of each channel's L1, >= 1.
   parameter int unsigned L1Entries = 16,
+  /// Which of them goes: 0 true LRU, 1 bit-PLRU, 2 FIFO, 3 random.
+  parameter int unsigned L1Replacement = 1,
   /// Addresses of a channel that can wait, 2 to 256.
   parameter int unsigned MissEntries = 64,
   /// Bursts of a channel under way, >= 1.
@@ -115,12 +117,13 @@ module gw_translator #(
 
   for (genvar c = 0; c < 2; c++) begin : gen_channel
     gw_translate_channel #(
-      .ax_t       (port_ax_t),
-      .IdWidth    (IdWidth),
-      .L1Entries  (L1Entries),
-      .MissEntries(MissEntries),
-      .Levels     (Levels),
-      .IsWrite    (c == 1)
+      .ax_t         (port_ax_t),
+      .IdWidth      (IdWidth),
+      .L1Entries    (L1Entries),
+      .L1Replacement(L1Replacement),
+      .MissEntries  (MissEntries),
+      .Levels       (Levels),
+      .IsWrite      (c == 1)
     ) u_channel (
       .clk_i,
       .rst_ni,

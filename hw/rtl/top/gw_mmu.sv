@@ -25,19 +25,21 @@ module gw_mmu #(
   parameter int unsigned NumPorts = 4,
   /// Contexts, 1 to 2**gw_pkg::CtxIdWidth.
   parameter int unsigned NumContexts = 16,
-  /// L1 TLB entries of a port.
+  /// L1 TLB entries of a port, and which of them goes: 0 true LRU, 1 bit-PLRU, 2 FIFO, 3 random.
   parameter int unsigned L1Entries = 16,
+  parameter int unsigned L1Replacement = 1,
   /// Addresses of a channel that wait for a translation.
   parameter int unsigned MissEntries = 64,
   /// Bursts of a channel in flight.
   parameter int unsigned Outstanding = 64,
   /// Bit i: gw_port_buffer stands before port i.
   parameter bit [NumPorts-1:0] PortBuffer = '0,
-  /// Sets of the L2 TLB (0: there is none), ways, index policy; whether entries cover clusters; answers that wait to be kept;
-  /// misses that wait for the walker.
+  /// Sets of the L2 TLB (0: there is none), ways, index policy; which way goes (0 true LRU, 1 tree pseudo-LRU, 2 FIFO, 3 random);
+  /// whether entries cover clusters; answers that wait to be kept; misses that wait for the walker.
   parameter int unsigned L2Sets = 256,
   parameter int unsigned L2Ways = 4,
   parameter gw_pkg::l2_policy_e L2Policy = gw_pkg::L2Hashed,
+  parameter int unsigned L2Replacement = 1,
   parameter bit L2Clusters = 1'b1,
   parameter int unsigned L2FillEntries = 64,
   parameter int unsigned L2MissEntries = 32,
@@ -196,12 +198,13 @@ module gw_mmu #(
     );
 
     gw_translator #(
-      .L1Entries  (L1Entries),
-      .MissEntries(MissEntries),
-      .Outstanding(Outstanding),
-      .Levels     (Levels),
-      .req_t      (req_t),
-      .rsp_t      (rsp_t)
+      .L1Entries    (L1Entries),
+      .L1Replacement(L1Replacement),
+      .MissEntries  (MissEntries),
+      .Outstanding  (Outstanding),
+      .Levels       (Levels),
+      .req_t        (req_t),
+      .rsp_t        (rsp_t)
     ) u_translator (
       .clk_i            (port_clk),
       .rst_ni,
@@ -264,6 +267,7 @@ module gw_mmu #(
     .Sets        (L2Sets),
     .Ways        (L2Ways),
     .Policy      (L2Policy),
+    .Replacement (L2Replacement),
     .Clusters    (L2Clusters),
     .FillDepth   (L2FillEntries),
     .MissDepth   (L2MissEntries),

@@ -47,17 +47,6 @@ def test_host_cache(pages, places):
     )
 
 
-@pytest.mark.parametrize("replacement", range(4))
-def test_cache_policy(replacement):
-    run(
-        "gw_cache_policy",
-        "cocotb_cache_policy",
-        here=__file__,
-        parameters={"Pages": 8, "Replacement": replacement},
-        env={"BENCH_REPLACEMENT": str(replacement)},
-    )
-
-
 @pytest.mark.parametrize(("groups", "depth", "reports"), [(16, 2, 1), (64, 16, 4)])
 def test_access_counters(groups, depth, reports):
     run(

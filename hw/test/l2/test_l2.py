@@ -33,7 +33,25 @@ RANDOM = [
     {"Sets": 2, "Ways": 1, "FillDepth": 1, "MissDepth": 4, "RangeEntries": 1},
     {"policy": "partition", "Sets": 4, "Ways": 2, "FillDepth": 3, "RangeEntries": 0},
     {"Sets": 0},
+    {"Replacement": 0},
+    {"Replacement": 2},
+    {"Replacement": 3},
 ]
+
+
+REPLACEMENTS = ("lru", "plru", "fifo", "random")
+
+
+@pytest.mark.parametrize("policy", REPLACEMENTS)
+@pytest.mark.parametrize("ways", [2, 4, 16])
+def test_replacement_of_sets(policy, ways):
+    run(
+        "gw_l2_replace",
+        "cocotb_l2_replace",
+        here=__file__,
+        parameters={"Sets": 4, "Ways": ways, "Policy": REPLACEMENTS.index(policy)},
+        env={"BENCH_SETS": "4", "BENCH_WAYS": str(ways), "BENCH_POLICY": policy},
+    )
 
 
 def name(parameters):

@@ -5,6 +5,7 @@
 
 module tb_translator #(
   parameter int unsigned L1Entries = 4,
+  parameter int unsigned L1Replacement = 1,
   parameter int unsigned MissEntries = 8,
   parameter int unsigned Outstanding = 16,
   parameter int unsigned Levels = 4,
@@ -220,12 +221,13 @@ module tb_translator #(
   end
 
   gw_translator #(
-    .L1Entries  (L1Entries),
-    .MissEntries(MissEntries),
-    .Outstanding(Outstanding),
-    .Levels     (Levels),
-    .req_t      (tb_req_t),
-    .rsp_t      (tb_rsp_t)
+    .L1Entries    (L1Entries),
+    .L1Replacement(L1Replacement),
+    .MissEntries  (MissEntries),
+    .Outstanding  (Outstanding),
+    .Levels       (Levels),
+    .req_t        (tb_req_t),
+    .rsp_t        (tb_rsp_t)
   ) u_dut (
     .clk_i,
     .rst_ni,

@@ -47,6 +47,18 @@ def test_parking(shape):
     bench("cocotb_parking", shape)
 
 
+@pytest.mark.parametrize("replacement", [0, 2, 3])
+def test_random_with_another_replacement(replacement):
+    """True LRU, FIFO and random in the L1 instead of bit-PLRU."""
+    run(
+        "tb_translator",
+        "cocotb_random",
+        here=__file__,
+        parameters={**SHAPES["default"], "L1Replacement": replacement},
+        env={"BENCH_ACCESSES": "400"},
+    )
+
+
 def with_buffer(module, **kwargs):
     parameters = {**SHAPES["default"], "Buffer": 1}
     env = {"BENCH_LEVELS": "4", "BENCH_BUFFER": "1"}

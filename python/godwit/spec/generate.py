@@ -9,8 +9,9 @@ from pathlib import Path
 
 from godwit.spec import events, events_rtl, events_software, layout, limits, registers
 from godwit.spec.schema import Config
+from godwit.spec.sections.fields import REPLACEMENTS
 from godwit.spec.sections.translation import L2_POLICIES
-from godwit.spec.sections.units import CACHE_FILLS, CACHE_REPLACEMENTS
+from godwit.spec.sections.units import CACHE_FILLS
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -36,6 +37,10 @@ def config_package(config: Config) -> str:
         "IdWidth": (config.axi.id_width, "bits of an AXI ID"),
         "DataWidth": (config.axi.data_width, "bits of the AXI data bus"),
         "L1Entries": (config.translator.l1_entries, "translations kept by the L1 TLB of a port"),
+        "L1Replacement": (
+            REPLACEMENTS.index(config.translator.replacement),
+            f"which of them goes: {config.translator.replacement}",
+        ),
         "MissEntries": (config.translator.miss_entries, "addresses waiting for a translation, a channel"),
         "Outstanding": (config.translator.outstanding, "bursts in flight, a channel"),
         "PortBuffers": (
@@ -45,6 +50,10 @@ def config_package(config: Config) -> str:
         "L2Sets": (config.l2.sets, "sets of the L2 TLB, 0 = none"),
         "L2Ways": (config.l2.ways, "entries of a set"),
         "L2Policy": (L2_POLICIES.index(config.l2.policy), f"gw_pkg::l2_policy_e: {config.l2.policy}"),
+        "L2Replacement": (
+            REPLACEMENTS.index(config.l2.replacement),
+            f"which of them goes: {config.l2.replacement}",
+        ),
         "L2Clusters": (int(config.l2.clusters), "entries cover clusters of pages"),
         "L2FillEntries": (config.l2.fill_entries, "answers that wait to be kept"),
         "L2MissEntries": (config.l2.miss_entries, "misses that wait for the walker"),
@@ -71,7 +80,7 @@ def config_package(config: Config) -> str:
         "CachePages": (config.page_cache.pages, "pages of the page cache, 0 = none"),
         "CachePageShift": (config.page_cache.page_kib.bit_length() + 9, "bits of an address within one"),
         "CacheReplacement": (
-            CACHE_REPLACEMENTS.index(config.page_cache.replacement),
+            REPLACEMENTS.index(config.page_cache.replacement),
             f"which of them goes: {config.page_cache.replacement}",
         ),
         "CacheFill": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -24,6 +24,11 @@ def _size(value: Any) -> Any:
 
 
 Size = Annotated[int, BeforeValidator(_size)]
+
+
+REPLACEMENTS = ("lru", "plru", "fifo", "random")
+"""What goes where all places are taken, in the order of gw_replace's parameter."""
+Replacement = Literal["lru", "plru", "fifo", "random"]
 
 
 @dataclass(frozen=True)

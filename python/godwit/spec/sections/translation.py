@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from godwit.spec.sections.fields import Legal, Section, none_or_from_two, power_of_two
+from godwit.spec.sections.fields import Legal, Replacement, Section, none_or_from_two, power_of_two
 
 
 class Axi(Section):
@@ -24,6 +24,10 @@ class Translator(Section):
 
     l1_entries: int = Field(
         ge=1, le=64, description="translations kept by the L1 TLB of a port, pages of any size"
+    )
+    replacement: Replacement = Field(
+        default="plru",
+        description="which of them goes: true LRU, a bit an entry, the oldest, any ([policies](blocks/gw_replace.md))",
     )
     miss_entries: int = Field(
         ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
@@ -53,6 +57,10 @@ class L2(Section):
         default="hashed",
         description="how a page finds its set: `partition`: low four bits of the page number ignored, as Svnapot pages need; "
         "`rehash`: low bits in units of each page size; `hashed`: all bits of that, folded",
+    )
+    replacement: Replacement = Field(
+        default="plru",
+        description="which entry of a set goes: true LRU, a tree of bits, the oldest, any ([policies](blocks/gw_replace.md))",
     )
     clusters: bool = Field(
         default=True, description="an entry covers up to 16 neighbouring pages whose frames lie in a row"

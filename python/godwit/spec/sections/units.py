@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from godwit.spec.sections.fields import Legal, Section, Size, none_or_from, none_or_from_two, power_of_two
+from godwit.spec.sections.fields import (
+    Legal,
+    Replacement,
+    Section,
+    Size,
+    none_or_from,
+    none_or_from_two,
+    power_of_two,
+)
 
 DMA_PORTS = 2
 """Memory ports of the page DMA, on a card that has one: device memory and host memory."""
@@ -75,10 +83,8 @@ class Heap(Section):
     )
 
 
-CACHE_REPLACEMENTS = ("lru", "plru", "fifo", "random")
-"""In the order of gw_page_cache's parameter."""
 CACHE_FILLS = ("used", "rest", "adaptive")
-"""The same of what a miss reads."""
+"""What a miss reads, in the order of gw_page_cache's parameter."""
 
 
 class PageCache(Section):
@@ -90,7 +96,7 @@ class PageCache(Section):
     page_kib: Annotated[int, AfterValidator(power_of_two), Legal("a power of two from 4 to 64")] = Field(
         default=4, ge=4, le=64, description="KiB of a page"
     )
-    replacement: Literal["lru", "plru", "fifo", "random"] = Field(
+    replacement: Replacement = Field(
         default="lru", description="which page goes: true LRU, a bit a page, the oldest, any"
     )
     fill: Literal["used", "rest", "adaptive"] = Field(
