@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,17 @@ from bench import ports
 from godwit.api import Card
 from godwit.report import Progress, Row
 from godwit.run.tlb_stress import fragment
+from godwit.spec.sections.fields import REPLACEMENTS
 
 SUITE = "replacement"
 OPTIONS = frozenset({"quick"})
 """Options of ``godwit bench`` that this suite takes. Quick: two policies, fewer accesses."""
 
-POLICIES = ("lru", "plru", "fifo", "random")
+POLICIES = {
+    name: tuple(f"{section}.replacement={name}" for section in ("translator", "l2", "page_cache"))
+    for name in REPLACEMENTS
+}
+"""What makes a card of each."""
 PAGE = 4096
 L1, L2, CACHE = 8, 64, 16
 """Places: entries, four ways of 16 sets, pages."""
@@ -84,7 +90,7 @@ PATTERNS: dict[str, Callable[[int, random.Random], Iterator[int]]] = {
 
 def run(progress: Progress, quick: bool = False) -> list[Row]:
     """All rows, policy by policy."""
-    policies = POLICIES[:2] if quick else POLICIES
+    policies = list(POLICIES)[: 2 if quick else None]
     rows: list[Row] = []
     for number, policy in enumerate(policies):
         progress("replacement", number, len(policies))
@@ -95,28 +101,49 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
 
 def _measure(policy: str, rounds: int) -> Iterator[Row]:
     """Rows of one policy; as many accesses of a pattern as `rounds` times the places."""
-    chosen = [f"{section}.replacement={policy}" for section in ("translator", "l2", "page_cache")]
-    with godwit.open("sim:ng", overrides=[*OVERRIDES, *chosen], host_link=LINK) as card:
+    with godwit.open("sim:ng", overrides=[*OVERRIDES, *POLICIES[policy]], host_link=LINK) as card:
+        port = len(card.config["card"]["kernels"])
         scattered = fragment(card, 8 * L2 * PAGE, "4K")
         with card.context() as context:
-            ports.bind(card, context)
-            base = context.empty(8 * L2 * PAGE, page_size="4K", contiguous=False).address
+            ports.bind(card, context, port)
+            pages = context.empty(8 * L2 * PAGE, page_size="4K", contiguous=False)
+            reader = Reader(card, port, pages.address)
             for name, places, misses in (
-                ("L1 TLB", L1, lambda: card.counters()["ports"][0]["read"]["misses"]),
+                ("L1 TLB", L1, lambda: card.counters()["ports"][port]["read"]["misses"]),
                 ("L2 TLB", L2, lambda: card.counters()["l2"]["misses"]),
             ):
-                yield from _patterns(card, base, name, places, misses, policy, rounds)
+                yield from _patterns(reader, name, places, misses, policy, rounds)
         with card.context(place="host") as context:
-            ports.bind(card, context)
+            ports.bind(card, context, port)
             buffer: Any = context.empty(8 * CACHE * PAGE)
             buffer.to_numpy()[...] = 1  # pages are there
-            allocated = lambda: card.counters()["cache"]["pages"]  # noqa: E731
-            yield from _patterns(card, buffer.address, "page cache", CACHE, allocated, policy, rounds)
+            reader = Reader(card, port, buffer.address)
+            yield from _patterns(
+                reader, "page cache", CACHE, lambda: card.counters()["cache"]["pages"], policy, rounds
+            )
         scattered.clear()
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A driven port that reads a beat of a page of a buffer."""
+
+    card: Card
+    port: int
+    base: int
+
+    def read(self, page: int) -> None:
+        """Until it is answered."""
+        native, address = self.card.native, self.base + page * PAGE
+        native.port_submit([(self.port, 0, 0, address, 1, ports.BEAT_SIZE, None)])
+        native.port_drain(ports.MAX_CYCLES)
+        (answer,) = native.port_poll()
+        if answer["resp"] != 0:
+            raise godwit.DeviceError(f"the read at {address:#x} was answered with an error")
+
+
 def _patterns(
-    card: Card, base: int, name: str, places: int, misses: Callable[[], int], policy: str, rounds: int
+    reader: Reader, name: str, places: int, misses: Callable[[], int], policy: str, rounds: int
 ) -> Iterator[Row]:
     """Rows of one memory."""
     for pattern, pages in PATTERNS.items():
@@ -125,38 +152,32 @@ def _patterns(
         for measured in (False, True):
             before = misses()
             for _ in range(accesses):
-                _read(card, base + next(chosen) * PAGE)
+                reader.read(next(chosen))
             if measured:
                 share = 100 * (misses() - before) / accesses
                 yield Row(SUITE, f"{name} of {places}, {pattern}", policy, share, "% missed", None, None)
 
 
-def _read(card: Card, address: int) -> None:
-    """One beat, answered."""
-    native = card.native
-    native.port_submit([(ports.PORT, 0, 0, address, 1, ports.BEAT_SIZE, None)])
-    native.port_drain(ports.MAX_CYCLES)
-    (answer,) = native.port_poll()
-    if answer["resp"] != 0:
-        raise godwit.DeviceError(f"the read at {address:#x} was answered with an error")
-
-
 def plot(rows: list[Row], path: Path) -> None:
     """Misses by pattern, a bar a policy."""
+    import matplotlib
+
+    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     memories = list(dict.fromkeys(row.row.split(",", 1)[0] for row in rows))
     policies = list(dict.fromkeys(row.config for row in rows))
-    figure, axes = plt.subplots(len(memories), 1, figsize=(9, 3 * len(memories)), squeeze=False)
+    figure, axes = plt.subplots(
+        len(memories), 1, figsize=(9, 3 * len(memories)), squeeze=False, layout="constrained"
+    )
     for memory, axis in zip(memories, axes[:, 0], strict=True):
         for number, policy in enumerate(policies):
             own = [row for row in rows if row.config == policy and row.row.startswith(f"{memory},")]
             places = [index + 0.8 * number / len(policies) for index in range(len(own))]
             axis.bar(places, [row.value or 0 for row in own], 0.8 / len(policies), label=policy)
             axis.set_xticks(range(len(own)), [row.row.split(", ", 1)[1] for row in own], fontsize=6)
-        axis.set_title(memory, fontsize=9)
-        axis.set_ylabel("% missed")
+        axis.set(title=memory, ylabel="% missed")
         axis.legend(fontsize=7)
-    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -75,6 +75,21 @@ def test_paper_w_in_miniature(loads, tmp_path, monkeypatch):
     check(papers_w, rows, tmp_path / "w.png")
 
 
+def test_replacement_in_miniature(tmp_path, monkeypatch):
+    """One policy, on the card that paper N has."""
+    monkeypatch.syspath_prepend(toolchain.root())
+    from bench.suites import replacement
+
+    monkeypatch.setattr(replacement, "OVERRIDES", ())
+    monkeypatch.setattr(replacement, "POLICIES", {"as it is": ()})
+    rows = replacement.run(silent, quick=True)
+    check(replacement, rows, tmp_path / "replacement.png")
+    missed = {row.row: row.value for row in rows}
+    # True LRU loses every page of a loop that is larger than the cache, and none of a smaller one.
+    assert missed["page cache of 16, loop over 1.25 times its places"] == 100
+    assert missed["L1 TLB of 8, loop over 1.25 times its places"] == 0
+
+
 def test_paper_n_in_miniature(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(toolchain.root())
     from bench.suites import papers_n
