@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "huge.h"
 #include "values.h"
 
 /* Registers of the MMU: a read channel's requests, and what is no counter. */
@@ -106,6 +107,34 @@ static void double_map(const char *name)
 	munmap(from, BYTES);
 }
 
+/* A huge page: in the host as a whole, and as the card touches it 4 KiB by 4 KiB. */
+static void compound(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *values, sum = fill(from, 5);
+
+	CHECK(huge_reserve("1"), "no huge pages: %s", strerror(errno));
+	values = huge_page();
+	CHECK(values != MAP_FAILED, "%s", strerror(errno));
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_NONE);
+	values[HUGE / 8 - 1] = 1;
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST);
+	CHECK(copies(values, from), "no copy");
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	CHECK(!look(values + COUNT, BYTES, places), "%s", strerror(errno));
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST);
+	CHECK(!mprotect(values, HUGE, PROT_READ), "mprotect: %s", strerror(errno));
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST);
+	CHECK(!copies(values, from), "a copy into memory that is read-only");
+	SEES(values, sum);
+	munmap(values, HUGE);
+	munmap(from, BYTES);
+	huge_reserve("0");
+}
+
 static int count(struct godwit_register *words, uint32_t number)
 {
 	struct godwit_counters what = { .words = (uint64_t)words, .count = number };
@@ -161,6 +190,7 @@ int main(void)
 	TEST(snapshot);
 	TEST(memory_that_moved_is_where_it_went);
 	TEST(double_map);
+	TEST(compound);
 	TEST(counters_are_those_of_the_card);
 	TEST(what_is_no_counter_is_not_read);
 	TEST(places_of_nothing_are_refused);
