@@ -264,7 +264,7 @@ REGIONS = [
     *OVERRIDES,
     *("memory.latency_cycles=200", "memory.page_table_latency_cycles=200"),
     *("memory.fast.bytes=16MiB", "memory.fast.model=fixed", "memory.fast.latency_cycles=2"),
-    "memory.fast.heap_bytes=8MiB",
+    *("memory.fast.heap_bytes=8MiB", "heap.host_bytes=4MiB"),
 ]
 """The card of python/tests/test_memories.py, too."""
 SECOND, SECOND_BYTES, SECOND_BITS = 64 << 20, 8 << 20, 0x20_3000
@@ -277,7 +277,7 @@ def built_of_two():
 
 @pytest.fixture
 def two(built_of_two) -> Iterator[Heap]:
-    """A heap of two regions, of which the second has not begun."""
+    """A heap of three regions, of which only the first has begun."""
     with Card(built_of_two) as card:
         yield Heap(card, clean=True)
 
@@ -311,9 +311,10 @@ def frames_free(heap: Heap, region: int) -> int:
 
 
 def test_a_region_that_has_not_begun_refuses(two):
-    assert two.get("capabilities") >> 30 == 1
+    assert two.get("capabilities") >> 30 == 2
     assert two.command(MALLOC, 1, size=PAGE, how=of_region(1))[0] == "no_frame"
-    assert two.command(MALLOC, 1, size=PAGE, how=of_region(2))[0] == "argument"
+    assert two.command(MALLOC, 1, size=PAGE, how=of_region(3))[0] == "no_frame"
+    assert two.command(MALLOC, 1, size=PAGE, how=of_region(4))[0] == "argument"
     assert frames_free(two, 1) == 0
     pointer = two.malloc(1, PAGE)
     assert two.store(1, pointer, bytes(range(64)))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.errors import InputError
+from godwit.memories import names_of
 
 if TYPE_CHECKING:
     from godwit.api import Card
@@ -95,7 +96,7 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
             hint="--set heap.slots=1024",
         )
     _, size, free, clean, lacks, reclaiming = card.native.heap_memory()
-    names = [memory.name for memory in card.memories()]
+    names = names_of(card, of_heap=True)
     parts = [_Part(names[memory], *numbers) for memory, *numbers in card.native.heap_regions()]
     allocations, tables = [], 0
     for context in contexts:

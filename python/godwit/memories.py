@@ -28,11 +28,17 @@ class CardMemory(NamedTuple):
     """The largest piece of that."""
 
 
-def number_of(card: Card, region: str | None) -> int | None:
+def names_of(card: Card, *, of_heap: bool = False) -> list[str]:
+    """Names of the memories in the order of their numbers; `of_heap`: with memory of this process, if the heap gives such."""
+    names = [memory.name for memory in card.memories()]
+    return [*names, "host"] if of_heap and card.config["heap"].get("host_bytes") else names
+
+
+def number_of(card: Card, region: str | None, *, of_heap: bool = False) -> int | None:
     """The number of the memory `region`, None for None. Raises ArgumentError when the card has none of that name."""
     if region is None:
         return None
-    names = [memory.name for memory in card.memories()]
+    names = names_of(card, of_heap=of_heap)
     if region not in names:
         raise ArgumentError(
             f"the card has no memory '{region}', it has {', '.join(names)}; {nearest(region, names)}".rstrip(

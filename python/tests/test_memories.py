@@ -16,7 +16,7 @@ CARD = (
     *('card.kernels=["memcopy"]', "heap.slots=1024", "heap.memory_bytes=32MiB", "walker.levels=4"),
     *(f"memory.latency_cycles={SLOW_CYCLES}", f"memory.page_table_latency_cycles={SLOW_CYCLES}"),
     *("memory.fast.bytes=16MiB", "memory.fast.model=fixed", f"memory.fast.latency_cycles={FAST_CYCLES}"),
-    "memory.fast.heap_bytes=8MiB",
+    *("memory.fast.heap_bytes=8MiB", "heap.host_bytes=4MiB"),
 )
 
 
@@ -119,7 +119,8 @@ def in_slow(ranges):
 
 
 def test_the_heap_has_a_part_of_each_memory(card):
-    slow, fast = card.heap().regions
+    slow, fast, host = card.heap().regions
+    assert (host["memory"], host["free"], host["clean"]) == ("host", 4 * MIB, 4 * MIB)
     assert (slow["memory"], slow["bytes"]) == ("memory", 32 * MIB)
     assert (fast["memory"], fast["bytes"], fast["free"], fast["clean"]) == (
         "fast",
@@ -127,7 +128,7 @@ def test_the_heap_has_a_part_of_each_memory(card):
         HEAP_FAST,
         HEAP_FAST,
     )
-    assert card.heap_free() == slow["free"] + fast["free"]
+    assert card.heap_free() == slow["free"] + fast["free"] + host["free"]
     # Buffers have the rest.
     assert card.memories()[1].free == FAST - HEAP_FAST
 
@@ -171,3 +172,27 @@ def test_a_memory_that_the_heap_is_not_in_is_named(card):
         card.default_context.native.malloc(4096, memory=5)
     with pytest.raises(ArgumentError, match="no memory 'slow'"):
         card.malloc(4096, region="slow")
+
+
+def test_frames_of_the_host_are_reached_over_the_link(card):
+    source, target = card.malloc(MIB), card.malloc(MIB, region="host")
+    values = source.to_numpy("int32")
+    values[:] = range(len(values))
+    before = card.stats()["host_writes"]
+    card.launch("memcopy", src=source, dst=target, bytes=MIB, iterations=1)
+    assert card.stats()["host_writes"] - before >= MIB // 4096
+    assert np.array_equal(target.to_numpy("int32"), values)
+    frames = frames_of(card, target)
+    assert frames and all(first >= 1 << 55 for first, _ in frames)
+    # What this process writes there kernels see, too.
+    target.to_numpy("int32")[:] = -1
+    card.launch("memcopy", src=target, dst=source, bytes=MIB, iterations=1)
+    assert (values == -1).all()
+    target.free()
+    again = card.malloc(4 * MIB, region="host")
+    again.populate()
+    assert not again.to_numpy().any(), "what the other one wrote is gone"
+    with pytest.raises(OutOfMemory, match=f"of its {4 * MIB} bytes 0 are free"):
+        card.malloc(MIB, region="host").populate()
+    with pytest.raises(ArgumentError, match="no memory 'host'"):
+        card.empty(4096, region="host")

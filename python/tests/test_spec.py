@@ -346,6 +346,77 @@ def test_a_heap_has_a_port_and_leaves_memory_to_the_driver():
         config.load("tiny", [*heap, "card.memory_bytes=255MiB"])
 
 
+FAST = ("memory.fast.bytes=16MiB", "memory.fast.model=fixed")
+HEAP = ("heap.slots=1024", "walker.levels=4")
+
+
+def test_several_memories_are_written_one_by_one(tmp_path):
+    text = (config.config_dir() / "tiny.toml").read_text()
+    second = '[[memory]]\nname = "fast"\nbytes = "32 MiB"\nmodel = "fixed"\nlatency_cycles = 2\n\n[host_link]'
+    path = tmp_path / "two.toml"
+    path.write_text(text.replace("[memory]", "[[memory]]").replace("[host_link]", second))
+    loaded = config.load(path, ["memory.latency_cycles=9", "memory.fast.latency_cycles=3"])
+    assert [memory.name for memory in loaded.memories] == ["memory", "fast"]
+    assert [memory.latency_cycles for memory in loaded.memories] == [9, 3]
+    assert loaded.sizes == [224 << 20, 32 << 20]
+    assert schema.Config.model_validate(json.loads(loaded.resolved())) == loaded
+
+
+def test_what_memories_there_are_is_built_and_the_rest_is_opened():
+    fixed, settings = config.split("tiny", [*FAST, "memory.latency_cycles=9"])
+    assert set(FAST) < set(fixed) and not settings
+    assert config.split("tiny", ["memory.latency_cycles=9"]) == ([], {"memory": {"latency_cycles": 9}})
+
+
+def test_the_settings_of_a_further_memory_are_under_its_name(tmp_path):
+    path = tmp_path / "two.toml"
+    text = (config.config_dir() / "tiny.toml").read_text()
+    path.write_text(text + '\n[[further_memory]]\nname = "fast"\nbytes = "2 MiB"\nmodel = "fixed"\n')
+    assert config.split(path, ["memory.fast.latency_cycles=9"]) == (
+        [],
+        {"memory": {"fast": {"latency_cycles": 9}}},
+    )
+    fixed, settings = config.split(path, ["memory.fast.bytes=4MiB"])
+    assert (fixed, settings) == (["memory.fast.bytes=4MiB"], {})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (["memory.fast.latency_cycles=3"], ["memory.fast.model is missing", "--set memory.fast.model"]),
+        (["memory.fast.model=fixed"], ["memory.fast.bytes is missing"]),
+        ([*FAST, "memory.fast.latency=3"], ["no field memory.fast.latency", "latency_cycles"]),
+        ([*FAST, "memory.fast.bytes=3MiB"], ["memory.fast.bytes", "a multiple of 2097152"]),
+        ([*FAST, "memory.fast.bytes=256MiB"], ["the first memory is what the others leave", "found 0 of"]),
+        ([*FAST, "memory.bytes=2MiB"], ["memory.bytes", "0 or 251658240"]),
+        ([*FAST, "memory.fast.name=host"], ["must be another name"]),
+        ([*FAST, "memory.fast.name=memory"], ["'memory' is there twice"]),
+        ([*FAST, "memory.fast.model=litedram-ddr4"], ["memory.fast.model", "fixed or banked"]),
+        ([*FAST, "memory.fast.t_refi_ns=3"], ["memory.fast.t_refi_ns leaves no time"]),
+        ([*FAST, "memory.fast.heap_bytes=2MiB"], ["memory.fast.heap_bytes", "there is no heap"]),
+        ([*FAST, *HEAP, "memory.fast.heap_bytes=18MiB"], ["memory.fast.heap_bytes", "0 to 16777216"]),
+        ([*HEAP, "memory.heap_bytes=2MiB"], ["memory.heap_bytes", "heap.memory_bytes"]),
+        (["heap.host_bytes=2MiB"], ["heap.host_bytes", "there is no heap"]),
+        ([*HEAP, "heap.host_bytes=2MiB", "page_cache.pages=4"], ["heap.host_bytes", "page cache"]),
+        (["further_memory.name=x"], ["no section 'further_memory'"]),
+    ],
+)
+def test_wrong_memories_are_named(overrides, parts):
+    with pytest.raises(ConfigError) as caught:
+        config.load("tiny", overrides)
+    text = " ".join((str(caught.value), caught.value.found, caught.value.hint))
+    for part in parts:
+        assert part in text, text
+
+
+def test_the_heap_has_a_region_in_each_memory_that_says_so():
+    parts = [*FAST, *HEAP, "memory.fast.heap_bytes=8MiB", "heap.memory_bytes=32MiB"]
+    loaded = config.load("tiny", parts)
+    assert (loaded.heap_parts, loaded.heap_regions, loaded.heap_blocks) == ([32 << 20, 8 << 20], 2, 16)
+    loaded = config.load("tiny", [*parts, "heap.host_bytes=128MiB"])
+    assert (len(loaded.heap_parts), loaded.heap_regions, loaded.heap_blocks) == (3, 4, 64)
+
+
 @pytest.mark.parametrize("name", pages.BLOCKS)
 def test_generated_parts_are_current(name):
     text = (toolchain.root() / name).read_text()

@@ -179,6 +179,9 @@ pub struct HeapConfig {
     pub slots: u32,
     /// Device memory that it gives: the end of it.
     pub memory_bytes: u64,
+    /// Memory of the host that it gives over the link; 0: none.
+    #[serde(default)]
+    pub host_bytes: u64,
     /// No allocation is larger than what is free.
     #[serde(default)]
     pub strict: bool,

@@ -257,7 +257,8 @@ int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
  * `size` bytes from the heap in hardware (on a card with heap.slots): its first byte, for this process and for kernels alike. They
  * read as zero, and frames come page by page, when kernels or this process write. `granule_bytes` is what comes together, a
  * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL, and GODWIT_MEMORY() for
- * the memory that frames come from, which the heap has a part of (heap_bytes of the configuration). What the hardware refuses is GODWIT_ENOMEM (no slot, no
+ * the memory that frames come from, which the heap has a part of (heap_bytes of the configuration); GODWIT_MEMORY(godwit_memory_count()) is
+ * memory of the host (heap.host_bytes). What the hardware refuses is GODWIT_ENOMEM (no slot, no
  * frame, quota) or GODWIT_EINVAL (all else), and godwit_last_error() says why; nothing has changed then. It lives until it is
  * released, at most as long as the context.
  */

@@ -226,6 +226,16 @@ class Config(Section):
             raise ValueError(
                 "memory.heap_bytes: what the heap gives of the first memory is heap.memory_bytes"
             )
+        if self.heap.host_bytes and not self.heap.slots:
+            raise ValueError("heap.host_bytes: there is no heap; set heap.slots, or host_bytes to 0")
+        if self.heap.host_bytes and self.page_cache.pages:
+            raise ValueError(
+                "heap.host_bytes: what the heap clears in memory of the host would stay in the page cache; legal is 0 with page_cache.pages"
+            )
+        if len(self.heap_parts) > MAX_MEMORIES:
+            raise ValueError(
+                f"heap.host_bytes: the heap has at most {MAX_MEMORIES} regions, found {len(self.heap_parts)}"
+            )
         if not self.heap.slots:
             return self
         if self.walker.levels != 4:
@@ -252,11 +262,9 @@ class Config(Section):
 
     @property
     def heap_parts(self) -> list[int]:
-        """Bytes of each region of the heap, those of the first memory first."""
-        return [
-            self.heap.memory_bytes,
-            *(memory.heap_bytes for memory in self.further_memory if memory.heap_bytes),
-        ]
+        """Bytes of each region of the heap, those of the first memory first and those of the host last."""
+        further = [memory.heap_bytes for memory in self.further_memory]
+        return [self.heap.memory_bytes, *(part for part in (*further, self.heap.host_bytes) if part)]
 
     @property
     def heap_regions(self) -> int:

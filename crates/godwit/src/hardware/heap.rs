@@ -28,6 +28,11 @@ pub(super) const NAPOT_ORDER: u32 = 4;
 
 const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
 
+/// Where the card finds the memory of the host that the heap gives: above all addresses of programs, which are bus addresses, too.
+pub(crate) const HOST_BUS: u64 = 1 << 52;
+/// The same as a physical address.
+pub(crate) const HEAP_HOST: u64 = layout::HOST_APERTURE_BASE | HOST_BUS;
+
 /// What `malloc` is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {

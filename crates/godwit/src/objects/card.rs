@@ -14,7 +14,7 @@ use crate::driver::{self, DriverCard};
 use crate::hardware::counters::Counters;
 use crate::hardware::dma::{Dma, Move};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
-use crate::hardware::heap::Region;
+use crate::hardware::heap::{HEAP_HOST, HOST_BUS, Region};
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub backend: Backend,
     pub description: Description,
     pub memory: Arc<Memory>,
+    /// What the heap gives of this process's memory.
+    pub heap_host: Option<Arc<Memory>>,
     pub pool: FramePool,
     /// Where bytes of explicit copies wait for the page DMA.
     pub staging: Mutex<Option<Arc<Memory>>>,
@@ -184,9 +186,23 @@ impl Card {
         let memory = Arc::clone(device.memory());
         let mut parts = memories_of(&description);
         let heap = description.config.heap.clone();
-        let regions = match heap.slots {
+        let mut regions = match heap.slots {
             0 => Vec::new(),
             _ => cut_heap(&description, &mut parts),
+        };
+        let heap_host = match heap.host_bytes {
+            0 => None,
+            bytes => {
+                let host = Arc::new(Memory::new(bytes)?);
+                device.set_host_window(HOST_BUS, Some(Arc::clone(&host)))?;
+                let place = Extent {
+                    pa: HEAP_HOST,
+                    len: bytes,
+                };
+                let memory = parts.len();
+                regions.push(Region { memory, place });
+                Some(host)
+            }
         };
         let pool = FramePool::new(Arc::clone(&memory), &parts);
         let ring = pool.lock().alloc_top().ok_or_else(|| {
@@ -202,7 +218,7 @@ impl Card {
             state.start_heap(regions, &heap)?;
         }
         let backend = Backend::Engine(Engine::start(state)?);
-        Ok(Self::over(backend, description, memory, pool))
+        Ok(Self::over(backend, description, (memory, heap_host), pool))
     }
 
     /// One that the driver has.
@@ -210,19 +226,20 @@ impl Card {
         let memory = Arc::new(Memory::new(0)?);
         let pool = FramePool::new(Arc::clone(&memory), &[Extent { pa: 0, len: 0 }]);
         let backend = Backend::Driver(driver);
-        Ok(Self::over(backend, description, memory, pool))
+        Ok(Self::over(backend, description, (memory, None), pool))
     }
 
     fn over(
         backend: Backend,
         description: Description,
-        memory: Arc<Memory>,
+        (memory, heap_host): (Arc<Memory>, Option<Arc<Memory>>),
         pool: FramePool,
     ) -> Self {
         let shared = Shared {
             backend,
             description,
             memory,
+            heap_host,
             pool,
             staging: Mutex::new(None),
             reserve: Mutex::new(None),

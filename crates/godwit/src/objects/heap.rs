@@ -10,7 +10,7 @@ use godwit_core::{Mode, layout};
 use rustix::io::Errno;
 
 use crate::hardware::frames::FRAME_BYTES;
-use crate::hardware::heap::{HeapMemory, HeapPage, HeapRegion, Wish};
+use crate::hardware::heap::{HEAP_HOST, HeapMemory, HeapPage, HeapRegion, Wish};
 use crate::hardware::heap_map::HeapMap;
 use crate::objects::card::{Card, Shared};
 use crate::objects::context::Context;
@@ -55,6 +55,7 @@ impl MallocOptions {
     }
 
     /// Frames come from the memory of this number ([`Card::memories`]), which the heap has a part of: `heap_bytes` of the configuration.
+    /// The number after the last is memory of this process, over the host link: `heap.host_bytes`.
     pub fn memory(mut self, number: usize) -> Self {
         self.memory = number;
         self.elsewhere = false;
@@ -80,6 +81,7 @@ impl MallocOptions {
 struct Pages {
     card: Weak<Shared>,
     memory: Arc<Memory>,
+    host: Option<Arc<Memory>>,
     context: (usize, u64),
 }
 
@@ -118,8 +120,11 @@ impl Shower for Pages {
         }
     }
 
-    fn file(&self) -> BorrowedFd<'_> {
-        self.memory.fd()
+    fn file(&self, pa: u64) -> (BorrowedFd<'_>, u64) {
+        match &self.host {
+            Some(host) if pa >= HEAP_HOST => (host.fd(), pa - HEAP_HOST),
+            _ => (self.memory.fd(), pa),
+        }
     }
 
     fn file_bytes(&self) -> u64 {
@@ -133,6 +138,7 @@ fn show(context: &Context) -> Result<Shown, Error> {
     Shown::new(Box::new(Pages {
         card: Arc::downgrade(shared),
         memory: Arc::clone(&shared.memory),
+        host: shared.heap_host.clone(),
         context: (context.id() as usize, context.serial()),
     }))
 }

@@ -22,7 +22,7 @@ use crate::hardware::window::Window;
 /// What is behind a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
-    /// These bytes of the file around it, naturally aligned.
+    /// This physical memory around it, naturally aligned.
     Frames(Extent),
     /// Zeros, until it is written.
     Zero,
@@ -36,9 +36,9 @@ pub(crate) enum Behind {
 pub(crate) trait Shower: Send + Sync {
     /// What is behind the page at `address`, which is touched, or written. Called by the thread of the [`Shown`].
     fn show(&self, address: u64, write: bool) -> Behind;
-    /// The file.
-    fn file(&self) -> BorrowedFd<'_>;
-    /// Its end.
+    /// The file that a physical address is in, and where.
+    fn file(&self, pa: u64) -> (BorrowedFd<'_>, u64);
+    /// The end of that of device memory.
     fn file_bytes(&self) -> u64;
 }
 
@@ -242,7 +242,8 @@ impl Inner {
     fn map(&self, range: &mut Range, offset: u64, frames: Extent) {
         let first = offset / frames.len * frames.len;
         let len = frames.len.min(range.open - first);
-        let shown = range.window.fill(first, self.shower.file(), frames.pa, len);
+        let (file, at) = self.shower.file(frames.pa);
+        let shown = range.window.fill(first, file, at, len);
         // Without room for another mapping the thread that touches it tries again.
         debug_assert!(shown.is_ok(), "{offset:#x}: {shown:?}");
     }

@@ -63,6 +63,13 @@ class Heap(Section):
         multiple_of=HEAP_BLOCK,
         description="device memory that the heap gives: the end of it, of several memories of the first",
     )
+    host_bytes: Size = Field(
+        default=0,
+        ge=0,
+        le=64 << 30,
+        multiple_of=HEAP_BLOCK,
+        description="memory of the host that the heap gives as well, over the link, as the region `host`; 0 = none",
+    )
     lines: int = Field(default=4, ge=1, le=16, description="2 MiB blocks whose bitmaps are on chip")
     strict: bool = Field(
         default=False,
