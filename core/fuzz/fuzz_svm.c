@@ -119,6 +119,7 @@ static void fuzz_prefetch(struct input *in)
 		struct gw_prefetch_block block;
 		struct gw_prefetch_fault fault;
 		struct gw_prefetch_plan plan;
+		uint64_t expected;
 		uint32_t step = take(in, 4);
 
 		if (step == 3)
@@ -143,6 +144,13 @@ static void fuzz_prefetch(struct input *in)
 						  at - fault.first >= (uint64_t)-plan.stride);
 		REQUIRE((int64_t)(fault.page - plan.page) % plan.stride == 0);
 		REQUIRE((uint64_t)((int64_t)(fault.page - plan.page) / plan.stride) < plan.count);
+		/* At most once for each other stream, and not for one that is not there. */
+		for (uint32_t n = 0, since = gw_prefetch_time(&p) - 1; gw_prefetch_expect(&p, fault.context, since, &expected); n++) {
+			REQUIRE(n < GW_PREFETCH_STREAMS);
+			fault = (struct gw_prefetch_fault){ expected, expected, expected, fault.context };
+			gw_prefetch_plan(&p, &fault, &block, &plan);
+			REQUIRE(plan.page == expected && plan.count == 1);
+		}
 		if (!take(in, 4))
 			gw_prefetch_returned(&p, take(in, 3000), take(in, 3000));
 	}

@@ -25,6 +25,11 @@ void gw_prefetch_limit(struct gw_prefetch *p, uint32_t max_window, bool full)
 	p->first_window = full ? GW_FIRST_WINDOW_FULL : GW_FIRST_WINDOW;
 }
 
+uint32_t gw_prefetch_time(const struct gw_prefetch *p)
+{
+	return p->clock;
+}
+
 void gw_prefetch_returned(struct gw_prefetch *p, uint32_t pages, uint32_t used)
 {
 	pages = gw_clamp(pages, 0, GW_RETURNED_MEMORY);

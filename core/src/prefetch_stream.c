@@ -12,6 +12,8 @@
 #define GW_FAR ((int64_t)1 << 15)
 /* Pages from one end of a plan to the other, at most. */
 #define GW_REACH (GW_FAR * (int64_t)GW_PREFETCH_MAX_WINDOW)
+/* How often a stream is expected after another before it has to be seen there again. */
+#define GW_CREDIT 4u
 /* Pages of a stream that may be passed over, because another fault had brought them. */
 #define GW_LATE ((int64_t)4)
 
@@ -146,9 +148,42 @@ static struct gw_prefetch_stream *gw_learn(struct gw_prefetch *p, const struct g
 	return nearest->repeats >= GW_CHAIN ? nearest : NULL;
 }
 
+/* Notes which stream went on after which; of one that was only expected to, nothing is learnt. */
+static void gw_note_order(struct gw_prefetch *p, const struct gw_prefetch_stream *s)
+{
+	uint32_t number = (uint32_t)(s - p->streams) + 1;
+	struct gw_prefetch_stream *before = p->newest ? &p->streams[p->newest - 1] : NULL;
+
+	if (p->newest == number)
+		before->then = 0;
+	else if (before && before->context == s->context && !p->guessed) {
+		before->credit = GW_CREDIT;
+		before->then = number;
+	}
+	p->newest = number;
+	p->guessed = false;
+}
+
+bool gw_prefetch_expect(struct gw_prefetch *p, uint32_t context, uint32_t since, uint64_t *page)
+{
+	struct gw_prefetch_stream *s = p->newest ? &p->streams[p->newest - 1] : NULL, *next;
+
+	p->guessed = false;
+	if (!s || s->context != context || !s->then || !s->credit || p->clock - s->age >= p->clock - since)
+		return false;
+	next = &p->streams[s->then - 1];
+	/* Another stream may have taken its place. */
+	if (!next->window || next->context != context || p->clock - next->age < p->clock - since)
+		return false;
+	s->credit--;
+	p->guessed = true;
+	*page = next->next;
+	return true;
+}
+
 /* The next @window pages of @s from the fault on, as far as one may go. */
-static void gw_follow(struct gw_prefetch_stream *s, const struct gw_prefetch_fault *fault, uint32_t window,
-		      uint32_t clock, struct gw_prefetch_plan *plan)
+static void gw_follow(struct gw_prefetch *p, struct gw_prefetch_stream *s, const struct gw_prefetch_fault *fault,
+		      uint32_t window, struct gw_prefetch_plan *plan)
 {
 	uint64_t room = s->stride > 0 ? (fault->last - fault->page) / (uint64_t)s->stride :
 					(fault->page - fault->first) / (uint64_t)-s->stride;
@@ -157,7 +192,8 @@ static void gw_follow(struct gw_prefetch_stream *s, const struct gw_prefetch_fau
 	s->window = window;
 	s->last = fault->page;
 	s->next = fault->page + (uint64_t)s->stride * count;
-	s->age = clock;
+	s->age = p->clock;
+	gw_note_order(p, s);
 	*plan = (struct gw_prefetch_plan){ fault->page, s->stride, count, true };
 }
 
@@ -182,7 +218,7 @@ bool gw_plan_stream(struct gw_prefetch *p, const struct gw_prefetch_fault *fault
 	if (s) {
 		uint32_t less = s->window / GW_GROWTH > p->first_window ? s->window / GW_GROWTH : p->first_window;
 
-		gw_follow(s, fault, gw_window(p, cut ? less : s->window * GW_GROWTH), p->clock, plan);
+		gw_follow(p, s, fault, gw_window(p, cut ? less : s->window * GW_GROWTH), plan);
 		return true;
 	}
 	stride = gw_stride_in_block(block, (uint32_t)(fault->page % GW_PREFETCH_BLOCK));
@@ -194,6 +230,6 @@ bool gw_plan_stream(struct gw_prefetch *p, const struct gw_prefetch_fault *fault
 	}
 	if (!s)
 		return false;
-	gw_follow(s, fault, gw_window(p, p->first_window), p->clock, plan);
+	gw_follow(p, s, fault, gw_window(p, p->first_window), plan);
 	return true;
 }

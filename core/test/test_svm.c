@@ -224,6 +224,42 @@ static void distances_beyond_a_block_are_seen_in_the_faults(void)
 	}
 }
 
+static void streams_that_go_on_in_turn_are_expected_to(void)
+{
+	struct gw_prefetch p;
+	struct gw_prefetch_block block = { 0 };
+	uint64_t a = 1028, b = 40964, page;
+	uint32_t window = 16, since;
+
+	gw_prefetch_init(&p, 16, 4096);
+	for (uint32_t i = 0; i < 4; i++)
+		use(&block, i);
+	CHECK(!gw_prefetch_expect(&p, 1, 0, &page));
+	CHECK(is(ask(&p, &block, a), a, 1, window) && !gw_prefetch_expect(&p, 1, 0, &page));
+	since = gw_prefetch_time(&p);
+	CHECK(is(ask(&p, &block, b), b, 1, window) && !gw_prefetch_expect(&p, 1, since, &page));
+	memset(&block, 0, sizeof(block));
+	/* Four times without being asked for. */
+	for (uint32_t i = 0; i < 4; i++) {
+		a += window;
+		b += window;
+		window *= 4;
+		since = gw_prefetch_time(&p);
+		CHECK(is(ask(&p, &block, a), a, 1, window));
+		CHECK(!gw_prefetch_expect(&p, 2, since, &page));
+		CHECK(gw_prefetch_expect(&p, 1, since, &page) && page == b);
+		CHECK(is(ask(&p, &block, b), b, 1, window) && !gw_prefetch_expect(&p, 1, since, &page));
+	}
+	since = gw_prefetch_time(&p);
+	CHECK(ask(&p, &block, a += window).stream && !gw_prefetch_expect(&p, 1, since, &page));
+	CHECK(ask(&p, &block, b += window).stream);
+	since = gw_prefetch_time(&p);
+	CHECK(ask(&p, &block, a += window).stream && gw_prefetch_expect(&p, 1, since, &page) && page == b + window);
+	/* What goes on alone goes with no other. */
+	since = gw_prefetch_time(&p);
+	CHECK(ask(&p, &block, a += window).stream && !gw_prefetch_expect(&p, 1, since, &page));
+}
+
 /* A line costs 2; moving costs 100 more at the begin of a stay, and 300 in it. */
 static const struct gw_stay_costs COSTS = { .line = 2, .begin = 100, .move = 300 };
 
@@ -335,6 +371,7 @@ int main(void)
 	used_pages_before_others_that_are_there_are_no_stream();
 	streams_begin_small_when_memory_is_full();
 	distances_beyond_a_block_are_seen_in_the_faults();
+	streams_that_go_on_in_turn_are_expected_to();
 	a_group_moves_when_its_lines_have_cost_what_moving_costs();
 	now_and_then_a_stay_looks_whether_it_still_pays();
 	short_memory_makes_moving_dearer();

@@ -10,6 +10,11 @@
  *   Otherwise *density*: the largest aligned part of the block of which enough pages were used. What was used is known
  *   from the A bits that the hardware keeps, so pages that were fetched in vain argue for nothing.
  *
+ * DOC: streams that go on together
+ *   A kernel that walks through several arrays asks for the next part of one, then of the other, round and round. Who brings
+ *   the first one's part alone lets it wait for the second's. So after a stream has gone on, the one that went on after it before is
+ *   expected to, without being asked for; four times, then it has to be asked for again.
+ *
  * DOC: what a fault is worth
  *   gw_prefetch.fault_pages is how many pages could be moved in the time that a fault takes. A part of the block is
  *   fetched once the faults seen in it have cost about what fetching it costs: as long as faults come one by one, about
@@ -52,6 +57,8 @@ extern "C" {
  * @window: pages of the last plan; 0: not a stream yet
  * @repeats: how often @stride was seen
  * @age: when it was last useful
+ * @then: the stream that went on after it last time, counted from 1; 0: itself, or none
+ * @credit: how often that one may be expected after it before it has to be seen again
  */
 struct gw_prefetch_stream {
 	uint64_t last;
@@ -61,6 +68,8 @@ struct gw_prefetch_stream {
 	uint32_t window;
 	uint32_t repeats;
 	uint32_t age;
+	uint32_t then;
+	uint32_t credit;
 };
 
 /**
@@ -72,6 +81,9 @@ struct gw_prefetch {
 	uint32_t max_window;
 	uint32_t first_window;
 	uint32_t clock;
+	/* The stream that went on last, from 1, and whether it was only expected to. */
+	uint32_t newest;
+	bool guessed;
 	/* Pages that came back, and those of them that were used; halved now and then. */
 	uint32_t returned;
 	uint32_t used;
@@ -145,6 +157,24 @@ void gw_prefetch_limit(struct gw_prefetch *p, uint32_t max_window, bool full);
  */
 void gw_prefetch_plan(struct gw_prefetch *p, const struct gw_prefetch_fault *fault,
 		      const struct gw_prefetch_block *block, struct gw_prefetch_plan *plan);
+
+/**
+ * gw_prefetch_time() - counts the faults so far
+ * @p: state
+ */
+uint32_t gw_prefetch_time(const struct gw_prefetch *p);
+
+/**
+ * gw_prefetch_expect() - whether another stream will be asked for to go on, after the one that did last
+ * @p: state
+ * @context: whose
+ * @since: gw_prefetch_time() before the batch: a stream that went on in it is not expected to again
+ * @page: where, if so
+ *
+ * To be called after the faults of a batch, again and again until it says no. What comes is planned as for a fault at @page, by
+ * gw_prefetch_plan(), or left.
+ */
+bool gw_prefetch_expect(struct gw_prefetch *p, uint32_t context, uint32_t since, uint64_t *page);
 
 /**
  * gw_prefetch_returned() - pages that had been fetched without being asked for have left the device

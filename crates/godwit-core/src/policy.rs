@@ -134,6 +134,22 @@ impl Prefetcher {
         plan
     }
 
+    /// Counts the faults so far.
+    pub fn time(&self) -> u32 {
+        // SAFETY: the state is this object's.
+        unsafe { ffi::gw_prefetch_time(&raw const self.0) }
+    }
+
+    /// The page at which another stream of the context will be asked for to go on, after the one that did last in the batch that began at
+    /// `since`. Its plan is that of a fault there. To be asked after the faults of a batch, until it says nothing.
+    pub fn expect(&mut self, context: u32, since: u32) -> Option<u64> {
+        let mut page = 0;
+        // SAFETY: the state is this object's, and the page a local.
+        let expects =
+            unsafe { ffi::gw_prefetch_expect(&raw mut self.0, context, since, &raw mut page) };
+        expects.then_some(page)
+    }
+
     /// Prefetched pages have left the device: how many, and how many of them had been used.
     pub fn returned(&mut self, pages: u32, used: u32) {
         // SAFETY: the state is this object's.

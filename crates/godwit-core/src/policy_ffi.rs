@@ -51,6 +51,8 @@ pub struct gw_prefetch_stream {
     window: u32,
     repeats: u32,
     age: u32,
+    then: u32,
+    credit: u32,
 }
 
 #[repr(C)]
@@ -61,6 +63,8 @@ pub struct gw_prefetch {
     max_window: u32,
     first_window: u32,
     clock: u32,
+    newest: u32,
+    guessed: bool,
     returned: u32,
     used: u32,
 }
@@ -179,6 +183,13 @@ unsafe extern "C" {
         block: *const gw_prefetch_block,
         plan: *mut gw_prefetch_plan,
     );
+    pub fn gw_prefetch_time(p: *const gw_prefetch) -> u32;
+    pub fn gw_prefetch_expect(
+        p: *mut gw_prefetch,
+        context: u32,
+        since: u32,
+        page: *mut u64,
+    ) -> bool;
     pub fn gw_prefetch_returned(p: *mut gw_prefetch, pages: u32, used: u32);
     pub fn gw_evict_init(e: *mut gw_evict, nodes: *mut gw_evict_node, count: u32, capacity: u64);
     pub fn gw_evict_coming(e: *mut gw_evict, pages: u64);

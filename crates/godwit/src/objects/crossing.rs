@@ -135,6 +135,8 @@ impl Route {
     ) -> Result<(), Error> {
         let mut mapped = Vec::new();
         let result = self.bring_turns(state, placed, awaited, &mut mapped);
+        let ended = state.none_comes(self.id, self.serial);
+        let result = result.and(ended);
         if result.is_err() && !mapped.is_empty() {
             state.unmap_all(self.id, self.serial, &mapped)?;
         }
@@ -160,7 +162,7 @@ impl Route {
             if let Some((transfer, before)) = under_way.take() {
                 arrive(state, transfer)?;
                 if awaited {
-                    self.map(state, before, mapped)?;
+                    self.map(state, before, placed, mapped)?;
                 }
             }
             let crossings: Vec<Crossing> = turn.iter().filter_map(Placed::crossing).collect();
@@ -168,7 +170,7 @@ impl Route {
         }
         if let Some((transfer, last)) = under_way {
             arrive(state, transfer)?;
-            self.map(state, if awaited { last } else { placed }, mapped)?;
+            self.map(state, if awaited { last } else { placed }, placed, mapped)?;
         }
         Ok(())
     }
@@ -203,11 +205,12 @@ impl Route {
         state.post_moves(&moves).map(Some)
     }
 
-    /// Maps pages that are there.
+    /// Maps pages that are there, of all that come.
     fn map(
         self,
         state: &mut State,
         turn: &[Placed],
+        all: &[Placed],
         mapped: &mut Vec<(u64, u64)>,
     ) -> Result<(), Error> {
         for placed in turn {
@@ -223,10 +226,10 @@ impl Route {
             table.map_as(va, placed.device.pa, len, perm, PageSize::Size2M, begins)?;
             mapped.push((va, len));
         }
-        for placed in turn {
-            state.pages_came(self.id, self.serial, placed.va, placed.device.len)?;
-        }
-        Ok(())
+        state.some_came(self.id, self.serial, mapped, |va, write| {
+            let comes = |one: &Placed| (one.va..one.va + one.device.len).contains(&va);
+            all.iter().any(|one| comes(one) && (one.writable || !write))
+        })
     }
 
     /// Brings bytes home, a turn while the host works on the next.

@@ -248,7 +248,38 @@ impl State {
             })?;
         }
         let some = !requests.is_empty();
-        let requests = self.hand_on(requests)?;
+        let own = self.hand_on(requests)?;
+        self.serve_own(demands, &own)?;
+        Ok(some)
+    }
+
+    /// The same between two turns of pages that are on their way to a context: `coming` says of a page, and whether it is to be written, that it is
+    /// one of them, or just came. Whoever serves pages is at work, so that no interrupt is waited for.
+    pub(super) fn serve_between(
+        &mut self,
+        id: usize,
+        coming: impl Fn(u64, bool) -> bool,
+    ) -> Result<(), Error> {
+        let Some(mut demands) = self.demands.take() else {
+            return Ok(());
+        };
+        let served = demands
+            .queue
+            .take(self.device.as_mut())
+            .and_then(|requests| {
+                let comes = |request: &PageRequest| {
+                    request.context as usize == id && coming(request.va, request.write)
+                };
+                let (passing, others): (Vec<_>, Vec<_>) = requests.into_iter().partition(comes);
+                self.note_passing(id, &passing);
+                let own = self.hand_on(others)?;
+                self.serve_own(&mut demands, &own)
+            });
+        self.demands = Some(demands);
+        served
+    }
+
+    fn serve_own(&mut self, demands: &mut Demands, requests: &[PageRequest]) -> Result<(), Error> {
         for batch in requests.chunks(BATCH) {
             let (mut answers, mut crossed) = (Vec::new(), 0);
             for request in batch {
@@ -272,7 +303,7 @@ impl State {
             })?;
             self.queue.respond(self.device.as_mut(), &answers)?;
         }
-        Ok(some)
+        Ok(())
     }
 
     /// Maps the page that was asked for; returns whether its content crossed the link.

@@ -101,6 +101,8 @@ pub(crate) struct ContextState {
     pub server: Option<Arc<dyn PageServer>>,
     /// Pages that it was asked for and that no access has got yet: first address and what the response names.
     pub awaited: Vec<(u64, u32)>,
+    /// Those asked for while they were on their way already.
+    pub passing: Vec<(u64, u32)>,
     /// Lists of pages that it works on: the clock stands until then, but for what is charged.
     pub serving: usize,
     /// It may have allocations of the heap in hardware.
@@ -119,6 +121,7 @@ impl ContextState {
             asks: false,
             server: None,
             awaited: Vec::new(),
+            passing: Vec::new(),
             serving: 0,
             allocates: false,
             shrunk: BTreeSet::new(),

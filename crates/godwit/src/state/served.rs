@@ -77,20 +77,62 @@ impl State {
         context.server.is_some() && !reserved
     }
 
-    /// Pages of a range were mapped: accesses that wait for them go on, before all of what was asked for is there.
-    pub fn pages_came(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
-        let context = self.context(id, serial)?;
-        let (come, awaited): (Vec<_>, Vec<_>) = std::mem::take(&mut context.awaited)
-            .into_iter()
-            .partition(|(page, _)| (va..va + len).contains(page));
-        context.awaited = awaited;
+    /// Kernels ask for pages that are on their way.
+    pub(super) fn note_passing(&mut self, id: usize, requests: &[PageRequest]) {
+        if let Some(Some(context)) = self.contexts.get_mut(id) {
+            let names = requests.iter().map(|request| (request.va, request.group));
+            context.passing.extend(names);
+        }
+    }
+
+    /// Pages `came`, now or in a turn before, and others are still on their way (`coming` as for [`serve_between`](Self::serve_between)): kernels that
+    /// have run into them since go on, too.
+    pub fn some_came(
+        &mut self,
+        id: usize,
+        serial: u64,
+        came: &[(u64, u64)],
+        coming: impl Fn(u64, bool) -> bool,
+    ) -> Result<(), Error> {
+        if self.context(id, serial)?.asks {
+            self.serve_between(id, coming)?;
+        }
+        for (va, len) in came {
+            self.pages_came(id, serial, *va, *len)?;
+        }
+        Ok(())
+    }
+
+    /// No more pages are on their way, whether all came or not: who still waits for one asks again.
+    pub fn none_comes(&mut self, id: usize, serial: u64) -> Result<(), Error> {
+        let left = std::mem::take(&mut self.context(id, serial)?.passing);
+        self.answer_there(id, left)
+    }
+
+    fn answer_there(&mut self, id: usize, pages: Vec<(u64, u32)>) -> Result<(), Error> {
         let there =
             |(_, group): (u64, u32)| Command::respond(id as u32, group, PageEnd::There.code());
-        let commands: Vec<Command> = come.into_iter().map(there).collect();
+        let commands: Vec<Command> = pages.into_iter().map(there).collect();
         if commands.is_empty() {
             return Ok(());
         }
         self.queue.respond(self.device.as_mut(), &commands)
+    }
+
+    /// Pages of a range were mapped: accesses that wait for them go on, before all of what was asked for is there.
+    fn pages_came(&mut self, id: usize, serial: u64, va: u64, len: u64) -> Result<(), Error> {
+        let context = self.context(id, serial)?;
+        let mut come = Vec::new();
+        for waiting in [&mut context.awaited, &mut context.passing] {
+            waiting.retain(|page| {
+                let here = (va..va + len).contains(&page.0);
+                if here {
+                    come.push(*page);
+                }
+                !here
+            });
+        }
+        self.answer_there(id, come)
     }
 
     /// Answers all pages of a list that was handed on.

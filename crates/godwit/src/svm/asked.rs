@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use godwit_core::policy::{Block, Fault, FaultPage, MAX_ORDER, coalesce};
+use godwit_core::policy::{Block, Fault, FaultPage, MAX_ORDER, Prefetcher, coalesce};
 
 use super::lend::Loan;
 use super::memory::pages_inside;
@@ -21,6 +21,8 @@ use crate::Error;
 const SHARE: u64 = 8;
 /// and such a share when others have to leave for it: what passes through a full memory takes room from what is kept.
 const FULL_SHARE: u64 = 64;
+/// Streams that are expected to go on after those that were asked for.
+const MOST_EXPECTED: usize = 7;
 /// With no more than such a share of the room free, memory is full: whole groups leave, more than comes.
 const SLACK: u64 = 32;
 
@@ -85,11 +87,14 @@ impl Pages {
             self.report.thrashing += u64::from(thrashes);
         }
         let mut work = Work::default();
+        let since = self.prefetchers.get(&owner).map_or(0, Prefetcher::time);
         for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
             self.sort_out(owner, fault.page * PAGE, fault.is_write(), &mut work);
         }
+        let asked = work.moves.len();
+        self.expect(owner, since, &mut work);
         let done = self
-            .bring_asked(owner, &mut work)
+            .bring_asked(owner, &mut work, asked)
             .and_then(|()| self.lend_all(&work.lends));
         let failure = done.err().map(|error| error.to_string());
         // What was lent or refused must not count as used when other memory is there later.
@@ -165,15 +170,41 @@ impl Pages {
         work.refused.insert(va, refusal.to_owned());
     }
 
-    /// Brings pages that can move, with what comes along as far as there is room; those that cannot are to be lent.
-    fn bring_asked(&mut self, owner: OwnerId, work: &mut Work) -> Result<(), Error> {
+    /// What kernels will ask for next, having asked for what it went with before: the other arrays that they walk through. Not in a full
+    /// memory, where others would leave for it.
+    fn expect(&mut self, owner: OwnerId, since: u32, work: &mut Work) {
+        for _ in 0..MOST_EXPECTED {
+            if self.most_along(owner).near == 1 {
+                return;
+            }
+            let Some(prefetcher) = self.prefetchers.get_mut(&owner) else {
+                return;
+            };
+            let Some(page) = prefetcher.expect(owner, since) else {
+                return;
+            };
+            let va = page * PAGE;
+            let moves = self.blocks.away_at(va).is_none()
+                && self
+                    .given(owner, va)
+                    .is_some_and(|given| given.whole.is_some());
+            if !moves {
+                return;
+            }
+            self.sort_out(owner, va, false, work);
+        }
+    }
+
+    /// Brings pages that can move, with what comes along as far as there is room; those that cannot are to be lent. The first `wanted` were
+    /// asked for.
+    fn bring_asked(&mut self, owner: OwnerId, work: &mut Work, wanted: usize) -> Result<(), Error> {
         let before = self.report.moved();
         let stay = match self.bring_planned(owner, work, true) {
             Err(Error::OutOfMemory { .. }) => self.bring_planned(owner, work, false)?,
             stay => stay?,
         };
         let mut asked = 0;
-        for Movable { va, given, .. } in &work.moves {
+        for Movable { va, given, .. } in &work.moves[..wanted] {
             let stays = stay
                 .iter()
                 .any(|(start, len)| (*start..start + len).contains(va));
