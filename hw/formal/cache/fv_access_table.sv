@@ -2,7 +2,7 @@
 //
 // Properties of gw_access_table with two places of four groups, counts of two bits and steps of up to three lines: of any group no
 // more is reported than was seen since it was cleared, and enough; the counts of one whose place nobody else wants are exact; such a
-// one is reported once until it is cleared, and is reported as soon as there is room; steps are taken in bounded time.
+// one is reported once until it is cleared, and is reported as soon as there is room; a clear says what the counts were; steps are taken in bounded time.
 module fv_access_table (
   input logic       clk_i,
   input logic       rst_ni,
@@ -30,6 +30,8 @@ module fv_access_table (
   logic busy, ready, report;
   logic [1:0] report_group;
   logic [1:0] report_fills, report_writebacks;
+  logic cleared;
+  logic [1:0] cleared_fills, cleared_writebacks;
   gw_access_table #(
     .Places    (2),
     .GroupWidth(2),
@@ -51,7 +53,10 @@ module fv_access_table (
     .report_o           (report),
     .report_group_o     (report_group),
     .report_fills_o     (report_fills),
-    .report_writebacks_o(report_writebacks)
+    .report_writebacks_o(report_writebacks),
+    .cleared_o          (cleared),
+    .cleared_fills_o    (cleared_fills),
+    .cleared_writebacks_o(cleared_writebacks)
   );
 
   // What was seen of the group since it was cleared, up to the largest count; alone: no other one of its place was seen since.
@@ -68,6 +73,19 @@ module fv_access_table (
     sum = {1'b0, count} + {1'b0, lines};
     return sum[2] ? 2'd3 : sum[1:0];
   endfunction
+
+  // What was seen of the group when its clear was taken: that step is the one under way.
+  logic clears_q, clearing_q, clear_alone_q;
+  logic [1:0] clear_fills_q, clear_writebacks_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || busy) {clears_q, clearing_q} <= '0;
+    else if (take) begin
+      clears_q <= op_clear_i;
+      clearing_q <= mine && op_clear_i;
+      clear_alone_q <= alone_q;
+      {clear_writebacks_q, clear_fills_q} <= {writebacks_q, fills_q};
+    end
+  end
 
   // A report of a step comes three cycles behind it, with what was seen up to it: the next one is taken in that cycle.
   always_ff @(posedge clk_i) begin
@@ -119,6 +137,15 @@ module fv_access_table (
       if (about) Doing_A : assert (doing_q);
       // Its step is in the last cycle when the next one can be taken, and the table is not idle.
       if (alone_q && doing_q && ready && age_last_q && room_i && enough && !reported_q) Told_A : assert (about);
+      // A clear says what its group's counts were, when it is done: with the end of its step.
+      if (cleared) Cleared_A : assert (clears_q && ready);
+      if (clears_q && ready && age_last_q) Clears_A : assert (cleared);
+      if (cleared && clearing_q) begin
+        ClearedNotMore_A : assert (cleared_fills <= clear_fills_q && cleared_writebacks <= clear_writebacks_q);
+        if (clear_alone_q)
+          ClearedExact_A : assert (cleared_fills == clear_fills_q && cleared_writebacks == clear_writebacks_q);
+      end
+      Cleared_C : cover (cleared && clearing_q && cleared_fills == 2'd2 && cleared_writebacks == 2'd3);
       Bounded_A : assert (age_q < 3'd4);
       Told_C : cover (about && !alone_q && fills_q == 2'd3);
       Again_C : cover (about && writebacks_q == 2'd3 && again_q);

@@ -98,6 +98,8 @@ module gw_access_counters #(
 
   logic report, report_room, reports_out, report_valid, report_ready;
   report_t reported, oldest;
+  logic cleared;
+  logic [CountWidth-1:0] cleared_fills, cleared_writebacks;
   gw_access_table #(
     .Places    (Groups),
     .GroupWidth(GroupWidth),
@@ -119,7 +121,10 @@ module gw_access_counters #(
     .report_o           (report),
     .report_group_o     (reported.group),
     .report_fills_o     (reported.fills),
-    .report_writebacks_o(reported.writebacks)
+    .report_writebacks_o(reported.writebacks),
+    .cleared_o          (cleared),
+    .cleared_fills_o    (cleared_fills),
+    .cleared_writebacks_o(cleared_writebacks)
   );
 
   localparam int unsigned ReportsWidth = $clog2(Reports + 1);
@@ -158,6 +163,9 @@ module gw_access_counters #(
     .clear_valid_o      (clear_valid),
     .clear_ready_i      (op_ready),
     .clear_group_o      (clear_group),
+    .cleared_i          (cleared),
+    .cleared_fills_i    (cleared_fills),
+    .cleared_writebacks_i(cleared_writebacks),
     .report_valid_i     (report_valid),
     .report_ready_o     (report_ready),
     .report_group_i     (oldest.group),

@@ -4,8 +4,9 @@
 //
 // Contract
 // - A request is a pulse, its address, and a write's data, held until rsp_o.ack, in the next cycle or, of a write of `clear_group`'s upper
-//   half, when the table has taken it; then rsp_o.data is what it asked for. One request at a time.
+//   half, when the table has cleared it; then rsp_o.data is what it asked for. One request at a time.
 // - `report_group` and `report_lines` are the oldest report's, zero without one; a write of `take` drops it.
+// - `cleared_lines` are those of the group that was cleared last, until then.
 // - missed_i (bursts that were not counted) adds up to the largest value; `control.clear` sets it to zero.
 // - rsp_o.irq is a level: with `control.irq_enable`, a report is there.
 // - Reset: all zero.
@@ -35,6 +36,10 @@ module gw_access_regs #(
   output logic                    clear_valid_o,
   input  logic                    clear_ready_i,
   output logic [GroupWidth-1:0]   clear_group_o,
+  /// It is done, and these were the group's counts.
+  input  logic                    cleared_i,
+  input  logic [CountWidth-1:0]   cleared_fills_i,
+  input  logic [CountWidth-1:0]   cleared_writebacks_i,
   /// The oldest report.
   input  logic                    report_valid_i,
   output logic                    report_ready_o,
@@ -52,6 +57,7 @@ module gw_access_regs #(
     ReportLo  = 4'd4,
     ReportHi  = 4'd5,
     Lines     = 4'd6,
+    Cleared   = 4'd7,
     ClearLo   = 4'd8,
     ClearHi   = 4'd9
   } word_e;
@@ -60,6 +66,7 @@ module gw_access_regs #(
   word_e               word;
   logic                write, enable_q, irq_q, ack_q, clear_q;
   logic [31:0]         old, merged, data_q, clear_lo_q;
+  logic [CountWidth-1:0] fills_q, writebacks_q;
   logic [CountWidth:0] threshold_q;
   logic [GroupWidth-33:0] clear_hi_q;
   logic [15:0]         missed_q;
@@ -86,6 +93,7 @@ module gw_access_regs #(
         old[31] = report_valid_i;
       end
       Lines:     old = report_valid_i ? {16'(report_writebacks_i), 16'(report_fills_i)} : '0;
+      Cleared:   old = {16'(writebacks_q), 16'(fills_q)};
       ClearLo:   old = clear_lo_q;
       ClearHi:   old = 32'(clear_hi_q);
       default:   old = '0;
@@ -104,9 +112,11 @@ module gw_access_regs #(
       clear_lo_q <= '0;
       clear_hi_q <= '0;
       missed_q <= '0;
+      {writebacks_q, fills_q} <= '0;
     end else begin
-      ack_q <= (req_i.valid && !(write && word == ClearHi)) || (clear_q && clear_ready_i);
+      ack_q <= (req_i.valid && !(write && word == ClearHi)) || cleared_i;
       clear_q <= (write && word == ClearHi) || (clear_q && !clear_ready_i);
+      if (cleared_i) {writebacks_q, fills_q} <= {cleared_writebacks_i, cleared_fills_i};
       missed_q <= sweep_o ? '0 : missed_more[16] ? '1 : missed_more[15:0];
       if (write) begin
         case (word)

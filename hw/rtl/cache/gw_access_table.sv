@@ -9,7 +9,8 @@
 //   that is used more than its neighbours in the table together stays there; counts are never too high.
 // - A group whose fills and writebacks together reach threshold_i (0: none does) is reported with the step that finds it so while there is
 //   room_i: a pulse, once until it is cleared or has lost its place.
-// - clear: the group's counts are zero, and it may be reported again; one that is not in the table is left alone.
+// - clear: the group's counts are zero, and it may be reported again; one that is not in the table is left alone. With the step, three cycles
+//   after it was taken, cleared_o is a pulse, and says what the counts were until then: zero of one that is not in the table.
 // - sweep_i: from the end of the step under way on no step is taken for a cycle a place (busy_o); then all counts are zero.
 // - Reset: the same, busy_o.
 `include "gw_assert.svh"
@@ -41,7 +42,11 @@ module gw_access_table #(
   output logic                  report_o,
   output logic [GroupWidth-1:0] report_group_o,
   output logic [CountWidth-1:0] report_fills_o,
-  output logic [CountWidth-1:0] report_writebacks_o
+  output logic [CountWidth-1:0] report_writebacks_o,
+  /// A clear is done.
+  output logic                  cleared_o,
+  output logic [CountWidth-1:0] cleared_fills_o,
+  output logic [CountWidth-1:0] cleared_writebacks_o
 );
 
   localparam int unsigned IdxWidth = $clog2(Places);
@@ -161,6 +166,10 @@ module gw_access_table #(
   assign report_group_o = group_q;
   assign report_fills_o = next_q.fills;
   assign report_writebacks_o = next_q.writebacks;
+  // As they were found: old_q and hit_q hold from Settle until the next step's Look.
+  assign cleared_o = state_q == Store && clear_q;
+  assign cleared_fills_o = hit_q ? old_q.fills : '0;
+  assign cleared_writebacks_o = hit_q ? old_q.writebacks : '0;
   always_comb begin
     stored = next_q;
     stored.reported = next_q.reported || report_o;
@@ -170,6 +179,7 @@ module gw_access_table #(
   `GW_INVARIANT(State_A, state_q inside {Sweep, Idle, Fetch, Look, Settle, Store})
   `GW_INVARIANT(ReportReached_A, !report_o || sum >= threshold_i)
   `GW_ASSERT(ReportOnce_A, report_o |=> !report_o)
+  `GW_COVER(ClearedAll_C, cleared_o && cleared_fills_o != '0 && cleared_writebacks_o != '0)
   `GW_COVER(Displaced_C, state_q == Store && !hit_q && !clear_q && next_q.tag == tag && found_q.fills != '0)
   `GW_COVER(Saturated_C, state_q == Settle && fills_more[CountWidth])
   `GW_COVER(NoRoom_C, state_q == Store && !clear_q && full && !next_q.reported && !room_i)

@@ -12,7 +12,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 SEED = int(os.environ["GODWIT_SEED"])
 GROUPS, DEPTH, REPORTS = (int(os.environ[f"BENCH_{name}"]) for name in ("GROUPS", "DEPTH", "REPORTS"))
-CONTROL, THRESHOLD, STATUS, TAKE, REPORT, LINES, CLEAR = 0x0, 0x4, 0x8, 0xC, 0x10, 0x18, 0x20
+CONTROL, THRESHOLD, STATUS, TAKE, REPORT, LINES, CLEARED, CLEAR = 0x0, 0x4, 0x8, 0xC, 0x10, 0x18, 0x1C, 0x20
 ENABLE, IRQ, FORGET, VALID = 1, 2, 4, 1 << 63
 LARGEST, HOST = (1 << 16) - 1, 1 << 55
 QUIET = 12
@@ -47,9 +47,12 @@ class Table:
             reported = True
         self.places[place] = (owner, counts, reported)
 
-    def clear(self, group: int) -> None:
-        if self.places.get(group % GROUPS, (None,))[0] == group:
-            del self.places[group % GROUPS]
+    def clear(self, group: int) -> tuple[int, int]:
+        """What its counts were."""
+        if self.places.get(group % GROUPS, (None,))[0] != group:
+            return 0, 0
+        fills, writebacks = self.places.pop(group % GROUPS)[1]
+        return fills, writebacks
 
 
 class Bench:
@@ -94,9 +97,12 @@ class Bench:
         for _ in range(cycles):
             await FallingEdge(self.dut.clk_i)
 
-    async def clear(self, group: int) -> None:
+    async def clear(self, group: int) -> tuple[int, int]:
+        """What its counts were, read as soon as can be."""
         await self.write(CLEAR, group & 0xFFFF_FFFF)
         await self.write(CLEAR + 4, group >> 32)
+        lines = await self.read(CLEARED)
+        return lines & LARGEST, lines >> 16
 
     def show(self, write: bool, group: int, lines: int) -> None:
         """A burst of this cycle, within 4 KiB."""
@@ -139,7 +145,7 @@ async def counts_reports_and_clears_are_the_models(dut):
     bench = await Bench(dut, SEED).start(threshold := 40)
     rng, model = bench.rng, Table(threshold)
     groups = some_groups(rng)
-    taken = full = 0
+    taken = full = known = 0
     for _ in range(4000):
         group, lines, write = (
             rng.choice(groups),
@@ -160,11 +166,12 @@ async def counts_reports_and_clears_are_the_models(dut):
             model.reports = model.reports[1:]
         if rng.random() < 0.1:
             group = number(rng.choice(groups))
-            await bench.clear(group)
+            cleared = await bench.clear(group)
             await bench.quiet()
-            model.clear(group)
+            assert cleared == model.clear(group)
+            known += cleared != (0, 0)
         assert await bench.read(STATUS) == len(model.reports)
-    assert taken > 20 and full > 5
+    assert taken > 20 and full > 5 and known > 20
 
 
 @cocotb.test()
@@ -206,8 +213,11 @@ async def nothing_is_counted_too_high_at_full_speed(dut):
         reported.append(group)
         await bench.write(TAKE, 0)
     assert len(set(reported)) == len(reported) > 0
-    # A cleared group starts again, the others do not.
-    await bench.clear(reported[0])
+    # A cleared group starts again, the others do not; what was counted of it behind its report is told.
+    cleared = await bench.clear(reported[0])
+    assert threshold <= sum(cleared)
+    assert all(count <= most for count, most in zip(cleared, seen[reported[0]], strict=True))
+    assert await bench.clear(reported[0]) == (0, 0)
     for group in reported:
         bench.show(False, group & ~(HOST >> 16), 64)
         await FallingEdge(dut.clk_i)
@@ -229,6 +239,7 @@ async def counts_stay_at_the_largest(dut):
             await bench.quiet(5)
     await bench.quiet()
     assert await bench.report() == (number(5), LARGEST, LARGEST)
+    assert await bench.clear(number(5)) == (LARGEST, LARGEST)
 
 
 @cocotb.test()
@@ -268,4 +279,4 @@ async def registers_switch_it_off_and_forget(dut):
     await burst(9)
     await burst(9)
     assert await bench.report() is None
-    assert await bench.read(0x1C) == 0 and await bench.read(0x28) == 0
+    assert await bench.read(CLEARED) == 0 and await bench.read(0x28) == 0

@@ -23,7 +23,7 @@ def as_context(value: int) -> tuple[int, int, int, int]:
 @cocotb.test()
 async def identifies_itself(dut):
     regs = await start(dut, new_rng())
-    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 4}
+    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 5}
     assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
     assert await regs.fields("capabilities") == {
         "levels": LEVELS,
@@ -210,7 +210,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     assert contexts(dut) == [(8, 0, 0, index) for index in range(CONTEXTS)]
     assert not any(task.done() for task in waiting)
     reads.pause = False
-    assert [await task for task in waiting] == [0x4757_0204] * 2
+    assert [await task for task in waiting] == [0x4757_0205] * 2
     writes.pause = True
     written = cocotb.start_soon(
         regs.write("port_binding", regs.pack("port_binding", mode=1, context_id=7), 0)
