@@ -5,7 +5,7 @@ Configuration `fletcher`: 71-cycle reads, one request every four cycles (page ta
 reads go over 2 GiB in pages of 2 MiB, where the paper has pages of 64 MiB: 1,024 pages instead of 32, so that nearly
 every access misses in the L1. Two walkers: one that reads page tables 64 bytes at a time (*short lines*: three walks of
 four read memory, as 32 lines of eight entries are kept), and the configuration's own, which reads 1 KiB at a time.
-The allocator's rows are on a card of `default` with a heap (heap.py).
+The allocator's rows are on a card of `default` with a heap (heap.py), and on a small one with several memories (memories.py).
 
 Every size of a TLB or of the walker is a card of its own; all else (page size, burst, pattern, physical addresses) is
 measured on the same ones.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import loads
-from bench.suites.papers_w import heap
+from bench.suites.papers_w import heap, memories
 from bench.suites.papers_w.figures import draw
 from godwit.api import Card, Context
 from godwit.buffers import Buffer
@@ -131,6 +131,7 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
         rows += _random_rows(design, shares[design], size)
     rows += _drop(shares, walks, size)
     rows += heap.rows(progress, quick)
+    rows += memories.rows(progress, quick)
     return rows
 
 
