@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from godwit.errors import SetupError
-from godwit.vm import guests, kernel, machine
+from godwit.vm import guests, initramfs, kernel, machine, module
 
 HERE = Path(__file__).parent
 
@@ -43,7 +43,9 @@ def stock(kernel_named: Callable[[str], kernel.Kernel]) -> kernel.Kernel:
 
 @pytest.fixture(scope="session")
 def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boot]:
-    """By kernel: boots a guest with the module, and programs of `guest/` by name, and runs a script in it."""
+    """By kernel: boots a guest with the module, and programs of `guest/` by name, and runs a script in it; with `rig` it has
+    /rig.ko, too, the tests' own module. Without a configuration there is no card.
+    """
 
     def on(kind: str) -> Boot:
         booted = kernel_named(kind)
@@ -53,12 +55,21 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             *programs: str,
             remove_at: str = "",
             timeout_s: float = 600,
-            config: str | Path = "default",
+            config: str | Path | None = "default",
             boot: str = "",
+            memory_mib: int = 512,
+            rig: bool = False,
         ) -> machine.Ended:
             sources = [HERE / f"guest/{name}.c" for name in programs]
-            guest, card = guests.with_driver(booted, script, sources, config)
-            guest = replace(guest, boot=boot)
+            card = None
+            if config:
+                guest, card = guests.with_driver(booted, script, sources, config)
+            else:
+                guest = guests.without_card(booted, script, sources)
+            guest = replace(guest, boot=boot, memory_mib=memory_mib)
+            if rig:
+                built = module.beside(booted, HERE / "module").read_bytes()
+                guest = replace(guest, files={**guest.files, "/rig.ko": initramfs.plain(built)})
             return machine.run(booted, guest, card, say=print, remove_at=remove_at, timeout_s=timeout_s)
 
         return run

@@ -44,6 +44,7 @@ CHECKS = [
     "a_process_that_is_killed_leaves_nothing",
     "a_block_lives_as_long_as_somebody_maps_it",
     "a_dma_buf_is_the_same_memory_elsewhere",
+    "another_driver_gets_a_dma_buf_in_one_piece",
     "what_is_pinned_is_given_to_nobody",
     "mixedmap",
     "nonsense_is_refused",
@@ -55,7 +56,7 @@ CHECKS = [
 
 def script() -> str:
     """All of it in one guest."""
-    lines = ["code=0"]
+    lines = ["code=0", "insmod /rig.ko || exit 1"]
     for number, words in enumerate(REFUSED):
         lines.append(f"dmesg -c > /dev/null; insmod /godwit.ko {words} 2>/dev/null && exit 1")
         lines.append(f"dmesg | grep 'godwit-cmt: ' | sed 's/^.*godwit-cmt: /refused {number}: /'")
@@ -76,7 +77,7 @@ def script() -> str:
 @pytest.fixture(scope="module", params=["stock", "backports"])
 def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> Ended:
     """The same programs on both kinds of memory."""
-    return boot_on(request.param)(script(), "cmt", "cmt_pool", boot=BOOT)
+    return boot_on(request.param)(script(), "cmt", "cmt_pool", boot=BOOT, rig=True)
 
 
 def part(guest: Ended, kind: str) -> Ended:

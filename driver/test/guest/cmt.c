@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "../module/rig.h"
 #include "blocks.h"
 #include "values.h"
 
@@ -297,6 +298,26 @@ static void a_dma_buf_is_the_same_memory_elsewhere(const char *name)
 	CHECK(all_free(), "not all is free again");
 }
 
+static void another_driver_gets_a_dma_buf_in_one_piece(const char *name)
+{
+	int fd = device_open(), rig = open("/dev/rig", O_RDWR);
+	struct godwit_cmt_alloc block;
+	struct rig_import import;
+
+	CHECK(rig >= 0 && !device_alloc(fd, 3 * MIB, &block), "%s", strerror(errno));
+	import = (struct rig_import){ .fd = device_export(fd, block.address) };
+	CHECK(!ioctl(rig, RIG_IOC_IMPORT, &import), "import: %s", strerror(errno));
+	CHECK(import.entries == 1 && import.address == block.address && import.bytes == 3 * MIB, "%llx of %llx in %u",
+	      (unsigned long long)import.address, (unsigned long long)import.bytes, import.entries);
+	/* It grows, and the dma-buf is what it was. */
+	CHECK(!device_resize(fd, block.address, 3 * MIB + PAGE), "grow: %s", strerror(errno));
+	CHECK(!ioctl(rig, RIG_IOC_IMPORT, &import) && import.bytes == 3 * MIB, "import: %s", strerror(errno));
+	close(import.fd);
+	close(rig);
+	close(fd);
+	CHECK(all_free(), "not all is free again");
+}
+
 static void what_is_pinned_is_given_to_nobody(const char *name)
 {
 	struct godwit_cmt_alloc block;
@@ -406,6 +427,7 @@ int main(void)
 	TEST(a_process_that_is_killed_leaves_nothing);
 	TEST(a_block_lives_as_long_as_somebody_maps_it);
 	TEST(a_dma_buf_is_the_same_memory_elsewhere);
+	TEST(another_driver_gets_a_dma_buf_in_one_piece);
 	TEST(what_is_pinned_is_given_to_nobody);
 	TEST(mixedmap);
 	TEST(nonsense_is_refused);

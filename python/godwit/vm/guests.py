@@ -85,6 +85,13 @@ def with_driver(
     return Guest(script, files, memory_mib=pythons.MEMORY_MIB, processors=2), f"sim:{card.library}"
 
 
+def without_card(kernel: Kernel, script: str, programs: Sequence[Path] = ()) -> Guest:
+    """A guest that finds /godwit.ko and its programs (C sources), and no card."""
+    driver = module.build(kernel, toolchain.root() / "build/spec")
+    files = {f"/{source.stem}": initramfs.program(built(source)) for source in programs}
+    return Guest(script, {"/godwit.ko": initramfs.plain(driver.read_bytes()), **files}, processors=2)
+
+
 def call(source: Path, args: Sequence[str] = ()) -> str:
     """The words that run a program in the guest."""
     if source.suffix == SCRIPT:

@@ -49,6 +49,17 @@ def build(kernel: Kernel, spec: Path) -> Path:
     return place / "godwit.ko"
 
 
+def beside(kernel: Kernel, folder: Path) -> Path:
+    """Another module, all of it in a folder: one that the tests need."""
+    files = {path.name: path for path in _files(folder, ("Kbuild", "*.c", "*.h"))}
+    place = _place("beside", [kernel.release, str(kernel.build)], files)
+    with debian.locked(place):
+        if not any(place.glob("*.ko")):
+            shutil.rmtree(place, ignore_errors=True)
+            _make(kernel, files, place)
+    return next(place.glob("*.ko"))
+
+
 def check(kernel: Kernel, spec: Path) -> None:
     """Fails on what sparse, the kernel's own checker of address spaces, locks and byte orders, finds in the module."""
     sparse = bookworm().unpacked("sparse") / "usr/bin/sparse"
@@ -70,7 +81,7 @@ def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) ->
         *kernel.options,
         *options,
     )
-    debian.run(["make", "-C", kernel.build, *options, "modules"], f"building godwit.ko for {kernel.release}")
+    debian.run(["make", "-C", kernel.build, *options, "modules"], f"building a module for {kernel.release}")
 
 
 def program(source: Path, headers: dict[str, str]) -> bytes:
