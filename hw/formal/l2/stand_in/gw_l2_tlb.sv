@@ -5,6 +5,7 @@ module gw_l2_tlb #(
   parameter int unsigned Sets = 256,
   parameter int unsigned Ways = 4,
   parameter gw_pkg::l2_policy_e Policy = gw_pkg::L2Hashed,
+  parameter int unsigned Replacement = 1,
   parameter bit Clusters = 1'b1,
   parameter int unsigned FillDepth = 64,
   parameter bit Svnapot = 1'b1
