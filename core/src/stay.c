@@ -35,6 +35,8 @@ void gw_stay_begin(struct gw_stay *s)
 		return;
 	}
 	s->flags |= s->flags & GW_LEANS ? GW_LOOKS : 0;
+	if (s->wait)
+		s->wait--;
 	s->place = GW_STAY_IN_PLACE;
 }
 
@@ -62,8 +64,14 @@ void gw_stay_refused(struct gw_stay *s)
 {
 	s->place = GW_STAY_IN_PLACE;
 	s->flags = (uint8_t)(s->flags & ~(GW_LEANS | GW_LOOKS | GW_WENT));
+	s->wait = 0;
 	if (s->shift < GW_STAY_MAX_SHIFT)
 		s->shift++;
+}
+
+bool gw_stay_wants_lines(const struct gw_stay *s)
+{
+	return s->place == GW_STAY_IN_PLACE && !s->wait;
 }
 
 void gw_stay_end(struct gw_stay *s, const struct gw_stay_costs *costs, bool evicted, uint32_t salt)
@@ -84,6 +92,8 @@ void gw_stay_end(struct gw_stay *s, const struct gw_stay_costs *costs, bool evic
 			if (GW_STAY_FIRST_LOOK << s->looks < GW_STAY_LAST_LOOK)
 				s->looks++;
 			s->wait = gw_next_wait(s);
+		} else if (!leans && !s->wait) {
+			s->wait = GW_STAY_FIRST_LOOK;
 		}
 		s->flags = leans ? GW_LEANS : 0;
 		if (s->shift && !evicted)

@@ -314,6 +314,34 @@ static void now_and_then_a_stay_looks_whether_it_still_pays(void)
 		CHECK(!stay(&s, 49, &began) && began == GW_STAY_IN_PLACE);
 }
 
+static void what_nobody_reported_is_asked_for_now_and_then(void)
+{
+	struct gw_stay s = { 0 };
+	uint32_t asked[3], count = 0;
+
+	CHECK(!gw_stay_wants_lines(&s));
+	for (uint32_t i = 0; count < 3; i++) {
+		gw_stay_begin(&s);
+		if (gw_stay_wants_lines(&s))
+			asked[count++] = i;
+		/* Not worth moving. */
+		gw_stay_crossed(&s, 49);
+		gw_stay_end(&s, &COSTS, false, 0);
+	}
+	CHECK(asked[0] == 0 && asked[1] == 16 && asked[2] == 32);
+	/* On the device there is nothing to ask for, and a look asks. */
+	gw_stay_begin(&s);
+	gw_stay_crossed(&s, 50);
+	gw_stay_end(&s, &COSTS, false, 0);
+	for (uint32_t i = 0; i < 16; i++) {
+		gw_stay_begin(&s);
+		CHECK(s.place == GW_STAY_DEVICE && !gw_stay_wants_lines(&s));
+		gw_stay_end(&s, &COSTS, false, 0);
+	}
+	gw_stay_begin(&s);
+	CHECK(s.place == GW_STAY_IN_PLACE && gw_stay_wants_lines(&s));
+}
+
 static void short_memory_makes_moving_dearer(void)
 {
 	struct gw_stay s = { 0 };
@@ -374,6 +402,7 @@ int main(void)
 	streams_that_go_on_in_turn_are_expected_to();
 	a_group_moves_when_its_lines_have_cost_what_moving_costs();
 	now_and_then_a_stay_looks_whether_it_still_pays();
+	what_nobody_reported_is_asked_for_now_and_then();
 	short_memory_makes_moving_dearer();
 	costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly();
 	test_evict();

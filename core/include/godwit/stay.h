@@ -14,6 +14,8 @@
  *   cost more than moving at its begin would have makes the next one begin on the device. On the device no line is counted, so
  *   after 16 to 31 such stays, then 32, then every 64, one begins in place to look whether that still holds; it moves as soon as its
  *   lines have cost what moving at the begin would have.
+ *   Hardware that counts lines reports a group from some number of lines on. What is below that is worth asking for at the end of the first stay
+ *   in place, and of every 16th: a group may cost more than moving it, stay for stay, and never be reported.
  *   A stay on the device that ends for want of memory was worth nothing: the next one begins in place, and each such end doubles
  *   the price of moving, up to 64 times; each stay that the host ends halves it.
  *
@@ -61,7 +63,7 @@ enum gw_stay_place {
  * @place: enum gw_stay_place
  * @flags: private
  * @shift: doublings of the price
- * @wait: stays on the device before the next look
+ * @wait: stays before the next look, on the device, or count, in place
  * @looks: looks that showed that the device is the place
  */
 struct gw_stay {
@@ -111,6 +113,11 @@ void gw_stay_moved(struct gw_stay *s);
  * gw_stay_refused() - the group was to move, and there is no room: it is in place, and moving has twice the price
  */
 void gw_stay_refused(struct gw_stay *s);
+
+/**
+ * gw_stay_wants_lines() - whether the lines of a stay that is about to end are to be known exactly, those that nobody reported, too
+ */
+bool gw_stay_wants_lines(const struct gw_stay *s);
 
 /**
  * gw_stay_end() - the group is at home again

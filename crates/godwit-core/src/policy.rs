@@ -332,6 +332,12 @@ impl Stay {
         unsafe { ffi::gw_stay_refused(&raw mut self.0) }
     }
 
+    /// Whether all its lines are to be known at the end of this stay, those that nobody reported, too.
+    pub fn wants_lines(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { ffi::gw_stay_wants_lines(&raw const self.0) }
+    }
+
     /// It is at home again; `evicted`: for want of device memory. `salt`: a number that differs from group to group.
     pub fn end(&mut self, costs: &StayCosts, evicted: bool, salt: u32) {
         // SAFETY: as above.

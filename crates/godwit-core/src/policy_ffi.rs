@@ -210,5 +210,6 @@ unsafe extern "C" {
     pub fn gw_stay_due(s: *const gw_stay, costs: *const gw_stay_costs) -> bool;
     pub fn gw_stay_moved(s: *mut gw_stay);
     pub fn gw_stay_refused(s: *mut gw_stay);
+    pub fn gw_stay_wants_lines(s: *const gw_stay) -> bool;
     pub fn gw_stay_end(s: *mut gw_stay, costs: *const gw_stay_costs, evicted: bool, salt: u32);
 }

@@ -94,6 +94,28 @@ fn what_crosses_the_link_often_moves_and_the_rest_stays() {
 }
 
 #[test]
+fn a_group_that_is_never_reported_is_counted_when_it_goes_home() {
+    let _alone = alone();
+    let (card, context) = card();
+    let (from, skip) = auto(&context, 1);
+    let input = || &from.slice()[skip..skip + GROUP * PAGE];
+    from.slice().fill(4);
+    let to = Mapped::private(GROUP);
+    let launch = || {
+        let before = context.migrations().unwrap();
+        copy(&card, &context, input(), to.slice(), GROUP * PAGE).unwrap();
+        let moved = context.migrations().unwrap().since(&before);
+        context.migrate_to_host(input()).unwrap();
+        (moved.in_place, moved.to_device(Cause::Reuse))
+    };
+    // Each byte is read once: as many lines as moving costs, and fewer than are reported.
+    assert_eq!(launch(), (GROUP as u64 * BYTES, 0));
+    // So it begins on the card now.
+    assert_eq!(launch(), (0, 0));
+    assert_eq!(to.slice()[GROUP * PAGE - 1], 4);
+}
+
+#[test]
 fn what_the_kernel_wrote_in_place_moves_with_the_page() {
     let _alone = alone();
     let (card, context) = card();

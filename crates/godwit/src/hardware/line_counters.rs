@@ -51,16 +51,20 @@ pub(crate) fn take(device: &mut dyn Device) -> Result<Option<LineReport>, CardEr
     }
     let low = device.reg_read(BASE + regs::ACCESS_COUNTERS_REPORT_GROUP)?;
     let group = u64::from(high & !valid) << 32 | u64::from(low);
-    // What crosses before that is in no report.
-    clear(device, group << SHIFT)?;
-    let counts = device.reg_read(BASE + regs::ACCESS_COUNTERS_REPORT_LINES)?;
     device.reg_write(BASE + regs::ACCESS_COUNTERS_TAKE, 1)?;
-    let fills = counts & regs::ACCESS_COUNTERS_REPORT_LINES_FILLS_MASK;
-    let written = counts >> regs::ACCESS_COUNTERS_REPORT_LINES_WRITEBACKS_SHIFT;
-    Ok(Some(LineReport {
-        pa: group << SHIFT,
+    end(device, group << SHIFT).map(Some)
+}
+
+/// As [`clear`]; returns what was counted until then.
+pub(crate) fn end(device: &mut dyn Device, pa: u64) -> Result<LineReport, CardError> {
+    clear(device, pa)?;
+    let counts = device.reg_read(BASE + regs::ACCESS_COUNTERS_CLEARED_LINES)?;
+    let fills = counts & regs::ACCESS_COUNTERS_CLEARED_LINES_FILLS_MASK;
+    let written = counts >> regs::ACCESS_COUNTERS_CLEARED_LINES_WRITEBACKS_SHIFT;
+    Ok(LineReport {
+        pa,
         lines: fills + written,
-    }))
+    })
 }
 
 /// Has the group of a physical address counted from zero.

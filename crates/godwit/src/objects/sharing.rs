@@ -18,9 +18,10 @@ use crate::state::State;
 use crate::state::costs::Work;
 use crate::state::served::PageServer;
 use crate::state::steps::Step;
+use crate::state::written::any_written;
 use crate::svm::{
-    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, OwnerId, PageCosts, Pager, Piece,
-    Questions, apart, bytes_outside,
+    Answer, Asked, Asker, Crossed, Demand, DeviceMemory, Leaving, Left, Owner, OwnerId, PageCosts,
+    Pager, Piece, Questions, apart, bytes_outside,
 };
 
 /// Most pages that come with one: the largest plan of `core/`.
@@ -232,25 +233,32 @@ impl CardSide {
 
     /// Has what kernels wrote in place where it belongs, and forgotten by the card; the host's work on pages that they have written, which are
     /// not `clean`, is charged as for pages that are copied home. Others cost nothing, as if they had moved.
-    fn settle_in_place(&self, leaving: &[Leaving], clean: &[(u64, u64)]) {
+    fn settle_in_place(
+        &self,
+        leaving: &[Leaving],
+        clean: &[(u64, u64)],
+        counted: bool,
+    ) -> Vec<Crossed> {
         let places = self
             .room
             .places(leaving.iter().map(|page| (page.va, page.len)));
-        if !places.is_empty() {
-            let written = leaving.iter().filter(|page| page.written);
-            let bytes: u64 = written.map(|page| bytes_outside(page, clean)).sum();
-            // Closed or broken, the card has no more of it than is there.
-            let _ = self.with(|state| {
-                staying::settle(state, &places)?;
-                if bytes == 0 {
-                    return Ok(());
-                }
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let written = leaving.iter().filter(|page| page.written);
+        let bytes: u64 = written.map(|page| bytes_outside(page, clean)).sum();
+        let settled = self.with(|state| {
+            let crossed = staying::settle(state, &places, counted)?;
+            if bytes > 0 {
                 state.host_works(Work::Return {
                     pages: bytes / FRAME_BYTES,
                     first: true,
-                })
-            });
-        }
+                })?;
+            }
+            Ok(crossed)
+        });
+        // Closed or broken, the card has no more of it than is there.
+        settled.unwrap_or_default()
     }
 
     /// Brings pages that have room; on an error they have none any more.
@@ -362,7 +370,7 @@ impl Owner for CardSide {
         let left = self.with(|state| {
             state.timed(Step::Unmap, |state| {
                 state.unmap_all(id, serial, &ranges)?;
-                staying::settle(state, &places)
+                staying::settle(state, &places, false).map(drop)
             })
         });
         if let Err(error) = left {
@@ -376,20 +384,27 @@ impl Owner for CardSide {
         self.bring_placed(placed, true).map(|()| true)
     }
 
+    fn has_written(&self, va: u64, len: u64) -> bool {
+        let (id, serial) = (self.place.id, self.place.serial);
+        let written =
+            self.with(|state| Ok(any_written(&state.context(id, serial)?.table, va, len)));
+        written.unwrap_or(true)
+    }
+
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error> {
         let (id, serial) = (self.place.id, self.place.serial);
         self.with(|state| state.protect(id, serial, va, len, Perm::ReadWrite))
     }
 
-    fn withdraw(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)> {
+    fn withdraw(&mut self, leaving: &[Leaving], counted: bool) -> Left {
         if leaving.is_empty() {
-            return Vec::new();
+            return Left::default();
         }
         let clean = self.unmap(leaving);
-        self.settle_in_place(leaving, &clean);
+        let crossed = self.settle_in_place(leaving, &clean, counted);
         let (copied, clean) = apart(leaving, &clean);
         self.fetch(&copied);
-        clean
+        Left { clean, crossed }
     }
 
     fn part(&mut self, leaving: &Leaving) -> u64 {

@@ -38,10 +38,23 @@ pub(crate) fn ranges(extents: impl Iterator<Item = Extent>) -> Vec<(u64, u64)> {
     ranges
 }
 
-/// What kernels that reach these ranges no longer wrote there is there when this returns, and the card has forgotten it.
-pub(crate) fn settle(state: &mut State, ranges: &[(u64, u64)]) -> Result<(), Error> {
+/// What kernels that reach these ranges no longer wrote there is there when this returns, and the card has forgotten it. Returns the lines that
+/// crossed the link and that nobody heard of, if they are to be `counted`.
+pub(crate) fn settle(
+    state: &mut State,
+    ranges: &[(u64, u64)],
+    counted: bool,
+) -> Result<Vec<Crossed>, Error> {
     state.flush(Some(ranges))?;
-    state.clear_lines(ranges)
+    let reports = state.clear_lines(ranges, counted)?;
+    Ok(reports.iter().map(crossed).collect())
+}
+
+fn crossed(report: &LineReport) -> Crossed {
+    Crossed {
+        at: report.pa & !layout::HOST_APERTURE_BASE,
+        lines: report.lines,
+    }
 }
 
 /// What pages cost on a card that can count which of them cross the link.
@@ -68,10 +81,6 @@ impl Watcher {
 
 impl LineWatcher for Watcher {
     fn crossed(&self, reports: Vec<LineReport>, line_ps: u64) {
-        let crossed = |report: &LineReport| Crossed {
-            at: report.pa & !layout::HOST_APERTURE_BASE,
-            lines: report.lines,
-        };
         let crossed = reports.iter().map(crossed).collect();
         let seen = Seen(Weak::clone(&self.shared));
         self.pager.crossed(self.memory, crossed, line_ps, seen);

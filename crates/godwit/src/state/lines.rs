@@ -79,8 +79,8 @@ impl State {
     }
 
     /// Lines that make a report, at so many picoseconds each: what moving a group at the begin of its stay costs more than leaving it, and a
-    /// quarter, for the next measurement may be lower. Fewer would change nothing, and each report takes the host some register
-    /// accesses.
+    /// quarter, for the next measurement may be lower; as of one that is written. Fewer of a group that is not would have it move a little
+    /// earlier, but each report takes the host some register accesses, and that costs more.
     fn threshold(&self, line_ps: u64) -> u32 {
         let costs = page_costs(&self.device.description().config);
         let begin = costs.group(line_ps, true).begin;
@@ -185,17 +185,26 @@ impl State {
     }
 
     /// Pages of these ranges (first physical address, bytes) are not used in place any more: their lines are not counted for who has the
-    /// place next.
-    pub fn clear_lines(&mut self, ranges: &[(u64, u64)]) -> Result<(), Error> {
+    /// place next, but returned if they are wanted (`counted`: a register access more for each group).
+    pub fn clear_lines(
+        &mut self,
+        ranges: &[(u64, u64)],
+        counted: bool,
+    ) -> Result<Vec<LineReport>, Error> {
+        let mut reports = Vec::new();
         if self.lines.is_none() {
-            return Ok(());
+            return Ok(reports);
         }
         for (pa, len) in ranges {
             let first = pa & !(GROUP_BYTES - 1);
             for group in (first..pa + len).step_by(GROUP_BYTES as usize) {
-                line_counters::clear(self.device.as_mut(), group)?;
+                let device = self.device.as_mut();
+                match counted {
+                    true => reports.push(line_counters::end(device, group)?),
+                    false => line_counters::clear(device, group)?,
+                }
             }
         }
-        Ok(())
+        Ok(reports)
     }
 }

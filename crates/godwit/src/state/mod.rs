@@ -17,7 +17,7 @@ pub(crate) mod served;
 pub(crate) mod steps;
 pub(crate) mod ticket;
 pub(crate) mod transfers;
-mod written;
+pub(crate) mod written;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use godwit_core::PageTable;
 
 use super::State;
 use crate::Error;
+use crate::hardware::frames::FRAME_BYTES;
 use crate::hardware::mmu::{self, Walks};
 use crate::hardware::table_memory::FramePool;
 
@@ -51,6 +52,20 @@ impl State {
         };
         self.unmap_all(id, serial, ranges).map(|()| clean)
     }
+}
+
+/// Whether D says of any page in a range that it was written.
+pub(crate) fn any_written(table: &PageTable<FramePool>, va: u64, len: u64) -> bool {
+    let mut at = va;
+    while at < va + len {
+        if table.state(at).is_ok_and(|state| state.dirty) {
+            return true;
+        }
+        at = table.lookup(at).map_or(at + FRAME_BYTES, |page| {
+            page.va.saturating_add(page.size.bytes())
+        });
+    }
+    false
 }
 
 /// Parts of a range that D says were not written.

@@ -93,8 +93,8 @@ impl Advised {
 }
 
 impl Pages {
-    /// Parts of a run that is at home, and whether each is used in place by an owner, which may write them or not.
-    pub fn served(&mut self, owner: OwnerId, run: Run, writable: bool) -> Vec<(Run, bool)> {
+    /// Parts of a run that is at home, and whether each is used in place by an owner.
+    pub fn served(&mut self, owner: OwnerId, run: Run) -> Vec<(Run, bool)> {
         let reaches = self.owners.get(&owner).is_some_and(|of| of.reaches_host());
         let mut found: Vec<(u64, u64, bool)> = Vec::new();
         for (start, len, serving) in self.advised.parts(run.start, run.len) {
@@ -104,7 +104,7 @@ impl Pages {
             }
             for group in groups(start, len) {
                 let (from, end) = (group.max(start), (group + GROUP).min(start + len));
-                let in_place = reaches && self.stay_begins(owner, group, writable);
+                let in_place = reaches && self.stay_begins(owner, group);
                 match found.last_mut() {
                     Some((at, bytes, same)) if *same == in_place && *at + *bytes == from => {
                         *bytes += end - from;

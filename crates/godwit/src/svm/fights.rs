@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use godwit_card::Memory;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-use super::owner::{Answer, Asked, Asker, Leaving, Owner, PageCosts, Piece, Questions};
+use super::owner::{Answer, Asked, Asker, Leaving, Left, Owner, PageCosts, Piece, Questions};
 use super::pager::Want;
 use super::pages::{Pages, Pin};
 use super::sentinel::Watch;
@@ -35,8 +35,8 @@ impl Owner for Card {
     fn allow_writes(&mut self, _: u64, _: u64) -> Result<(), Error> {
         Ok(())
     }
-    fn withdraw(&mut self, _: &[Leaving]) -> Vec<(u64, u64)> {
-        Vec::new()
+    fn withdraw(&mut self, _: &[Leaving], _: bool) -> Left {
+        Left::default()
     }
     fn fetch(&self, _: &[Leaving]) {}
     fn part(&mut self, _: &Leaving) -> u64 {
@@ -60,6 +60,9 @@ impl Owner for Card {
     }
     fn take_over(&mut self, _: &[Piece]) -> Result<bool, Error> {
         Ok(false)
+    }
+    fn has_written(&self, _: u64, _: u64) -> bool {
+        true
     }
     fn thread(&self) -> u32 {
         rustix::thread::gettid().as_raw_nonzero().get() as u32

@@ -231,7 +231,7 @@ impl Pages {
         }
         if let Some(owner) = keys.first().and_then(|key| self.owners.get_mut(&key.0)) {
             owner.fetch(&staying);
-            owner.withdraw(&leaving);
+            owner.withdraw(&leaving, false);
         }
     }
 

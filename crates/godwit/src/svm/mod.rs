@@ -49,7 +49,7 @@ mod uffd;
 pub(crate) use advice::Serving;
 pub(crate) use clean::{apart, bytes_outside};
 pub(crate) use owner::{
-    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Owner, PageCosts, Piece, Questions,
+    Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Left, Owner, PageCosts, Piece, Questions,
     Refused,
 };
 pub(crate) use pager::{Pager, Pinned, Want};

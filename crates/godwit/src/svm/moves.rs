@@ -10,7 +10,7 @@ use super::blocks::{Away, Place, Run};
 use super::clean::split;
 use super::log::Migration;
 use super::memory;
-use super::owner::{Leaving, Piece};
+use super::owner::{Leaving, Left, Piece};
 use super::pages::Pages;
 use super::report::Cause;
 use super::{BLOCK, OwnerId, PAGE};
@@ -131,7 +131,7 @@ impl Pages {
             }
             // Runs of watched memory end with their block, as shadows do.
             for run in self.blocks.runs(run.start, run.len) {
-                for (run, in_place) in self.served(going.owner, run, going.writable) {
+                for (run, in_place) in self.served(going.owner, run) {
                     self.detach_run(run, Going { in_place, ..going }, taken);
                 }
             }
@@ -358,10 +358,14 @@ impl Pages {
                 unless_clean,
             });
         }
-        let owner = self.owner(owner);
-        let clean = owner.map_or_else(|_| Vec::new(), |owner| owner.withdraw(&leaving));
+        let counted = runs.iter().any(|run| self.wants_lines(owner, run));
+        let left = match self.owner(owner) {
+            Ok(owner) => owner.withdraw(&leaving, counted),
+            Err(_) => Left::default(),
+        };
+        self.have_crossed(&left.crossed);
         for run in runs {
-            for (start, len, is_clean) in split(run.start, run.len, &clean) {
+            for (start, len, is_clean) in split(run.start, run.len, &left.clean) {
                 self.comes_home(run.part(start, len), is_clean, shift, cause);
             }
         }
@@ -375,7 +379,7 @@ impl Pages {
         self.log_home(&run, away, cause, away.is_newer() && !away.in_place);
         self.blocks.set(run.start, run.len, Place::Home);
         self.note_left(away.owner, run.start, run.len);
-        self.stay_ends(away.owner, run.start, run.len, cause);
+        self.stay_ends(away.owner, run.start, run.len, away.writable, cause);
         // First of all, for a thread may wait for them. What the card was not to write and was never touched still is not.
         let home = run.start.wrapping_add(shift);
         if away.shown {
@@ -474,13 +478,14 @@ impl Pages {
                 continue;
             };
             if let Ok(owner) = self.owner(away.owner) {
-                owner.withdraw(&[Leaving {
+                let leaving = Leaving {
                     va: run.start,
                     len: run.len,
                     to: None,
                     written: false,
                     unless_clean: false,
-                }]);
+                };
+                owner.withdraw(&[leaving], false);
                 owner.release(run.start, run.len);
             }
             self.log_home(run, away, Cause::User, false);
@@ -489,7 +494,7 @@ impl Pages {
             }
             self.blocks.set(run.start, run.len, Place::Home);
             self.note_left(away.owner, run.start, run.len);
-            self.stay_ends(away.owner, run.start, run.len, Cause::User);
+            self.stay_ends(away.owner, run.start, run.len, false, Cause::User);
         }
         self.sweep();
     }

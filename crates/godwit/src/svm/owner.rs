@@ -8,6 +8,7 @@ use godwit_core::policy::StayCosts;
 
 use super::PAGE;
 use super::evict::GROUP;
+use super::stays::Crossed;
 use crate::Error;
 
 /// Pages that an owner gets.
@@ -40,6 +41,15 @@ pub(crate) struct Leaving {
     pub unless_clean: bool,
 }
 
+/// What a card tells of pages that left it.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// Ranges that it has not written, as far as it can tell, and that were [not copied](Leaving::unless_clean).
+    pub clean: Vec<(u64, u64)>,
+    /// Groups that crossed the link.
+    pub crossed: Vec<Crossed>,
+}
+
 /// One that has pages. Called by the pager's thread only; none of it may touch memory of the program other than that of the pieces.
 pub(crate) trait Owner: Send {
     /// The pager's own memory, where bytes of pages are and go: these addresses, as long as the process lives. No page of it is missing
@@ -53,9 +63,9 @@ pub(crate) trait Owner: Send {
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error>;
 
     /// Returns when nothing on the card can reach these pages any more, and their bytes are where they go; what was written in place is
-    /// then where it belongs. Returns the ranges of those that were [not copied](Leaving::unless_clean), as far as the card can tell. An owner
-    /// that is gone or broken reaches none.
-    fn withdraw(&mut self, leaving: &[Leaving]) -> Vec<(u64, u64)>;
+    /// then where it belongs. With `counted` it is told which lines of those in place nobody heard of yet. An owner that is gone or broken
+    /// reaches none.
+    fn withdraw(&mut self, leaving: &[Leaving], counted: bool) -> Left;
 
     /// Copies the bytes of pages that it has, and goes on having.
     fn fetch(&self, pages: &[Leaving]);
@@ -92,6 +102,9 @@ pub(crate) trait Owner: Send {
     /// Takes pages that it uses in place into its memory, all of them; false, and nothing has changed, when there is no room. On an error
     /// it reaches none of them any more, and what it wrote is where it belongs.
     fn take_over(&mut self, pieces: &[Piece]) -> Result<bool, Error>;
+
+    /// Whether it has written any of these pages since it got them, as far as the card can tell; if not, it may have.
+    fn has_written(&self, va: u64, len: u64) -> bool;
 
     /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
     fn thread(&self) -> u32;
@@ -132,10 +145,10 @@ pub(crate) struct PageCosts {
 }
 
 impl PageCosts {
-    /// Of a group of pages, of which a line costs so much in place. What the card may have written is copied home, too.
-    pub fn group(&self, line: u64, writable: bool) -> StayCosts {
+    /// Of a group of pages, of which a line costs so much in place. What the card writes is copied home, too.
+    pub fn group(&self, line: u64, written: bool) -> StayCosts {
         let pages = GROUP / PAGE;
-        let begin = pages * self.copy_page * (1 + u64::from(writable));
+        let begin = pages * self.copy_page * (1 + u64::from(written));
         StayCosts {
             line,
             begin,

@@ -30,8 +30,8 @@ pub(crate) struct Crossed {
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     stay: Stay,
-    /// The card may write some of it.
-    writable: bool,
+    /// The card has written some of it, this time.
+    written: bool,
 }
 
 /// What is known of groups.
@@ -60,16 +60,15 @@ impl Stays {
         self.costs.remove(&owner);
     }
 
-    fn group_costs(&self, owner: OwnerId, memory: usize, writable: bool) -> Option<StayCosts> {
+    fn group_costs(&self, owner: OwnerId, memory: usize, written: bool) -> Option<StayCosts> {
         let line_ps = self.line_ps.get(&memory).copied().unwrap_or(0);
-        Some(self.costs.get(&owner)?.group(line_ps, writable))
+        Some(self.costs.get(&owner)?.group(line_ps, written))
     }
 }
 
 impl Pages {
-    /// Whether pages of a group that is at home, or in part where it was, go in place for an owner, which may write them or not. Where nothing
-    /// is counted they move.
-    pub fn stay_begins(&mut self, owner: OwnerId, group: u64, writable: bool) -> bool {
+    /// Whether pages of a group that is at home, or in part where it was, go in place for an owner. Where nothing is counted they move.
+    pub fn stay_begins(&mut self, owner: OwnerId, group: u64) -> bool {
         let counting = self.owners.get_mut(&owner).and_then(|of| of.count_lines());
         let Some(costs) = counting else {
             return false;
@@ -78,23 +77,25 @@ impl Pages {
         let known = self.stays.groups.entry((owner, group)).or_default();
         if known.stay.place() == StayPlace::Home {
             known.stay.begin();
-            known.writable = false;
+            known.written = false;
         }
-        known.writable |= writable;
         known.stay.place() == StayPlace::InPlace
     }
 
-    /// Pages of an owner came home.
-    pub fn stay_ends(&mut self, owner: OwnerId, start: u64, len: u64, cause: Cause) {
+    /// Pages of an owner came home, which had written them or not.
+    pub fn stay_ends(&mut self, owner: OwnerId, start: u64, len: u64, written: bool, cause: Cause) {
         let (memory, _) = self.whose(owner);
         for group in groups(start, len) {
+            if let Some(known) = self.stays.groups.get_mut(&(owner, group)) {
+                known.written |= written;
+            }
             if !self.blocks.away_runs(group, GROUP, Some(owner)).is_empty() {
                 continue;
             }
             let Some(known) = self.stays.groups.get(&(owner, group)).copied() else {
                 continue;
             };
-            let Some(costs) = self.stays.group_costs(owner, memory, known.writable) else {
+            let Some(costs) = self.stays.group_costs(owner, memory, known.written) else {
                 continue;
             };
             if let Some(known) = self.stays.groups.get_mut(&(owner, group)) {
@@ -110,18 +111,7 @@ impl Pages {
             self.stays.line_ps.insert(memory, line_ps);
         }
         let mut due: BTreeMap<OwnerId, Vec<u64>> = BTreeMap::new();
-        for Crossed { at, lines } in crossed {
-            let Some(group) = self.blocks.of_shadow(*at) else {
-                continue;
-            };
-            let Some((_, away)) = self.in_place_of(group, None).first().copied() else {
-                continue;
-            };
-            let owner = away.owner;
-            let Some(known) = self.stays.groups.get_mut(&(owner, group)) else {
-                continue;
-            };
-            known.stay.crossed(*lines);
+        for (owner, group) in self.have_crossed(crossed) {
             let asks = self.prefetchers.contains_key(&owner);
             if asks && self.is_due(owner, group) && self.worked_on(group, GROUP) {
                 due.entry(owner).or_default().push(group);
@@ -132,6 +122,33 @@ impl Pages {
             groups.dedup();
             self.move_over(owner, &groups);
         }
+    }
+
+    /// Notes what crossed the link; returns whose groups that were.
+    pub fn have_crossed(&mut self, crossed: &[Crossed]) -> Vec<(OwnerId, u64)> {
+        let mut noted = Vec::new();
+        for Crossed { at, lines } in crossed {
+            let Some(group) = self.blocks.of_shadow(*at) else {
+                continue;
+            };
+            let Some((_, away)) = self.in_place_of(group, None).first().copied() else {
+                continue;
+            };
+            let key = (away.owner, group);
+            if let Some(known) = self.stays.groups.get_mut(&key) {
+                known.stay.crossed(*lines);
+                noted.push(key);
+            }
+        }
+        noted
+    }
+
+    /// Whether the lines of a group that is about to go home are to be known.
+    pub fn wants_lines(&self, owner: OwnerId, run: &Run) -> bool {
+        let first = run.start & !(GROUP - 1);
+        let range = (owner, first)..(owner, run.start + run.len);
+        let mut known = self.stays.groups.range(range);
+        known.any(|(_, known)| known.stay.wants_lines())
     }
 
     /// Moves groups of a range that are due, before a launch.
@@ -176,8 +193,17 @@ impl Pages {
         let Some(known) = self.stays.groups.get(&(owner, group)) else {
             return false;
         };
-        let costs = self.stays.group_costs(owner, memory, known.writable);
-        costs.is_some_and(|costs| known.stay.due(&costs))
+        let due = |written| {
+            let costs = self.stays.group_costs(owner, memory, written);
+            costs.is_some_and(|costs| known.stay.due(&costs))
+        };
+        // To look at D costs something, too: only where it decides.
+        due(true) || (due(false) && !known.written && !self.group_written(owner, group))
+    }
+
+    fn group_written(&self, owner: OwnerId, group: u64) -> bool {
+        let of = self.owners.get(&owner);
+        of.is_none_or(|of| of.has_written(group, GROUP))
     }
 
     /// Runs of a group that are used in place.

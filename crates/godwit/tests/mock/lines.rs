@@ -15,6 +15,8 @@ pub(super) struct Lines {
     groups: BTreeMap<u64, (u32, bool)>,
     reports: VecDeque<(u64, u32)>,
     all: u32,
+    /// Of the group that was cleared last.
+    cleared: u32,
 }
 
 impl Lines {
@@ -49,6 +51,7 @@ impl MockCard {
             regs::ACCESS_COUNTERS_REPORT_GROUP => Some(group as u32),
             at if at == regs::ACCESS_COUNTERS_REPORT_GROUP + 4 => Some((group >> 32) as u32),
             regs::ACCESS_COUNTERS_REPORT_LINES => oldest.map(|(_, lines)| lines),
+            regs::ACCESS_COUNTERS_CLEARED_LINES => Some(self.lines.cleared),
             regs::CACHE_COUNTERS_FILLS => Some(self.lines.all),
             _ => None,
         }
@@ -63,7 +66,7 @@ impl MockCard {
             Some(at) if at == regs::ACCESS_COUNTERS_CLEAR_GROUP + 4 => {
                 let low = self.get(BASE + regs::ACCESS_COUNTERS_CLEAR_GROUP);
                 let group = u64::from(value) << 32 | u64::from(low);
-                self.lines.groups.remove(&group);
+                self.lines.cleared = self.lines.groups.remove(&group).unwrap_or_default().0;
             }
             _ => {}
         }
