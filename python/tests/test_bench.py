@@ -93,6 +93,7 @@ def test_replacement_in_miniature(tmp_path, monkeypatch):
 def test_paper_n_in_miniature(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(toolchain.root())
     from bench.suites import papers_n
+    from bench.suites.papers_n import figures
 
     rows = papers_n.run(silent, quick=True, sizes=(200,), iterations=2)
     # 200 rows of 256 bytes, 62 at a time, are four a pass; on the card, and in place over two links.
@@ -108,9 +109,12 @@ def test_paper_n_in_miniature(tmp_path, monkeypatch):
     lines = {tuple(name.split()[:6:5]): value for name, value in moved.items()}
     assert lines["1", "1"] < 1 < lines["16", "16"]
     # What the system learns of a launch makes the next one as good as the better way, and a program with both kinds of pages better than both.
-    for start, most in (("auto, first", 2.4), ("auto, later", 1.1)):
-        ratios = [row.value for row in rows if row.row.startswith(start)]
-        assert len(ratios) == 4 and all(ratio <= most for ratio in ratios), (start, ratios)
+    for pattern, most in ((figures.FIRST, 2.4), (figures.LATER, 1.1)):
+        ratios = [row.value for row in rows if pattern.match(row.row)]
+        assert len(ratios) == 4 and all(ratio <= most for ratio in ratios), (pattern, ratios)
+    # Of whole programs, too.
+    programs = [row for row in rows if row.row.startswith("auto, later") and not figures.LATER.match(row.row)]
+    assert len(programs) == 5 and all(row.value <= 1.1 for row in programs), programs
     assert all(row.value < 1 for row in rows if "from the second on" in row.row)
     check(papers_n, rows, tmp_path / "n.png")
     assert (tmp_path / "n-curves.png").stat().st_size > 1000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.suites.papers_n import crossover, figures, in_place
+from bench.suites.papers_n import crossover, figures, in_place, workloads
 from godwit.report import Progress, Row, plot_rows
 from godwit.run import stencil
 from godwit.run.workload import Setup
@@ -48,6 +48,7 @@ def run(
             rows += _stencil(path, edge, iterations)
         rows += in_place.run(progress, edges, iterations, pictures)
     rows += crossover.run(progress, quick)
+    rows += workloads.run(progress, quick)
     progress("paper N", len(edges), len(edges))
     return rows
 

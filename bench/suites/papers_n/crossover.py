@@ -48,9 +48,9 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
                 what = f"{density} lines a page, read {reuse} times"
                 better = min(moved, in_place)
                 rows += [
-                    _row(f"{what}: time in place over moved", in_place / moved),
-                    _row(f"auto, first launch: {what}: time over the better of both", first / better),
-                    _row(
+                    row(f"{what}: time in place over moved", in_place / moved),
+                    row(f"auto, first launch: {what}: time over the better of both", first / better),
+                    row(
                         f"auto, later launches: {what}: time over the better of both",
                         later / better,
                         "<= 1.05",
@@ -67,7 +67,7 @@ def pages(count: int) -> np.ndarray:
     return memory[first : first + count * PAGE // 8]
 
 
-def _row(name: str, value: float, goal: str | None = None) -> Row:
+def row(name: str, value: float, goal: str | None = None) -> Row:
     return Row(SUITE, name, CONFIG, value, "times", goal=goal, kind="modelled")
 
 
@@ -122,8 +122,8 @@ def _both_kinds(card: Card) -> list[Row]:
     rows = []
     for other, name in (("migrate", "all moved"), ("in_place", "all in place")):
         rows += [
-            _row(f"{what}: auto over {name}", took["auto"] / took[other]),
-            _row(
+            row(f"{what}: auto over {name}", took["auto"] / took[other]),
+            row(
                 f"{what}, from the second on: auto over {name}",
                 took["auto, later"] / took[f"{other}, later"],
                 "< 1",

@@ -359,6 +359,11 @@ impl Owner for CardSide {
         self.counts.then_some(costs)
     }
 
+    fn measure_lines(&mut self) {
+        // Closed or broken, nobody waits for a line.
+        let _ = self.with(State::measure_lines);
+    }
+
     fn take_over(&mut self, pieces: &[Piece]) -> Result<bool, Error> {
         let placed = match self.room.place_all(pieces) {
             Err(Error::OutOfMemory { .. }) => return Ok(false),

@@ -34,6 +34,10 @@ pub(super) struct Lines {
     waiting: usize,
     /// When the lines of a launch were counted last: the time that kernels worked, lines.
     mark: Option<(u64, u32)>,
+    /// The same, from when on what a line costs is measured until the launch's end.
+    from: Option<(u64, u32)>,
+    /// The next launch is to be measured.
+    wanted: bool,
     /// Since when requests for pages are served: virtual time, that of migrations.
     serving: Option<(u64, u64)>,
     /// Virtual time in which some were, but for that of migrations.
@@ -47,6 +51,7 @@ pub(crate) fn page_costs(config: &Config) -> PageCosts {
     let (host, link) = (config.host, config.host_link);
     let page = GROUP_BYTES as f64 / 16.0 / link.payload_gbps();
     PageCosts {
+        copy: (link.latency_ns * PS) as u64,
         copy_page: (page * PS) as u64,
         leave: (host.leave_ns * PS) as u64,
         leave_page: (host.leave_page_ns * PS) as u64,
@@ -71,6 +76,8 @@ impl State {
             watcher,
             waiting: 0,
             mark: None,
+            from: None,
+            wanted: false,
             serving: None,
             served_ps: 0,
             line_ps: 0,
@@ -100,15 +107,50 @@ impl State {
         }
     }
 
-    /// The first kernel begins: what a line costs is measured while kernels work. As long as it is not known, that is from here on;
-    /// then from the launch's first reports on, which takes nobody's time.
-    pub(super) fn lines_begin(&mut self) -> Result<(), Error> {
-        let mark = match &self.lines {
-            Some(Lines { line_ps: 0, .. }) => Some(self.lines_now()?),
-            _ => None,
-        };
+    /// Pages are about to be used of which all lines are to be known: what one costs is measured over the rest of this launch, or the next, for
+    /// it depends on how many the kernel has under way. Takes some register accesses, once a launch.
+    pub fn measure_lines(&mut self) -> Result<(), Error> {
+        let works = self.any_at_work();
+        match &mut self.lines {
+            Some(lines) if !works => lines.wanted = true,
+            Some(Lines { from: None, .. }) => self.lines_from_here()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn lines_from_here(&mut self) -> Result<(), Error> {
+        let now = self.lines_now()?;
         if let Some(lines) = &mut self.lines {
-            lines.mark = mark;
+            (lines.mark, lines.from, lines.wanted) = (Some(now), Some(now), false);
+        }
+        Ok(())
+    }
+
+    /// The first kernel begins. Where nobody wants to know more, what a line costs is measured from the launch's first reports on, which
+    /// takes nobody's time.
+    pub(super) fn lines_begin(&mut self) -> Result<(), Error> {
+        match &mut self.lines {
+            Some(lines) if lines.wanted => self.lines_from_here()?,
+            Some(lines) => (lines.mark, lines.from) = (None, None),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// A kernel is done.
+    pub(super) fn lines_end(&mut self) -> Result<(), Error> {
+        let Some(from) = self.lines.as_mut().and_then(|lines| lines.from.take()) else {
+            return Ok(());
+        };
+        let now = self.lines_now()?;
+        let Some(cost) = self.cost_between(from, now) else {
+            return Ok(());
+        };
+        self.set_cost(cost)?;
+        if let Some(lines) = &mut self.lines {
+            lines.waiting += 1;
+            Arc::clone(&lines.watcher).crossed(Vec::new(), cost);
         }
         Ok(())
     }
@@ -155,7 +197,7 @@ impl State {
         for _ in 0..line_counters::waiting(self.device.as_mut())? {
             reports.extend(line_counters::take(self.device.as_mut())?);
         }
-        let line_ps = self.measure_lines()?;
+        let line_ps = self.cost_of_lines()?;
         if let Some(lines) = &mut self.lines {
             lines.waiting += 1;
             Arc::clone(&lines.watcher).crossed(reports, line_ps);
@@ -164,24 +206,36 @@ impl State {
     }
 
     /// What a line has cost since the last measurement: the time in which kernels worked for it, within what the link allows.
-    fn measure_lines(&mut self) -> Result<u64, Error> {
+    fn cost_of_lines(&mut self) -> Result<u64, Error> {
         let now = self.lines_now()?;
-        let crossed = now.1;
-        let (least, most) = line_limits(&self.device.description().config);
         let Some(lines) = &mut self.lines else {
             return Ok(0);
         };
+        let known = lines.line_ps;
         let before = lines.mark.replace(now);
-        // Somebody may have set the counters to zero meanwhile.
-        let Some((time, count)) = before.filter(|(_, count)| *count < crossed) else {
-            return Ok(lines.line_ps);
+        let Some(cost) = before.and_then(|before| self.cost_between(before, now)) else {
+            return Ok(known);
         };
-        let cost = now.0.saturating_sub(time) / u64::from(crossed - count);
-        lines.line_ps = cost.clamp(least, most).max(1);
-        let line_ps = lines.line_ps;
+        self.set_cost(cost)?;
+        Ok(cost)
+    }
+
+    /// What a line cost between two counts.
+    fn cost_between(&self, before: (u64, u32), now: (u64, u32)) -> Option<u64> {
+        let (least, most) = line_limits(&self.device.description().config);
+        // Somebody may have set the counters to zero meanwhile.
+        let lines = now.1.checked_sub(before.1).filter(|lines| *lines > 0)?;
+        let cost = now.0.saturating_sub(before.0) / u64::from(lines);
+        Some(cost.clamp(least, most).max(1))
+    }
+
+    fn set_cost(&mut self, line_ps: u64) -> Result<(), Error> {
         let threshold = self.threshold(line_ps);
         line_counters::set_threshold(self.device.as_mut(), threshold)?;
-        Ok(line_ps)
+        if let Some(lines) = &mut self.lines {
+            lines.line_ps = line_ps;
+        }
+        Ok(())
     }
 
     /// Pages of these ranges (first physical address, bytes) are not used in place any more: their lines are not counted for who has the

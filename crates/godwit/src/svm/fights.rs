@@ -58,6 +58,7 @@ impl Owner for Card {
     fn count_lines(&mut self) -> Option<PageCosts> {
         None
     }
+    fn measure_lines(&mut self) {}
     fn take_over(&mut self, _: &[Piece]) -> Result<bool, Error> {
         Ok(false)
     }

@@ -99,6 +99,9 @@ pub(crate) trait Owner: Send {
     /// link. What pages cost there; none where nothing is counted.
     fn count_lines(&mut self) -> Option<PageCosts>;
 
+    /// Has what a line over the link costs measured, in the launch that works or else the next: the pager hears of it before that ends.
+    fn measure_lines(&mut self);
+
     /// Takes pages that it uses in place into its memory, all of them; false, and nothing has changed, when there is no room. On an error
     /// it reaches none of them any more, and what it wrote is where it belongs.
     fn take_over(&mut self, pieces: &[Piece]) -> Result<bool, Error>;
@@ -136,6 +139,8 @@ pub(crate) struct DeviceMemory {
 /// What pages cost on a card, in picoseconds of its virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageCosts {
+    /// A copy over the link, whatever its size: it is waited for, where lines in place are asked for while others come.
+    pub copy: u64,
     /// The bytes of one, over the link.
     pub copy_page: u64,
     /// The host's work on pages that go to the card: once, and for each.
@@ -148,7 +153,7 @@ impl PageCosts {
     /// Of a group of pages, of which a line costs so much in place. What the card writes is copied home, too.
     pub fn group(&self, line: u64, written: bool) -> StayCosts {
         let pages = GROUP / PAGE;
-        let begin = pages * self.copy_page * (1 + u64::from(written));
+        let begin = (self.copy + pages * self.copy_page) * (1 + u64::from(written));
         StayCosts {
             line,
             begin,

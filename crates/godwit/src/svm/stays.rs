@@ -79,7 +79,11 @@ impl Pages {
             known.stay.begin();
             known.written = false;
         }
-        known.stay.place() == StayPlace::InPlace
+        let (place, measured) = (known.stay.place(), known.stay.wants_lines());
+        if let Some(owner) = self.owners.get_mut(&owner).filter(|_| measured) {
+            owner.measure_lines();
+        }
+        place == StayPlace::InPlace
     }
 
     /// Pages of an owner came home, which had written them or not.

@@ -116,6 +116,11 @@ impl State {
         }
     }
 
+    /// Whether any kernel runs.
+    pub(in crate::state) fn any_at_work(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.running.is_some())
+    }
+
     /// Whether a launch of this context runs or waits.
     pub(in crate::state) fn at_work(&self, context: u64) -> bool {
         self.kernels.iter().any(|kernel| {

@@ -53,7 +53,7 @@ impl State {
     /// Takes what interrupts and passed time say.
     pub(super) fn service(&mut self, irq: u32) -> Result<(), Error> {
         self.serve_transfers(irq)?;
-        let at_work = self.kernels.iter().any(|kernel| kernel.running.is_some());
+        let at_work = self.any_at_work();
         if irq & IRQ_MMU != 0 && (at_work || self.driven_asks()) {
             // The line stays up for what is not looked for now: each look takes time.
             self.lines_pause()?;
@@ -159,7 +159,7 @@ impl State {
         }
         while self.fault_of(&ports).is_some() {}
         // Each launch leaves nothing in the page cache, but others that go on may have looked at the same memory since.
-        if self.kernels.iter().any(|kernel| kernel.running.is_some()) {
+        if self.any_at_work() {
             self.flush_for(&request)?;
         } else {
             self.lines_begin()?;
@@ -219,6 +219,7 @@ impl State {
         if self.kernels[slot].control.line() != 0 {
             self.host_works(Work::Wakeup)?;
         }
+        self.lines_end()?;
         // Its interrupt does not say that what it stored is in host memory.
         let flushed = self.flush_for(&running.request);
         let result = match (flushed, self.fault_of(&ports)) {
