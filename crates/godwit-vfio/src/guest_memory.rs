@@ -126,6 +126,12 @@ impl GuestMemory {
         Ok(())
     }
 
+    /// Another card is there, which reaches nothing yet; the one before is gone.
+    pub fn replaced(&mut self) {
+        self.master = false;
+        self.retired.clear();
+    }
+
     /// Nothing is under way in the card: what was taken away can go.
     pub fn settled(&mut self) {
         self.retired.clear();

@@ -27,5 +27,5 @@ mod pci_card;
 pub mod protocol;
 mod server;
 
-pub use pci_card::{PciCard, Removal};
+pub use pci_card::{PciCard, Slot, Spares};
 pub use server::{ServeError, Served, serve};

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use godwit_card::{OpenOptions, SimCard};
 use godwit_core::layout;
-use godwit_vfio::{PciCard, Removal, Served, serve};
+use godwit_vfio::{PciCard, Served, Slot, serve};
 use serde_json::json;
 
 /// Serves a simulated card to one virtual machine over the vfio-user protocol.
@@ -35,6 +35,9 @@ struct Args {
     /// Read commands from standard input, a line each: `remove` pulls the card out of its slot
     #[arg(long)]
     control: bool,
+    /// With `--control`: `insert` puts a new card into the slot. Device memory is not mapped by the virtual machine then, and slower
+    #[arg(long, requires = "control")]
+    spares: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -70,9 +73,15 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
         .set("watchdog_cycles", 0)
         .require_spec(layout::SPEC_HASH);
     let mut card = PciCard::new(Box::new(SimCard::open(&args.card, &options)?))?;
+    if args.spares {
+        let name = args.card.clone();
+        card = card.with_spares(Box::new(move || {
+            Ok(Box::new(SimCard::open(&name, &options)?))
+        }));
+    }
     if args.control {
-        let removal = card.removal();
-        std::thread::spawn(move || obey(&removal));
+        let (slot, spares) = (card.slot(), args.spares);
+        std::thread::spawn(move || obey(&slot, spares));
     }
     let listener = listen(&args.socket)?;
     let listening = Listening(args.socket.clone());
@@ -87,11 +96,14 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
 }
 
 /// Does what standard input says, until it ends.
-fn obey(removal: &Removal) {
+fn obey(slot: &Slot, spares: bool) {
     for line in io::stdin().lines().map_while(Result::ok) {
         match line.trim() {
-            "remove" => removal.remove(),
-            other => eprintln!("`{other}` is no command: there is `remove`"),
+            "remove" => slot.remove(),
+            "insert" if spares => slot.insert(),
+            other => {
+                eprintln!("`{other}` is no command: there is `remove` and, with --spares, `insert`")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use godwit_card::{CardError, Device};
 use godwit_core::layout;
@@ -67,17 +67,33 @@ impl From<Body> for Answer {
     }
 }
 
-/// Pulls a card out of its slot, from any thread.
-#[derive(Clone)]
-pub struct Removal(Arc<AtomicBool>);
+/// What is in a slot.
+const CARD: u8 = 0;
+const NOTHING: u8 = 1;
+/// A card that has not been powered up yet.
+const NEW_CARD: u8 = 2;
 
-impl Removal {
+/// The slot of a card: pulls it out and puts another one in, from any thread.
+#[derive(Clone)]
+pub struct Slot(Arc<AtomicU8>);
+
+impl Slot {
     /// From now on the card does nothing, and whatever is read of it reads as ones. Device memory that a client has mapped stays
     /// what it was.
     pub fn remove(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.store(NOTHING, Ordering::Relaxed);
+    }
+
+    /// Puts a spare card where one was pulled out; without spares, or where there is a card, nothing happens.
+    pub fn insert(&self) {
+        let _ = self
+            .0
+            .compare_exchange(NOTHING, NEW_CARD, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
+
+/// Makes cards of the same kind as the first.
+pub type Spares = Box<dyn FnMut() -> Result<Box<dyn Device>, CardError> + Send>;
 
 /// A card behind PCI Express.
 pub struct PciCard {
@@ -88,8 +104,11 @@ pub struct PciCard {
     guest: GuestMemory,
     clock: Clock,
     agreed: bool,
-    removal: Removal,
+    slot: Slot,
+    spares: Option<Spares>,
     register_bytes: u64,
+    /// Of cards that were in the slot before.
+    cycles_before: u64,
     pub(crate) register_accesses: u64,
     pub(crate) bus_errors: u64,
 }
@@ -127,25 +146,55 @@ impl PciCard {
             guest: GuestMemory::default(),
             clock: Clock::default(),
             agreed: false,
-            removal: Removal(Arc::default()),
+            slot: Slot(Arc::default()),
+            spares: None,
             register_bytes,
+            cycles_before: 0,
             register_accesses: 0,
             bus_errors: 0,
         })
     }
 
-    /// The card.
-    pub fn device(&self) -> &dyn Device {
-        self.device.as_ref()
+    /// With cards to be put where it is pulled out. Their memory is not the same, so no client maps it: every access is a message.
+    #[must_use]
+    pub fn with_spares(mut self, spares: Spares) -> Self {
+        self.spares = Some(spares);
+        self
     }
 
-    /// What pulls it out.
-    pub fn removal(&self) -> Removal {
-        self.removal.clone()
+    /// Where it is pulled out.
+    pub fn slot(&self) -> Slot {
+        self.slot.clone()
     }
 
-    fn is_removed(&self) -> bool {
-        self.removal.0.load(Ordering::Relaxed)
+    /// Cycles of all cards that were in the slot.
+    pub(crate) fn cycles(&self) -> Result<u64, CardError> {
+        Ok(self.cycles_before + self.device.stats()?.cycles)
+    }
+
+    /// Whether there is no card in the slot; one that was just put in is powered up.
+    fn is_removed(&mut self) -> Result<bool, CardError> {
+        match self.slot.0.load(Ordering::Relaxed) {
+            CARD => return Ok(false),
+            NEW_CARD => {}
+            _ => return Ok(true),
+        }
+        let Some(spares) = &mut self.spares else {
+            return Ok(true);
+        };
+        let fresh = Self::new(spares()?)?;
+        self.cycles_before += self.device.stats()?.cycles;
+        self.device = fresh.device;
+        self.config = fresh.config;
+        self.msix = fresh.msix;
+        self.clock = fresh.clock;
+        self.guest.replaced();
+        // It may be out again by now.
+        let _ = self
+            .slot
+            .0
+            .compare_exchange(NEW_CARD, CARD, Ordering::Relaxed, Ordering::Relaxed);
+        Ok(false)
     }
 
     /// The file of device memory.
@@ -159,7 +208,7 @@ impl PciCard {
 
     /// Lets the RTL run for a slice, and sends the interrupts that rose.
     pub(crate) fn run(&mut self) -> Result<Pace, CardError> {
-        if self.is_removed() {
+        if self.is_removed()? {
             return Ok(Pace::Idle);
         }
         let pace = self.clock.run(self.device.as_mut())?;
@@ -266,7 +315,14 @@ impl PciCard {
         let both = flags::REGION_READ | flags::REGION_WRITE;
         let (kind, size) = match index {
             layout::PCI_BAR_REGISTERS => (both, self.register_bytes),
-            layout::PCI_BAR_MEMORY => (both | flags::REGION_MMAP, self.device.memory().size()),
+            layout::PCI_BAR_MEMORY => {
+                let map = if self.spares.is_none() {
+                    flags::REGION_MMAP
+                } else {
+                    0
+                };
+                (both | map, self.device.memory().size())
+            }
             layout::PCI_BAR_MSIX => (both, MSIX_BYTES as u64),
             CONFIG_REGION => (both, config_space::BYTES as u64),
             none if none < REGIONS => (0, 0),
@@ -281,7 +337,7 @@ impl PciCard {
 
     fn read(&mut self, access: Access) -> Result<Vec<u8>, Failure> {
         let Access { offset, count, .. } = access;
-        if self.is_removed() {
+        if self.is_removed()? {
             return Ok(vec![0xff; count as usize]);
         }
         match access.region {
@@ -309,7 +365,7 @@ impl PciCard {
 
     fn write(&mut self, access: Access, data: &[u8]) -> Result<(), Failure> {
         let offset = access.offset;
-        if self.is_removed() {
+        if self.is_removed()? {
             return Ok(());
         }
         match access.region {

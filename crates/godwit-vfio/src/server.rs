@@ -48,7 +48,7 @@ pub struct Served {
 /// The card broke down, or the client sends what is no message. An error of a request is only the client's.
 pub fn serve(socket: UnixStream, card: &mut PciCard) -> Result<Served, ServeError> {
     let connection = Connection::new(socket);
-    let before = card.device().stats()?.cycles;
+    let before = card.cycles()?;
     let mut served = Served::default();
     loop {
         let pace = card.run()?;
@@ -60,7 +60,7 @@ pub fn serve(socket: UnixStream, card: &mut PciCard) -> Result<Served, ServeErro
                 served.register_accesses = card.register_accesses;
                 served.bus_errors = card.bus_errors;
                 served.interrupts = card.messages_sent();
-                served.cycles = card.device().stats()?.cycles - before;
+                served.cycles = card.cycles()? - before;
                 return Ok(served);
             }
         }

@@ -10,7 +10,7 @@ mod common;
 use std::os::fd::AsFd;
 
 use common::mock::{BREAK, COPY, END, MEMORY_BYTES, MockCard, RAISE};
-use common::{bytes, connect, double, start, wait, word};
+use common::{bytes, connect, connect_spares, double, start, wait, word};
 use godwit_card::Memory;
 use godwit_vfio::ServeError;
 
@@ -233,6 +233,36 @@ fn a_card_that_is_pulled_out_reads_as_ones_and_does_nothing() {
     assert_eq!(client.region(0), Ok((3, 1 << 21)));
     drop((client, event));
     assert_eq!(server.end().unwrap().interrupts, 0);
+}
+
+#[test]
+fn a_new_card_in_the_slot_is_as_it_was_made() {
+    let (mut client, server) = connect_spares(MockCard::new);
+    client.set_reg(0x40, 7);
+    client.write(CONFIG, 4, &[6, 0]).unwrap();
+    client.write(2, 0x1000, &[9; 8]).unwrap();
+    // A card that is there stays.
+    server.1.insert();
+    assert_eq!(client.reg(0x40), 7);
+    server.1.remove();
+    assert_eq!(
+        (client.reg(0x40), client.read(2, 0x1000, 8)),
+        (u32::MAX, Ok(vec![0xff; 8]))
+    );
+    server.1.insert();
+    assert_eq!(client.reg(0x40), 0);
+    assert_eq!(client.read(CONFIG, 4, 2), Ok(vec![0; 2]));
+    assert_eq!(client.read(2, 0x1000, 8), Ok(vec![0; 8]));
+    // What one card's memory was, the next one's is not: it cannot be mapped.
+    assert_eq!(client.region(2).unwrap().0, 3);
+}
+
+#[test]
+fn a_slot_without_spares_stays_empty() {
+    let (mut client, server) = connect(MockCard::new());
+    server.1.remove();
+    server.1.insert();
+    assert_eq!(client.reg(0x40), u32::MAX);
 }
 
 #[test]

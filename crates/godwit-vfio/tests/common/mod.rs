@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use godwit_card::Device;
-use godwit_vfio::{PciCard, Removal, ServeError, Served, serve};
+use godwit_vfio::{PciCard, ServeError, Served, Slot, serve};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -49,7 +49,7 @@ pub struct Client {
 }
 
 /// A server in a thread of its own.
-pub struct Server(JoinHandle<Result<Served, ServeError>>, pub Removal);
+pub struct Server(JoinHandle<Result<Served, ServeError>>, pub Slot);
 
 impl Server {
     /// How serving ended, after the client has hung up.
@@ -60,22 +60,33 @@ impl Server {
 
 /// Serves a card to a client that has said nothing yet.
 pub fn start(device: impl Device + 'static) -> (Client, Server) {
+    start_card(PciCard::new(Box::new(device)).unwrap())
+}
+
+fn start_card(mut card: PciCard) -> (Client, Server) {
     let (theirs, ours) = UnixStream::pair().unwrap();
     ours.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut card = PciCard::new(Box::new(device)).unwrap();
-    let removal = card.removal();
+    let slot = card.slot();
     let server = std::thread::spawn(move || serve(theirs, &mut card));
     let client = Client {
         socket: ours,
         next_id: 1,
         fds: Vec::new(),
     };
-    (client, Server(server, removal))
+    (client, Server(server, slot))
 }
 
 /// The same, after both have agreed on a version.
 pub fn connect(device: impl Device + 'static) -> (Client, Server) {
     let (mut client, server) = start(device);
+    client.agree().unwrap();
+    (client, server)
+}
+
+/// Serves one card after the other in one slot.
+pub fn connect_spares<D: Device + 'static>(make: fn() -> D) -> (Client, Server) {
+    let card = PciCard::new(Box::new(make())).unwrap();
+    let (mut client, server) = start_card(card.with_spares(Box::new(move || Ok(Box::new(make())))));
     client.agree().unwrap();
     (client, server)
 }
