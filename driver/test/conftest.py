@@ -54,6 +54,7 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             script: str,
             *programs: str,
             remove_at: str = "",
+            insert_at: str = "",
             timeout_s: float = 600,
             config: str | Path | None = "default",
             boot: str = "",
@@ -70,7 +71,15 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             if rig:
                 built = module.beside(booted, HERE / "module").read_bytes()
                 guest = replace(guest, files={**guest.files, "/rig.ko": initramfs.plain(built)})
-            return machine.run(booted, guest, card, say=print, remove_at=remove_at, timeout_s=timeout_s)
+            return machine.run(
+                booted,
+                guest,
+                card,
+                say=print,
+                remove_at=remove_at,
+                insert_at=insert_at,
+                timeout_s=timeout_s,
+            )
 
         return run
 

@@ -3,7 +3,7 @@
  * A card that is pulled out while a kernel runs and memory moves: every register reads as ones from when this says so, or a
  * little later, wherever that is.
  *
- *	lost [MICROSECONDS]	how long kernel and migration have been running when this says so
+ *	lost [MICROSECONDS [PAGES]]	how long kernel and migration have been running when this says so, and how much moves
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,9 +18,10 @@
 #include "check.h"
 
 #define COUNT 20000
-#define MOVING_PAGES 64
+#define HEAP_PAGES 64
 
 static unsigned int first_us;
+static int moving_pages = 64;
 static uint64_t *moving;
 static int moved_last;
 
@@ -32,7 +33,7 @@ static uint64_t moving_value(int page)
 /* Has memory go to the card and come back, until that is refused. */
 static void *move(void *card)
 {
-	struct godwit_migrate what = { .addr = (uint64_t)moving, .size = MOVING_PAGES * 4096 };
+	struct godwit_migrate what = { .addr = (uint64_t)moving, .size = moving_pages * 4096 };
 	int i;
 
 	for (i = 0; i < 1000000; i++) {
@@ -61,7 +62,7 @@ static bool kept_or_lost(int page)
 /* Memory of the heap in hardware, with one page that was touched; NULL on a card without a heap. */
 static char *of_the_heap(int fd)
 {
-	struct godwit_allocation what = { .op = GODWIT_ALLOCATION_MALLOC, .size = MOVING_PAGES * 4096 };
+	struct godwit_allocation what = { .op = GODWIT_ALLOCATION_MALLOC, .size = HEAP_PAGES * 4096 };
 	char *there;
 
 	if (ioctl(fd, GODWIT_IOC_HEAP, &what) || what.status)
@@ -92,8 +93,8 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 	pinned[3] = touched[4] = 9;
 	CHECK(!card_pin(fd, pinned, COUNT * 8, GODWIT_PIN_WRITE), "pin: %s", strerror(errno));
 	CHECK(!card_array_sum(fd, pinned, COUNT, 0, &got) && got.sum == 9, "%s", strerror(errno));
-	moving = mmap(NULL, MOVING_PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (i = 0; i < MOVING_PAGES; i++)
+	moving = mmap(NULL, moving_pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (i = 0; i < moving_pages; i++)
 		moving[i * 512] = moving_value(i);
 	CHECK(!pthread_create(&mover, NULL, move, &fd), "pthread_create");
 	usleep(first_us);
@@ -112,7 +113,7 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 		CHECK(card_find() && card_tell(CARD_DRIVER "/unbind"), "unbind: %s", strerror(errno));
 		pthread_join(mover, NULL);
 		CHECK(moved_last == ENODEV, "a migration ended with %s", strerror(moved_last));
-		for (i = 0; i < MOVING_PAGES; i++)
+		for (i = 0; i < moving_pages; i++)
 			CHECK(kept_or_lost(i), "page %d has other content", i);
 	} else {
 		pthread_join(mover, NULL);
@@ -129,7 +130,7 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 	}
 	munmap(there, what.size);
 	if (heap)
-		munmap(heap, MOVING_PAGES * 4096);
+		munmap(heap, HEAP_PAGES * 4096);
 	card_unpin(fd, pinned, COUNT * 8);
 	close(fd);
 	free(pinned);
@@ -140,6 +141,8 @@ int main(int count, char **words)
 {
 	if (count > 1)
 		first_us = strtoul(words[1], NULL, 0);
+	if (count > 2)
+		moving_pages = strtoul(words[2], NULL, 0);
 	TEST(a_card_that_is_pulled_out_ends_launches_and_nothing_else);
 	return failures != 0;
 }

@@ -142,10 +142,11 @@ def command(
 
 
 @contextlib.contextmanager
-def serving(card: str, socket: Path, errors: Path) -> Iterator[subprocess.Popen[str]]:
-    """The server of a card, from when it listens on."""
+def serving(card: str, socket: Path, errors: Path, spares: bool = False) -> Iterator[subprocess.Popen[str]]:
+    """The server of a card, from when it listens on; with `spares`, of one that can be replaced."""
     with errors.open("w") as log:
         words = [str(server()), "--card", card, "--socket", str(socket), "--json", "--control"]
+        words += ["--spares"] if spares else []
         pipe = subprocess.PIPE
         process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=log, text=True)
         try:
@@ -161,12 +162,12 @@ def serving(card: str, socket: Path, errors: Path) -> Iterator[subprocess.Popen[
 
 
 @contextlib.contextmanager
-def _started(kernel: Kernel, guest: Guest, card: str | None) -> Iterator[_Started]:
+def _started(kernel: Kernel, guest: Guest, card: str | None, spares: bool = False) -> Iterator[_Started]:
     """The card's server, and the words that start QEMU with it."""
     with tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder, contextlib.ExitStack() as stack:
         archive, socket, errors = (Path(folder) / name for name in ("initramfs", "card", "errors"))
         archive.write_bytes(files(guest))
-        process = stack.enter_context(serving(card, socket, errors)) if card else None
+        process = stack.enter_context(serving(card, socket, errors, spares)) if card else None
         yield _Started(command(kernel, archive, guest, socket if card else None), process, errors)
 
 
@@ -185,17 +186,20 @@ def run(
     timeout_s: float = 600,
     say: Callable[[str], None] = lambda _: None,
     remove_at: str = "",
+    insert_at: str = "",
 ) -> Ended:
     """Boots a machine and returns when it has ended; `say` gets each line as it comes.
 
-    remove_at: when the guest says this line, the card is pulled out of its slot.
+    remove_at: whenever the guest says this line, the card is pulled out of its slot.
+    insert_at: ... a new one is put into it; where that is wanted, device memory is slow.
     """
     start = time.monotonic()
-    with _started(kernel, guest, card) as started:
+    orders = {remove_at: "remove\n", insert_at: "insert\n"}
+    with _started(kernel, guest, card, bool(insert_at)) as started:
 
         def heard(line: str) -> None:
-            if line == remove_at and started.server and started.server.stdin:
-                started.server.stdin.write("remove\n")
+            if line and line in orders and started.server and started.server.stdin:
+                started.server.stdin.write(orders[line])
                 started.server.stdin.flush()
             say(line)
 
