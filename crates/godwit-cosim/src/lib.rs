@@ -116,8 +116,18 @@ pub struct Report {
 pub struct HeapReport {
     /// Commands by what they were answered: `malloc`, `realloc`, `free`, or the refusal's name.
     pub answers: BTreeMap<String, u64>,
+    /// Of these, those that a kernel gave by its streams.
+    pub by_stream: u64,
     /// First touches of the host.
     pub touches: u64,
+    /// First touches of accesses that got a frame; that read zero; that waited.
+    pub first_touches: u64,
+    /// See `first_touches`.
+    pub zeros: u64,
+    /// See `first_touches`.
+    pub parked: u64,
+    /// Page requests answered by the host.
+    pub requests: u64,
     /// Contexts taken away.
     pub ends: u64,
     /// Times that nothing went on for lack of a frame, until something was freed.
@@ -129,10 +139,11 @@ pub struct HeapReport {
 }
 
 impl HeapReport {
-    /// Commands, touches and ends of contexts.
+    /// Commands, first touches of the host and of accesses, page requests and ends of contexts.
     #[must_use]
     pub fn operations(&self) -> u64 {
-        self.answers.values().sum::<u64>() + self.touches + self.ends
+        let commands: u64 = self.answers.values().sum();
+        commands + self.touches + self.first_touches + self.zeros + self.requests + self.ends
     }
 }
 

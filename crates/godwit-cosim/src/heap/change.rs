@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random commands, touches of the host, and ends of contexts.
 
+use std::collections::HashSet;
+
 use godwit::layout;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -8,7 +10,7 @@ use rand::seq::IndexedRandom;
 use super::model::{Command, PAGE};
 use super::registers::{self, Touched};
 use super::tables::{Walk, walk};
-use super::{CONTEXTS, Found, HeapWorld};
+use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
 use crate::{CosimError, Random};
 
 /// The largest allocation: eight slots of 8 GiB.
@@ -17,43 +19,76 @@ const MOST: u64 = 64 << 30;
 impl HeapWorld {
     /// One random operation.
     pub(super) fn change(&mut self, random: &mut Random) -> Found {
-        let context = random.random_range(0..CONTEXTS);
-        if !self.on[context] && random.random_bool(0.5) {
+        match random.random_range(0..192) {
+            0 => {
+                let context = random.random_range(0..CONTEXTS);
+                self.take_away(context, random)
+            }
+            1..28 => {
+                let context = random.random_range(0..CONTEXTS);
+                self.touch(context, random)
+            }
+            _ => self.calls(None, random),
+        }
+    }
+
+    /// Whether a context is there; one that is away may come back.
+    pub(super) fn back(&mut self, context: usize, random: &mut Random) -> Result<bool, CosimError> {
+        if !self.on[context] && random.random_bool(0.3) {
             self.on[context] = true;
             self.write_context(context)?;
         }
-        let own: Vec<(u64, u64, u64)> = self
+        Ok(self.on[context])
+    }
+
+    /// Adds `count` commands of a context, or one more; none of them resizes what is `named`: in which order two do is not seen.
+    pub(super) fn some(
+        &mut self,
+        context: usize,
+        count: usize,
+        named: &mut HashSet<u64>,
+        random: &mut Random,
+        commands: &mut Vec<Command>,
+    ) -> Result<(), CosimError> {
+        let mut own: Vec<(u64, u64, u64)> = self
             .model
             .of(context)
             .map(|a| (a.pointer, a.pages, a.capacity))
             .collect();
-        let one = own.choose(random).copied();
-        match (random.random_range(0..64), one) {
-            (0, _) => self.take_away(context, random),
-            (1..8, _) => {
-                let command = self.any_command(random);
-                self.command(context, command)
+        own.retain(|(pointer, ..)| !named.contains(pointer));
+        while commands.len() < count {
+            let one = own.choose(random).copied();
+            match (random.random_range(0..56), one) {
+                (0..7, _) => match self.any_command(random) {
+                    Command::Realloc { pointer, .. } if named.contains(&pointer) => {
+                        commands.push(Command::Free { pointer });
+                    }
+                    command => commands.push(command),
+                },
+                (7..20, Some((pointer, pages, capacity))) => {
+                    let more = (pages + random.random_range(1..=40)).min(capacity);
+                    let fewer = random.random_range(1..=pages);
+                    // What was cut off is still to be taken back, or is just now, when it grows again.
+                    let sizes = match random.random_range(0..5) {
+                        0 | 1 => vec![more],
+                        2 => vec![fewer],
+                        _ => vec![fewer, more],
+                    };
+                    for pages in sizes {
+                        let bytes = pages * PAGE - random.random_range(0..PAGE);
+                        commands.push(Command::Realloc { pointer, bytes });
+                    }
+                }
+                (20..32, Some((pointer, ..))) => commands.push(Command::Free { pointer }),
+                _ => commands.push(self.malloc(random)?),
             }
-            (8..14, _) => self.touch(context, random),
-            (14..26, Some((pointer, pages, capacity))) => {
-                let pages = if random.random_bool(0.6) {
-                    (pages + random.random_range(1..=40)).min(capacity)
-                } else {
-                    random.random_range(1..=pages)
-                };
-                let bytes = pages * PAGE - random.random_range(0..PAGE);
-                self.command(context, Command::Realloc { pointer, bytes })
-            }
-            (26..37, Some((pointer, ..))) => self.command(context, Command::Free { pointer }),
-            // Nobody allocates in the name of a context that is away.
-            _ if !self.on[context] => Ok(Ok(())),
-            _ => self.malloc(context, random),
         }
-    }
-
-    /// A right malloc.
-    pub(super) fn malloc(&mut self, context: usize, random: &mut Random) -> Found {
-        self.command(context, malloc(random))
+        commands.truncate(count.max(2));
+        named.extend(commands.iter().filter_map(|command| match command {
+            Command::Realloc { pointer, .. } => Some(*pointer),
+            _ => None,
+        }));
+        Ok(())
     }
 
     /// A command with whatever arguments.
@@ -77,40 +112,36 @@ impl HeapWorld {
                 granule: random.random_range(0..16),
                 small: random.random_bool(0.5),
                 write: true,
+                region: random.random_range(0..8),
             },
         }
     }
 
-    /// Gives a command, and holds its answer against the rules.
-    pub(super) fn command(&mut self, context: usize, command: Command) -> Found {
-        if let Command::Malloc { .. } = command
-            && !self.on[context]
-        {
-            return Ok(Ok(()));
-        }
-        // What was cut off is taken back before the allocation grows again, as the runtime does.
-        if let Command::Realloc { pointer, bytes } = command
-            && let Some(of) = self.model.live.get(&pointer)
-            && of.shrunk
-            && bytes.div_ceil(PAGE) > of.pages
-            && let Err(what) = self.settle()?
-        {
-            return Ok(Err(what));
-        }
-        let begin = self.now()?;
-        let answer = match registers::command(&mut self.card, context, command)? {
-            Ok(answer) => answer,
-            Err(what) => return Ok(Err(format!("{command:x?}: {what}"))),
+    /// A malloc that asks for what there can be, of a region by name or by preference.
+    pub(super) fn malloc(&mut self, random: &mut Random) -> Result<Command, CosimError> {
+        let small = random.random_bool(0.3);
+        let pages = match random.random_range(0..12) {
+            _ if small => random.random_range(1..=16),
+            0 => random.random_range(1..=MOST / PAGE),
+            1 => random.random_range(512..1024),
+            _ => random.random_range(1..=80),
         };
-        let end = self.now()?;
-        let name = match (&answer, command) {
-            (Err(refusal), _) => format!("{refusal:?}"),
-            (Ok(_), Command::Malloc { .. }) => "malloc".to_owned(),
-            (Ok(_), Command::Realloc { .. }) => "realloc".to_owned(),
-            (Ok(_), Command::Free { .. }) => "free".to_owned(),
+        let granules: &[u32] = if small {
+            &[0, 0, 2, 4]
+        } else {
+            &[0, 0, 1, 3, 4, 4, 5, 9, 9]
         };
-        *self.counts.answers.entry(name).or_default() += 1;
-        Ok(self.model.answered(context, command, answer, (begin, end)))
+        let mut region = random.random_range(0..self.places.len());
+        if random.random_bool(0.2) {
+            region = self.preferred(region, pages)?;
+        }
+        Ok(Command::Malloc {
+            bytes: pages * PAGE - random.random_range(0..PAGE),
+            granule: *granules.choose(random).unwrap_or(&0),
+            small,
+            write: random.random_ratio(7, 8),
+            region,
+        })
     }
 
     /// The host writes to a page: of a live allocation mostly.
@@ -124,6 +155,7 @@ impl HeapWorld {
         let Walk::Missing { entry, level } = walk(&self.memory, self.root(context), va)? else {
             return Ok(Ok(()));
         };
+        let place = self.places[of.region];
         let there = matches!(self.model.live_page(context, va), Some((_, true))) && allowed;
         let end = match registers::touch(&mut self.card, context, va, (entry, level))? {
             Ok(end) => end,
@@ -131,7 +163,7 @@ impl HeapWorld {
         };
         self.counts.touches += 1;
         let right = match end {
-            Touched::Frame(_) => there,
+            Touched::Frame(frame) => there && place.holds(frame * PAGE),
             Touched::Fault => !there,
             Touched::Again => true,
         };
@@ -139,35 +171,50 @@ impl HeapWorld {
             Ok(())
         } else {
             Err(format!(
-                "a touch of {va:#x} in context {context} ended with {end:x?}, live and to be written: {there}"
+                "a touch of {va:#x} in context {context} ended with {end:x?}, live and to be written: {there}, {place:x?}"
             ))
         })
     }
 
     /// A context's end; half of the time it is away then, for a while.
     fn take_away(&mut self, context: usize, random: &mut Random) -> Found {
-        if let Err(what) = self.end(context)? {
+        if let Err(what) = self.end(context, Some(random))? {
             return Ok(Err(what));
         }
-        if random.random_bool(0.5) {
+        if self.on[context] && random.random_bool(0.5) {
+            let begin = self.now()?;
             self.on[context] = false;
             self.write_context(context)?;
-            self.invalidate()?;
+            crate::invalidate_all(&mut self.card)?;
+            let end = self.now()?;
+            self.host_ends(context, (begin, end));
         }
         Ok(Ok(()))
     }
 
-    /// Takes all from a context, and looks whether its tables are empty.
-    pub(super) fn end(&mut self, context: usize) -> Found {
+    /// Takes all from a context, and looks whether its tables are empty. Others' commands go on beside it, and another end, which is
+    /// not taken.
+    pub(super) fn end(&mut self, context: usize, beside: Option<&mut Random>) -> Found {
         let begin = self.now()?;
         self.model.end_context(context, begin);
-        if let Err(what) = registers::end(&mut self.card, context)? {
+        registers::begin_end(&mut self.card, context)?;
+        if let Some(random) = beside {
+            if random.random_bool(0.3) {
+                registers::begin_end(&mut self.card, random.random_range(0..CONTEXTS))?;
+            }
+            for _ in 0..random.random_range(0..40) {
+                if let Err(what) = self.calls(Some(context), random)? {
+                    return Ok(Err(what));
+                }
+            }
+        }
+        if let Err(what) = registers::ended(&mut self.card)? {
             return Ok(Err(format!("context {context}: {what}")));
         }
         let now = self.now()?;
         self.model.settled(Some(context), now);
         self.counts.ends += 1;
-        for index in 0..512 {
+        for index in HOST_ENTRIES..512 {
             let entry = self.memory.read_u64(self.root(context) + 8 * index)?;
             if entry & layout::PTE_V != 0 {
                 return Ok(Err(format!(
@@ -176,31 +223,5 @@ impl HeapWorld {
             }
         }
         Ok(Ok(()))
-    }
-
-    fn invalidate(&mut self) -> Result<(), CosimError> {
-        crate::invalidate_all(&mut self.card).map_err(CosimError::from)
-    }
-}
-
-/// A malloc that asks for what there can be.
-fn malloc(random: &mut Random) -> Command {
-    let small = random.random_bool(0.3);
-    let pages = match random.random_range(0..12) {
-        _ if small => random.random_range(1..=16),
-        0 => random.random_range(1..=MOST / PAGE),
-        1 => random.random_range(512..1024),
-        _ => random.random_range(1..=80),
-    };
-    let granules: &[u32] = if small {
-        &[0, 0, 2, 4]
-    } else {
-        &[0, 0, 1, 3, 4, 4, 5, 9, 9]
-    };
-    Command::Malloc {
-        bytes: pages * PAGE - random.random_range(0..PAGE),
-        granule: *granules.choose(random).unwrap_or(&0),
-        small,
-        write: random.random_ratio(7, 8),
     }
 }

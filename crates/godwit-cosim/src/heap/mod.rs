@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The heap in hardware under random commands and traffic.
 //!
-//! The host mallocs, reallocs, frees and touches, rightly and wrongly, and takes contexts away, while ports read and write what is
-//! live, what was just freed, what is another context's, and what never was. Nobody maps anything. Each answer of the heap
-//! is held against a second version of its rules ([`model`]); each access against what its page was while it was under way:
+//! The host and a kernel malloc, realloc and free at the same time, rightly and wrongly, in several regions; the host touches and takes
+//! contexts away, while ports read and write what is live, what was just freed, what is another context's, what never was, and pages
+//! that the host brings when it is asked. Each answer of the heap is held against a second version of its rules ([`model`]); each access against what its page was while it was under way:
 //! whether it may, or must, be refused, and that a read brings what was written to this allocation, or zero, and never anything
-//! of whoever had the frame before. After each batch the tables in memory must give each live page at most one frame, each
-//! frame to one page, and none to what was freed; with what the heap says is free, no frame is missing. When memory is
-//! full accesses wait until something is freed.
+//! of whoever had the frame before. After each batch the tables in memory must give each live page at most one frame, of its
+//! allocation's region, each frame to one page, and none to what was freed; with what the heap says is free, no frame is
+//! missing. When memory is full accesses wait until something is freed.
 
+mod calls;
 mod change;
 mod check;
+mod host_pages;
 mod model;
+mod regions;
 mod registers;
 mod tables;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit::{heap_regs, layout, regs};
-use godwit_card::{CardError, Device, Memory, PortAnswers, PortBatch, Ports, SimCard};
+use godwit_card::{CardError, Description, Device, Memory, PortAnswers, PortBatch, Ports, SimCard};
 use godwit_core::{Mode, PageTable};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use self::model::{LINE, Model, PAGE};
-use self::registers::{Place, SETTLE_CYCLES};
+use self::calls::Caller;
+use self::host_pages::Rings;
+use self::model::{Command, LINE, Model, PAGE};
+use self::regions::Place;
+use self::registers::SETTLE_CYCLES;
 use crate::frames::{Frames, TABLE_REGION};
 use crate::{CosimError, HeapReport, Random, Report, fault_count};
 
@@ -51,6 +58,12 @@ const STORE_CYCLES: u64 = 2_000;
 const KEPT: u64 = tables::LEVELS as u64 - 1;
 /// Batches from one count of all frames to the next: it waits until all is cleared.
 const COUNT_BATCHES: u64 = 4;
+/// Entries of a root that are the host's; the heap's window is behind them.
+const HOST_ENTRIES: u64 = layout::HEAP_WINDOW_FIRST >> (12 + 9 * (tables::LEVELS - 1));
+/// The zero frame, behind the bitmaps.
+const ZERO: u64 = TABLE_REGION + (29 << 20);
+/// Rounds of commands between two groups of accesses, at most.
+const ROUNDS: u32 = 8;
 
 /// One access of a batch; its token is its place in the plan.
 #[derive(Debug)]
@@ -71,8 +84,14 @@ pub struct HeapWorld {
     tables: Vec<PageTable<Frames>>,
     on: [bool; CONTEXTS],
     ports: Vec<usize>,
+    /// The first of them.
+    first_port: u32,
     id_bits: u32,
-    place: Place,
+    caller: Caller,
+    kernel_context: usize,
+    kernel_bound: bool,
+    rings: Rings,
+    places: Vec<Place>,
     model: Model,
     /// Lines that accesses of this batch use: one may write, or all read.
     lines: HashMap<(usize, u64), bool>,
@@ -84,50 +103,54 @@ impl HeapWorld {
     pub fn new(card: SimCard, device: &str, random: &mut Random) -> Result<Self, CosimError> {
         let about = card.description();
         let config = &about.config;
-        if !about.kernels.is_empty() || config.card.external_ports == 0 || config.heap.slots == 0 {
+        let parts = parts(about);
+        let caller =
+            Caller::of(about).filter(|_| config.card.external_ports > 0 && !parts.is_empty());
+        let Some(caller) = caller else {
             return Err(CosimError::Unsuitable {
                 device: device.to_owned(),
-                what: "it needs a heap, external ports and no kernels: build hw/test/cosim/cosim-heap.toml with `godwit card build`"
+                what: "it needs a heap, external ports and the kernel heap_calls: build hw/test/cosim/cosim-heap.toml with `godwit card \
+                       build` and its `--kernel hw/test/cosim/heap_calls.sv`"
                     .to_owned(),
             });
-        }
-        let (ports, id_bits) = (config.card.external_ports as usize, config.axi.id_width);
-        let (slots, bytes) = (u64::from(config.heap.slots), config.heap.memory_bytes);
-        let memory = card.memory().clone();
-        let place = Place {
-            memory: memory.size() - bytes,
-            bytes,
-            clean_bits: TABLE_REGION,
-            dirty_bits: TABLE_REGION + (1 << 20),
-            zero: TABLE_REGION + (2 << 20),
         };
+        let (ports, id_bits) = (config.card.external_ports as usize, config.axi.id_width);
+        let first_port = about.kernels.len() as u32;
+        let slots = u64::from(config.heap.slots);
+        let memory = card.memory().clone();
         let frames = Frames::new(memory.clone());
         let quota = random.random_range(8..=48);
+        let places = regions::places(&memory, &parts, random)?;
         let mut world = Self {
             card,
             memory,
             tables: Vec::new(),
             on: [true; CONTEXTS],
             ports: vec![0; ports],
+            first_port,
             id_bits,
-            place,
-            model: Model::new(slots, quota),
+            caller,
+            kernel_context: 0,
+            kernel_bound: false,
+            rings: Rings::default(),
+            places,
+            model: Model::default(),
             lines: HashMap::new(),
             batches: 0,
             counts: HeapReport::default(),
         };
+        world.turn_queues_on()?;
+        let all = 1
+            << (registers::read(&mut world.card, heap_regs::CAPABILITIES)?
+                >> heap_regs::CAPABILITIES_REGIONS_SHIFT);
+        registers::set(&mut world.card, ZERO, quota)?;
+        let regions = regions::begin(&mut world.card, &world.places, all)?;
+        world.model = Model::new(slots, quota, regions);
         for number in 0..CONTEXTS {
             let table = PageTable::new(frames.clone(), Mode::Sv48)?;
             world.tables.push(table);
             world.write_context(number)?;
         }
-        let clean = random.random_bool(0.3);
-        if !clean {
-            let mut noise = vec![0; bytes as usize];
-            random.fill(&mut noise[..]);
-            world.memory.write(place.memory, &noise)?;
-        }
-        registers::start(&mut world.card, place, clean, quota)?;
         Ok(world)
     }
 
@@ -142,14 +165,20 @@ impl HeapWorld {
     /// Sends `count` accesses with commands between them, and checks everything.
     pub fn batch(&mut self, count: usize, random: &mut Random, report: &mut Report) -> Found {
         for port in 0..self.ports.len() {
-            self.bind(port, random.random_range(0..CONTEXTS))?;
+            self.ports[port] = random.random_range(0..CONTEXTS);
+            self.bind(self.first_port + port as u32, Some(self.ports[port]))?;
         }
+        self.kernel_context = random.random_range(0..CONTEXTS);
+        self.kernel_bound = random.random_ratio(7, 8);
+        let bound = self.kernel_bound.then_some(self.kernel_context);
+        self.bind(self.caller.port, bound)?;
         self.lines.clear();
         for number in (0..FEW).map(|i| i % CONTEXTS) {
-            if self.model.live.len() < FEW
-                && let Err(what) = self.malloc(number, random)?
-            {
-                return Ok(Err(what));
+            if self.model.live.len() < FEW && self.on[number] {
+                let command = self.malloc(random)?;
+                if let Err(what) = self.command(number, command)? {
+                    return Ok(Err(what));
+                }
             }
         }
         let mut plan = Vec::new();
@@ -163,7 +192,12 @@ impl HeapWorld {
             }
             self.card.submit(&requests)?;
             self.card.run(random.random_range(0..=GAP_CYCLES), 0)?;
-            if let Err(what) = self.change(random)? {
+            for _ in 0..random.random_range(1..=ROUNDS) {
+                if let Err(what) = self.change(random)? {
+                    return Ok(Err(what));
+                }
+            }
+            if let Err(what) = self.bring(false, random)? {
                 return Ok(Err(what));
             }
         }
@@ -176,6 +210,7 @@ impl HeapWorld {
             Ok(refused) => refused,
             Err(what) => return Ok(Err(what)),
         };
+        self.add_counters()?;
         let counted = fault_count(&mut self.card)?;
         if counted != refused {
             return Ok(Err(format!(
@@ -184,7 +219,27 @@ impl HeapWorld {
         }
         self.batches += 1;
         let all = self.batches % COUNT_BATCHES == 0;
-        self.check_memory(all)
+        if let Err(what) = self.check_memory(all)? {
+            return Ok(Err(what));
+        }
+        if all && let Err(what) = self.edges(random)? {
+            return Ok(Err(what));
+        }
+        self.take_home(random)?;
+        Ok(Ok(()))
+    }
+
+    /// Adds what the card counted since the last time.
+    fn add_counters(&mut self) -> Result<(), CardError> {
+        let sums = [
+            (regs::HEAP_COUNTERS_TOUCHES, &mut self.counts.first_touches),
+            (regs::HEAP_COUNTERS_ZEROS, &mut self.counts.zeros),
+            (regs::HEAP_COUNTERS_PARKED, &mut self.counts.parked),
+        ];
+        for (register, sum) in sums {
+            *sum += u64::from(self.card.reg_read(register)?);
+        }
+        Ok(())
     }
 
     /// Waits until all that was sent is answered; frees something whenever the heap is full.
@@ -198,6 +253,10 @@ impl HeapWorld {
             if left != pending {
                 (pending, since) = (left, self.now()?);
             }
+            let most = random.random_bool(0.5);
+            if let Err(what) = self.bring(most, random)? {
+                return Ok(Err(what));
+            }
             let status = registers::read(&mut self.card, heap_regs::STATUS)?;
             if status & heap_regs::STATUS_LACKS_MASK != 0
                 && status & heap_regs::STATUS_RECLAIMING_MASK == 0
@@ -206,7 +265,7 @@ impl HeapWorld {
                 let victim = live.choose(random).map(|a| (a.context, a.pointer));
                 if let Some((context, pointer)) = victim {
                     self.counts.full += 1;
-                    if let Err(what) = self.command(context, model::Command::Free { pointer })? {
+                    if let Err(what) = self.command(context, Command::Free { pointer })? {
                         return Ok(Err(what));
                     }
                 }
@@ -257,9 +316,16 @@ impl HeapWorld {
         if write {
             data.resize((lines * LINE) as usize, 0);
             random.fill(&mut data[..]);
-            requests.write(port as u32, token, id, va, &data, 6);
+            requests.write(self.first_port + port as u32, token, id, va, &data, 6);
         } else {
-            requests.read(port as u32, token, id, va, lines as usize, 6);
+            requests.read(
+                self.first_port + port as u32,
+                token,
+                id,
+                va,
+                lines as usize,
+                6,
+            );
         }
         Some(Access {
             context,
@@ -279,7 +345,8 @@ impl HeapWorld {
                 let all: Vec<u64> = self.model.live.keys().copied().collect();
                 all.choose(random).copied()
             }
-            3..8 => {
+            3..6 => return Self::host_page(random),
+            6..11 => {
                 let own: Vec<u64> = self.model.of(context).map(|a| a.pointer).collect();
                 own.choose(random).copied()
             }
@@ -298,24 +365,33 @@ impl HeapWorld {
         pointer + random.random_range(0..hot) * (of.pages / hot) * PAGE
     }
 
-    fn bind(&mut self, port: usize, context: usize) -> Result<(), CardError> {
-        self.ports[port] = context;
-        let word = (layout::PORT_MODE_TRANSLATE << regs::PORT_BINDING_MODE_SHIFT)
-            | ((context as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT);
-        let at = regs::PORT_BINDING + regs::PORT_STRIDE * port as u64;
+    fn bind(&mut self, port: u32, context: Option<usize>) -> Result<(), CardError> {
+        let mode = match context {
+            Some(_) => layout::PORT_MODE_TRANSLATE,
+            None => layout::PORT_MODE_OFF,
+        };
+        let word = (mode << regs::PORT_BINDING_MODE_SHIFT)
+            | ((context.unwrap_or(0) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT);
+        let at = regs::PORT_BINDING + regs::PORT_STRIDE * u64::from(port);
         self.card.reg_write(at, word)
     }
 
     fn write_context(&mut self, number: usize) -> Result<(), CardError> {
         let mode = u64::from(Mode::Sv48.code()) << regs::CONTEXTS_FSC_MODE_SHIFT;
         let fsc = if self.on[number] {
-            mode | (self.root(number) / PAGE)
+            mode | layout::FSC_EN_PRI_MASK | (self.root(number) / PAGE)
         } else {
             0
         };
         let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
+        let begin = self.now()?;
         self.card.reg_write(at, fsc as u32)?;
-        self.card.reg_write(at + 4, (fsc >> 32) as u32)
+        self.card.reg_write(at + 4, (fsc >> 32) as u32)?;
+        if self.on[number] {
+            let end = self.now()?;
+            self.host_begins(number, (begin, end));
+        }
+        Ok(())
     }
 
     /// What tables and memory say when nothing is under way; all frames are counted if `all`.
@@ -325,50 +401,26 @@ impl HeapWorld {
         }
         self.card.run(STORE_CYCLES, 0)?;
         let roots: Vec<u64> = (0..CONTEXTS).map(|number| self.root(number)).collect();
-        let mut used = tables::Used::new(&self.memory, self.place);
+        let mut used = tables::Used::new(&self.memory, &self.places);
         for (number, root) in roots.iter().enumerate() {
             if let Err(what) = used.context(number, *root, &self.model)? {
                 return Ok(Err(what));
             }
         }
         let frames = used.frames();
-        self.counts.most_frames = self.counts.most_frames.max(frames);
+        let sum = frames.iter().sum();
+        self.counts.most_frames = self.counts.most_frames.max(sum);
         if let Err(what) = tables::compare(&self.memory, &roots, &self.model)? {
+            return Ok(Err(what));
+        }
+        if let Err(what) = self.compare_host()? {
             return Ok(Err(what));
         }
         self.model.forget();
         if all {
-            return self.count(frames);
+            return self.count(&frames);
         }
         Ok(Ok(()))
-    }
-
-    /// Every frame is in use, free, or one of those kept for tables; none is dirty in the end, nor in the hand of who clears it.
-    fn count(&mut self, used: u64) -> Found {
-        let since = self.now()?;
-        let there = self.place.bytes / PAGE;
-        loop {
-            let free = u64::from(registers::read(&mut self.card, heap_regs::FREE_FRAMES)?);
-            let clean = u64::from(registers::read(&mut self.card, heap_regs::CLEAN_FRAMES)?);
-            if free + used > there {
-                return Ok(Err(format!(
-                    "{free} frames are free and {used} in use, of {there}"
-                )));
-            }
-            let kept = there - used - free;
-            // Of a full memory those for tables may have been wanted, too.
-            let enough = kept == KEPT || (free == 0 && kept < KEPT);
-            if clean == free && enough {
-                return Ok(Ok(()));
-            }
-            if self.now()? - since > SETTLE_CYCLES {
-                return Ok(Err(format!(
-                    "of {there} frames {used} are in use, {free} free and {clean} of these clean: {kept} are nobody's, and {KEPT} \
-                     are kept for tables"
-                )));
-            }
-            self.card.run(LOOK_CYCLES, 0)?;
-        }
     }
 
     /// Waits until what was freed is taken back.
@@ -388,7 +440,7 @@ impl HeapWorld {
     /// Ends every context: then all frames are free again. Adds what was done to the report.
     pub fn finish(&mut self, report: &mut Report) -> Found {
         for number in 0..CONTEXTS {
-            if let Err(what) = self.end(number)? {
+            if let Err(what) = self.end(number, None)? {
                 return Ok(Err(what));
             }
         }
@@ -401,4 +453,21 @@ impl HeapWorld {
         report.heap = Some(std::mem::take(&mut self.counts));
         Ok(Ok(()))
     }
+}
+
+/// Where the heap's memory is on a card: the end of the first memory, and of each further one that gives it some.
+fn parts(about: &Description) -> Vec<Range<u64>> {
+    let config = &about.config;
+    let memories = config.memories().into_iter().enumerate();
+    let parts = memories.map(|(number, (memory, first, bytes))| {
+        let part = if number == 0 {
+            config.heap.memory_bytes
+        } else {
+            memory.heap_bytes
+        };
+        first + bytes - part..first + bytes
+    });
+    parts
+        .filter(|part| config.heap.slots > 0 && !part.is_empty())
+        .collect()
 }

@@ -4,7 +4,8 @@
 use godwit::{HeapRefusal, heap_regs as regs, layout};
 use godwit_card::{CardError, Device, SimCard};
 
-use super::model::{Command, PAGE};
+use super::model::{Command, Given, PAGE};
+use super::regions::Place;
 use crate::CosimError;
 
 const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
@@ -13,16 +14,6 @@ const ANSWER_CYCLES: u64 = 500_000;
 /// Cycles in which all that was freed is taken back and cleared.
 pub const SETTLE_CYCLES: u64 = 5_000_000;
 const PAUSE_CYCLES: u64 = 100;
-
-/// Where the heap's memory is, in bytes.
-#[derive(Clone, Copy)]
-pub struct Place {
-    pub memory: u64,
-    pub bytes: u64,
-    pub clean_bits: u64,
-    pub dirty_bits: u64,
-    pub zero: u64,
-}
 
 /// How a touch of the host ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,16 +27,16 @@ pub fn read(card: &mut SimCard, register: u64) -> Result<u32, CardError> {
     card.reg_read(BASE + register)
 }
 
-fn write(card: &mut SimCard, register: u64, value: u32) -> Result<(), CardError> {
+pub fn write(card: &mut SimCard, register: u64, value: u32) -> Result<(), CardError> {
     card.reg_write(BASE + register, value)
 }
 
-fn write64(card: &mut SimCard, register: u64, value: u64) -> Result<(), CardError> {
+pub fn write64(card: &mut SimCard, register: u64, value: u64) -> Result<(), CardError> {
     write(card, register, value as u32)?;
     write(card, register + 4, (value >> 32) as u32)
 }
 
-fn read64(card: &mut SimCard, register: u64) -> Result<u64, CardError> {
+pub fn read64(card: &mut SimCard, register: u64) -> Result<u64, CardError> {
     let low = read(card, register)?;
     Ok(u64::from(read(card, register + 4)?) << 32 | u64::from(low))
 }
@@ -73,54 +64,96 @@ fn until_clear(
     }
 }
 
-/// Hands the memory to the heap; it may be full of anything unless it is `clean`.
-pub fn start(card: &mut SimCard, place: Place, clean: bool, quota: u64) -> Result<(), CosimError> {
+/// Hands a region's memory to the heap; it may be full of anything unless it is `clean`.
+pub fn start(card: &mut SimCard, number: usize, place: &Place) -> Result<(), CardError> {
     for (register, at) in [
         (regs::BASE, place.memory),
         (regs::CLEAN_BITS, place.clean_bits),
         (regs::DIRTY_BITS, place.dirty_bits),
-        (regs::ZERO, place.zero),
     ] {
         write64(card, register, at / PAGE)?;
     }
     let mut how = ((place.bytes >> 21) as u32) << regs::MEMORY_BLOCKS_SHIFT;
-    if clean {
+    if place.clean {
         how |= regs::MEMORY_CLEAN_MASK;
     }
+    if place.strict {
+        how |= regs::MEMORY_STRICT_MASK;
+    }
     write(card, regs::MEMORY, how)?;
-    write(card, regs::QUOTA, quota as u32)?;
-    Ok(write(card, regs::START, regs::START_START_MASK)?)
+    write(card, regs::REGION, number as u32)?;
+    write(card, regs::START, regs::START_START_MASK)
 }
 
-/// One command and its answer.
-pub fn command(
-    card: &mut SimCard,
-    context: usize,
-    command: Command,
-) -> Result<Result<Result<u64, HeapRefusal>, String>, CosimError> {
-    let mut word = (context as u32) << regs::COMMAND_CONTEXT_ID_SHIFT;
+/// What all regions share: the zero frame, and allocations that a context may have.
+pub fn set(card: &mut SimCard, zero: u64, quota: u64) -> Result<(), CardError> {
+    write64(card, regs::ZERO, zero / PAGE)?;
+    write(card, regs::QUOTA, quota as u32)
+}
+
+/// A region's frames that nobody has, and those of them that are clean.
+pub fn free(card: &mut SimCard, region: usize) -> Result<(u64, u64), CardError> {
+    write(card, regs::REGION, region as u32)?;
+    let free = read(card, regs::FREE_FRAMES)?;
+    Ok((free.into(), read(card, regs::CLEAN_FRAMES)?.into()))
+}
+
+/// Pointer and size of a command, and the register that begins it, without a context.
+pub fn words(command: Command) -> (u64, u64, u32) {
     match command {
         Command::Malloc {
             bytes,
             granule,
             small,
             write: writable,
+            region,
         } => {
-            write64(card, regs::SIZE, bytes)?;
-            word |= granule << regs::COMMAND_GRANULE_SHIFT;
-            word |= u32::from(small) << regs::COMMAND_SMALL_SLOT_SHIFT;
-            word |= u32::from(writable) << regs::COMMAND_WRITE_SHIFT;
+            let how = granule << regs::COMMAND_GRANULE_SHIFT
+                | u32::from(small) << regs::COMMAND_SMALL_SLOT_SHIFT
+                | u32::from(writable) << regs::COMMAND_WRITE_SHIFT
+                | (region as u32) << regs::COMMAND_REGION_SHIFT;
+            (0, bytes, how)
         }
-        Command::Realloc { pointer, bytes } => {
-            write64(card, regs::POINTER, pointer)?;
-            write64(card, regs::SIZE, bytes)?;
-            word |= 1;
-        }
-        Command::Free { pointer } => {
-            write64(card, regs::POINTER, pointer)?;
-            word |= 2;
-        }
+        Command::Realloc { pointer, bytes } => (pointer, bytes, 1),
+        Command::Free { pointer } => (pointer, 0, 2),
     }
+}
+
+/// What a command was told by a status and, if it is a malloc, a pointer.
+pub fn told(
+    context: usize,
+    command: Command,
+    (status, result): (u32, u64),
+) -> Result<Given, String> {
+    let answer = match HeapRefusal::ALL.into_iter().find(|r| r.code() == status) {
+        Some(refusal) => Err(refusal),
+        None if status != layout::HEAP_OK => return Err(format!("an answer with status {status}")),
+        None => Ok(match command {
+            Command::Malloc { .. } => result,
+            Command::Realloc { pointer, .. } | Command::Free { pointer } => pointer,
+        }),
+    };
+    Ok(Given {
+        context,
+        command,
+        answer,
+    })
+}
+
+/// One command of the host and its answer.
+pub fn command(
+    card: &mut SimCard,
+    context: usize,
+    command: Command,
+) -> Result<Result<Given, String>, CosimError> {
+    let (pointer, size, how) = words(command);
+    if !matches!(command, Command::Malloc { .. }) {
+        write64(card, regs::POINTER, pointer)?;
+    }
+    if !matches!(command, Command::Free { .. }) {
+        write64(card, regs::SIZE, size)?;
+    }
+    let word = how | (context as u32) << regs::COMMAND_CONTEXT_ID_SHIFT;
     write(card, regs::COMMAND, word)?;
     let what = ("answer to a command", ANSWER_CYCLES, 0);
     let answer = match until_clear(card, regs::ANSWER, regs::ANSWER_BUSY_MASK, what)? {
@@ -128,18 +161,11 @@ pub fn command(
         Err(what) => return Ok(Err(what)),
     };
     let status = (answer & regs::ANSWER_STATUS_MASK) >> regs::ANSWER_STATUS_SHIFT;
-    if status != layout::HEAP_OK {
-        let refusal = HeapRefusal::ALL.into_iter().find(|r| r.code() == status);
-        return Ok(match refusal {
-            Some(refusal) => Ok(Err(refusal)),
-            None => Err(format!("an answer with status {status}")),
-        });
-    }
-    let given = match command {
-        Command::Malloc { .. } => read64(card, regs::RESULT)?,
-        Command::Realloc { pointer, .. } | Command::Free { pointer } => pointer,
+    let result = match command {
+        Command::Malloc { .. } if status == layout::HEAP_OK => read64(card, regs::RESULT)?,
+        _ => 0,
     };
-    Ok(Ok(Ok(given)))
+    Ok(told(context, command, (status, result)))
 }
 
 /// A write of the host to a page, whose walk ended at `entry`.
@@ -176,9 +202,13 @@ pub fn settle(card: &mut SimCard) -> Result<Result<u32, String>, CosimError> {
     until_clear(card, regs::STATUS, regs::STATUS_RECLAIMING_MASK, what)
 }
 
-/// Takes all from a context.
-pub fn end(card: &mut SimCard, context: usize) -> Result<Result<u32, String>, CosimError> {
-    write(card, regs::END_CONTEXT, context as u32)?;
+/// Begins to take all from a context.
+pub fn begin_end(card: &mut SimCard, context: usize) -> Result<(), CardError> {
+    write(card, regs::END_CONTEXT, context as u32)
+}
+
+/// Waits until a context's end is over.
+pub fn ended(card: &mut SimCard) -> Result<Result<u32, String>, CosimError> {
     let what = ("end of a context", SETTLE_CYCLES, PAUSE_CYCLES);
     until_clear(card, regs::STATUS, regs::STATUS_ENDING_MASK, what)
 }

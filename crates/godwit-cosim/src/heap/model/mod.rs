@@ -3,16 +3,18 @@
 //!
 //! An allocation has a *state* for each size that it had. A state is *sure* from the answer that began it to the command that
 //! ended it, and *possible* from that command's beginning until what it left is known to be taken back. Pages that are
-//! written have a *generation*: one that is cut off and grows again has another one, and reads as zero.
+//! written have a *generation*: one that is cut off and grows again has another one, and reads as zero; or as before, if it grew
+//! before what was cut off was taken back.
 
+mod order;
 mod pages;
 mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use godwit::layout;
+use godwit::{HeapRefusal, layout};
 
 use self::pages::State;
 
@@ -36,6 +38,7 @@ pub enum Command {
         granule: u32,
         small: bool,
         write: bool,
+        region: usize,
     },
     Realloc {
         pointer: u64,
@@ -44,6 +47,31 @@ pub enum Command {
     Free {
         pointer: u64,
     },
+}
+
+/// A command of a context and its answer: of a malloc the pointer.
+#[derive(Debug, Clone, Copy)]
+pub struct Given {
+    pub context: usize,
+    pub command: Command,
+    pub answer: Result<u64, HeapRefusal>,
+}
+
+/// A memory of the heap.
+#[derive(Debug, Clone, Copy)]
+pub struct Region {
+    /// It refuses what it has no free frames for.
+    pub strict: bool,
+    /// Free frames while the commands of now are answered: at least, at most.
+    pub free: (u64, u64),
+}
+
+/// Pages, by their addresses, of a generation that was cut off.
+#[derive(Debug, Clone)]
+struct Cut {
+    first: u64,
+    end: u64,
+    generation: u64,
 }
 
 /// A live allocation.
@@ -55,9 +83,13 @@ pub struct Allocation {
     pub capacity: u64,
     pub small: bool,
     pub write: bool,
+    /// Where its frames come from.
+    pub region: usize,
     granule: u32,
     /// Generations, each from a page on.
     spans: Vec<(u64, u64)>,
+    /// What was cut off and may not be taken back yet.
+    cut: Vec<Cut>,
     /// Something was cut off and may not be taken back yet.
     pub shrunk: bool,
 }
@@ -83,16 +115,24 @@ pub struct Model {
     pub freed: Vec<(usize, u64)>,
     /// What a line of a generation may hold; nothing: zero.
     lines: HashMap<(u64, u64), Vec<Line>>,
+    /// Those of a context whose end is under way: any of them is freed by now, or not yet.
+    ending: HashSet<u64>,
     generations: u64,
+    /// Of a generation that grew over what may not be taken back yet: what its pages may hold instead of zero.
+    instead: BTreeMap<u64, Vec<Cut>>,
+    pub regions: Vec<Region>,
+    /// Pages that the host brings: context, first byte, pages, generation.
+    host: Vec<(usize, u64, u64, u64)>,
     pub quota: u64,
     slots: u64,
 }
 
 impl Model {
-    pub fn new(slots: u64, quota: u64) -> Self {
+    pub fn new(slots: u64, quota: u64, regions: Vec<Region>) -> Self {
         Self {
             slots,
             quota,
+            regions,
             ..Self::default()
         }
     }
@@ -148,9 +188,22 @@ impl Model {
                 state.until = end;
             }
         }
+        if after < before {
+            let ends = of.spans.iter().skip(1).map(|(first, _)| *first);
+            let ends: Vec<u64> = ends.chain([before]).collect();
+            let cut = of.spans.iter().zip(ends).map(|(span, end)| Cut {
+                first: pointer + span.0.max(after) * PAGE,
+                end: pointer + end * PAGE,
+                generation: span.1,
+            });
+            of.cut.extend(cut.filter(|cut| cut.first < cut.end));
+        }
         of.spans.retain(|(first, _)| *first < after);
         if after > before {
             of.spans.push((before, fresh));
+            if of.shrunk {
+                self.instead.insert(fresh, of.cut.clone());
+            }
         }
         of.shrunk |= shrinks;
         of.pages = pages;
@@ -176,11 +229,13 @@ impl Model {
         let of: Vec<u64> = self.of(context).map(|a| a.pointer).collect();
         for pointer in of {
             self.end(pointer, begin);
+            self.ending.insert(pointer);
         }
     }
 
     /// All that was freed or cut off is known to be taken back, of one context or of all.
     pub fn settled(&mut self, context: Option<usize>, now: u64) {
+        self.ending.clear();
         for (number, states) in &mut self.states {
             if context.is_none_or(|one| one == *number) {
                 for state in states.iter_mut().filter(|s| s.sure_until != u64::MAX) {
@@ -189,7 +244,10 @@ impl Model {
             }
         }
         for of in self.live.values_mut() {
-            of.shrunk &= context.is_some_and(|one| one != of.context);
+            if context.is_none_or(|one| one == of.context) {
+                of.shrunk = false;
+                of.cut.clear();
+            }
         }
     }
 }

@@ -110,25 +110,34 @@ impl Model {
         }
     }
 
+    /// What a line of a generation may hold.
+    fn held(&self, generation: u64, va: u64) -> Vec<Line> {
+        if let Some(lines) = self.lines.get(&(generation, va)) {
+            return lines.clone();
+        }
+        let mut lines = vec![[0; LINE as usize]];
+        if let Some(instead) = self.instead.get(&generation) {
+            let before = instead.iter().filter(|c| (c.first..c.end).contains(&va));
+            lines.extend(before.flat_map(|cut| self.held(cut.generation, va)));
+        }
+        lines
+    }
+
     /// What a line of one of these generations may hold.
     pub fn may_hold(&self, generations: &[u64], va: u64, found: &[u8]) -> bool {
-        generations
-            .iter()
-            .any(|generation| match self.lines.get(&(*generation, va)) {
-                None => found.iter().all(|byte| *byte == 0),
-                Some(lines) => lines.iter().any(|line| line[..] == *found),
-            })
+        let mut held = generations.iter().flat_map(|own| self.held(*own, va));
+        held.any(|line| line[..] == *found)
     }
 
     /// A write was done.
     pub fn wrote(&mut self, generations: &[u64], va: u64, line: Line) {
-        if let [generation] = generations {
-            self.lines.insert((*generation, va), vec![line]);
-            return;
-        }
         for generation in generations {
-            let held = self.lines.entry((*generation, va));
-            held.or_insert_with(|| vec![[0; LINE as usize]]).push(line);
+            let mut lines = match generations {
+                [_] => Vec::new(),
+                _ => self.held(*generation, va),
+            };
+            lines.push(line);
+            self.lines.insert((*generation, va), lines);
         }
     }
 
@@ -143,6 +152,12 @@ impl Model {
         Some((own.1, page < of.pages))
     }
 
+    /// Region of the live allocation at an address.
+    pub fn region_at(&self, va: u64) -> Option<usize> {
+        let (_, of) = self.live.range(..=va).next_back()?;
+        Some(of.region)
+    }
+
     /// Every line that was written and that a live allocation still has: context, address, what it may hold.
     pub fn written(&self) -> impl Iterator<Item = (usize, u64, &Vec<Line>)> {
         self.lines.iter().filter_map(|((generation, va), lines)| {
@@ -154,6 +169,26 @@ impl Model {
 
     /// Forgets what no access can meet any more; nothing is under way, and all is settled.
     pub fn forget(&mut self) {
+        // What grew over something that was cut off holds from now on what it may have held of that.
+        let seeds: Vec<_> = self
+            .instead
+            .values()
+            .flatten()
+            .map(|cut| cut.generation)
+            .collect();
+        let mut old: Vec<(u64, u64)> = self.lines.keys().copied().collect();
+        old.retain(|(generation, _)| seeds.contains(generation));
+        old.sort_unstable();
+        for (_, va) in old {
+            if let Some((_, of)) = self.live.range(..=va).next_back()
+                && let Some((own, _)) = self.live_page(of.context, va)
+                && self.instead.contains_key(&own)
+            {
+                let held = self.held(own, va);
+                self.lines.insert((own, va), held);
+            }
+        }
+        self.instead.clear();
         for states in self.states.values_mut() {
             states.retain(|state| state.sure_until == u64::MAX);
         }
@@ -162,7 +197,50 @@ impl Model {
             let own = self.live.range(..=*va).next_back();
             own.and_then(|(_, of)| self.live_page(of.context, *va))
                 .is_some_and(|(own, _)| own == *generation)
+                || self.host.iter().any(|area| area.3 == *generation)
         });
         self.lines = lines;
+    }
+
+    /// An area whose pages the host brings whenever they are asked for, from now on.
+    pub fn host_begins(&mut self, context: usize, base: u64, pages: u64, times: (u64, u64)) {
+        let known = self.host.iter().find(|area| area.0 == context);
+        let generation = match known.copied() {
+            Some(area) => area.3,
+            None => {
+                let generation = self.generation();
+                self.host.push((context, base, pages, generation));
+                generation
+            }
+        };
+        self.states.entry(context).or_default().push(State {
+            base,
+            capacity: pages,
+            pages,
+            reach: pages,
+            write: true,
+            spans: vec![(0, generation)],
+            from: times.0,
+            until: u64::MAX,
+            sure_from: times.1,
+            sure_until: u64::MAX,
+            kept: 0,
+        });
+    }
+
+    /// It ends with its context: between these times.
+    pub fn host_ends(&mut self, context: usize, base: u64, times: (u64, u64)) {
+        if let Some(state) = self.present(context, base) {
+            state.sure_until = times.0;
+            state.until = times.1;
+        }
+    }
+
+    /// Lines of pages that the host brought: address of context, and what it may hold.
+    pub fn host_written(&self) -> impl Iterator<Item = (usize, u64, &Vec<Line>)> {
+        self.lines.iter().filter_map(|((generation, va), lines)| {
+            let area = self.host.iter().find(|area| area.3 == *generation)?;
+            Some((area.0, *va, lines))
+        })
     }
 }

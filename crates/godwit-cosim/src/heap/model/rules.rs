@@ -4,8 +4,21 @@
 use godwit::HeapRefusal;
 
 use super::{
-    Allocation, Command, GROUP_ORDER, MOST, Model, PAGE, SMALL_SLOT, capacity, capacity_of, window,
+    Allocation, Command, GROUP_ORDER, Given, MOST, Model, PAGE, SMALL_SLOT, capacity, capacity_of,
+    window,
 };
+
+/// How a command may be answered: nothing is success.
+pub type Verdict = Option<HeapRefusal>;
+
+/// What commands before this one made of an allocation.
+struct Seen {
+    context: usize,
+    pages: u64,
+    capacity: u64,
+    region: usize,
+    shrunk: bool,
+}
 
 impl Model {
     /// Whether an allocation of `pages` pages could be somewhere beside the live ones.
@@ -23,115 +36,198 @@ impl Model {
         before.is_some_and(|(start, a)| start + a.capacity * PAGE > first)
     }
 
-    /// What a command must answer.
-    pub fn expected(&self, context: usize, command: Command) -> Option<HeapRefusal> {
+    /// What a command may answer behind `earlier` ones that are answered and not taken down yet.
+    pub fn expected(&self, earlier: &[&Given], context: usize, command: Command) -> Vec<Verdict> {
         match command {
             Command::Malloc {
                 bytes,
                 granule,
                 small,
+                region,
                 ..
             } => {
                 let most = if small { SMALL_SLOT } else { MOST };
                 let largest = if small { GROUP_ORDER } else { 9 };
+                let pages = bytes.div_ceil(PAGE);
                 if bytes == 0 {
-                    Some(HeapRefusal::SizeZero)
-                } else if bytes.div_ceil(PAGE) > most {
-                    Some(HeapRefusal::TooLarge)
-                } else if granule > largest {
-                    Some(HeapRefusal::Argument)
-                } else if self.of(context).count() as u64 >= self.quota {
-                    Some(HeapRefusal::Quota)
+                    vec![Some(HeapRefusal::SizeZero)]
+                } else if pages > most {
+                    vec![Some(HeapRefusal::TooLarge)]
+                } else if granule > largest || region >= self.regions.len() {
+                    vec![Some(HeapRefusal::Argument)]
+                } else if self.count(earlier, context) >= self.quota {
+                    vec![Some(HeapRefusal::Quota)]
                 } else {
-                    None
+                    self.has_frames(region, pages)
                 }
             }
-            Command::Realloc { bytes: 0, .. } => Some(HeapRefusal::SizeZero),
-            Command::Realloc { bytes, .. } if bytes > MOST * PAGE => Some(HeapRefusal::TooLarge),
-            Command::Realloc { pointer, bytes } => self.named(context, pointer).or_else(|| {
-                let capacity = self.live.get(&pointer).map_or(0, |a| a.capacity);
-                (bytes.div_ceil(PAGE) > capacity).then_some(HeapRefusal::TooLarge)
-            }),
-            Command::Free { pointer } => self.named(context, pointer),
+            Command::Realloc { bytes: 0, .. } => vec![Some(HeapRefusal::SizeZero)],
+            Command::Realloc { bytes, .. } if bytes > MOST * PAGE => {
+                vec![Some(HeapRefusal::TooLarge)]
+            }
+            Command::Realloc { pointer, bytes } => match self.named(earlier, context, pointer) {
+                Err(refusal) => self.wrong(pointer, refusal),
+                Ok(of) => {
+                    let pages = bytes.div_ceil(PAGE);
+                    if pages > of.capacity {
+                        return vec![Some(HeapRefusal::TooLarge)];
+                    }
+                    let mut verdicts = self.has_frames(of.region, pages.saturating_sub(of.pages));
+                    // Whether what was cut off is being taken back just now is not known from here.
+                    if pages > of.pages && of.shrunk {
+                        verdicts.push(Some(HeapRefusal::Busy));
+                    }
+                    verdicts
+                }
+            },
+            Command::Free { pointer } => match self.named(earlier, context, pointer) {
+                Err(refusal) => self.wrong(pointer, refusal),
+                Ok(_) => vec![None],
+            },
         }
     }
 
-    /// What is wrong with a pointer.
-    fn named(&self, context: usize, pointer: u64) -> Option<HeapRefusal> {
+    /// What is said of a wrong pointer, which may be one of a context that ends just now.
+    fn wrong(&self, pointer: u64, refusal: HeapRefusal) -> Vec<Verdict> {
+        let mut verdicts = vec![Some(refusal)];
+        if refusal == HeapRefusal::NotLive && self.ending.contains(&pointer) {
+            verdicts.push(Some(HeapRefusal::OtherContext));
+        }
+        verdicts
+    }
+
+    /// What a strict region says to so many pages more.
+    fn has_frames(&self, region: usize, pages: u64) -> Vec<Verdict> {
+        let region = &self.regions[region];
+        if !region.strict || pages <= region.free.0 {
+            vec![None]
+        } else if pages > region.free.1 {
+            vec![Some(HeapRefusal::NoFrame)]
+        } else {
+            vec![None, Some(HeapRefusal::NoFrame)]
+        }
+    }
+
+    /// Allocations of a context.
+    fn count(&self, earlier: &[&Given], context: usize) -> u64 {
+        let done = earlier
+            .iter()
+            .filter(|given| given.context == context && given.answer.is_ok());
+        let change: i64 = done
+            .map(|given| match given.command {
+                Command::Malloc { .. } => 1,
+                Command::Realloc { .. } => 0,
+                Command::Free { .. } => -1,
+            })
+            .sum();
+        (self.of(context).count() as u64).saturating_add_signed(change)
+    }
+
+    /// The allocation at a pointer, or what is wrong with it.
+    fn named(&self, earlier: &[&Given], context: usize, at: u64) -> Result<Seen, HeapRefusal> {
         let slot_begins = [false, true].into_iter().any(|small| {
             let (base, slot) = window(small);
             let bytes = slot * PAGE;
-            (base..base + self.slots * bytes).contains(&pointer) && (pointer - base) % bytes == 0
+            (base..base + self.slots * bytes).contains(&at) && (at - base) % bytes == 0
         });
         if !slot_begins {
-            return Some(HeapRefusal::Foreign);
+            return Err(HeapRefusal::Foreign);
         }
-        match self.live.get(&pointer) {
-            None => Some(HeapRefusal::NotLive),
-            Some(a) if a.context != context => Some(HeapRefusal::OtherContext),
-            Some(_) => None,
+        let mut seen = self.live.get(&at).map(|a| Seen {
+            context: a.context,
+            pages: a.pages,
+            capacity: a.capacity,
+            region: a.region,
+            shrunk: a.shrunk,
+        });
+        for given in earlier {
+            let Ok(result) = given.answer else {
+                continue;
+            };
+            match given.command {
+                Command::Malloc {
+                    bytes,
+                    small,
+                    region,
+                    ..
+                } if result == at => {
+                    let pages = bytes.div_ceil(PAGE);
+                    seen = Some(Seen {
+                        context: given.context,
+                        pages,
+                        capacity: capacity(small, pages),
+                        region,
+                        shrunk: false,
+                    });
+                }
+                Command::Realloc { pointer, bytes } if pointer == at => {
+                    if let Some(seen) = &mut seen {
+                        seen.shrunk |= bytes.div_ceil(PAGE) < seen.pages;
+                        seen.pages = bytes.div_ceil(PAGE);
+                    }
+                }
+                Command::Free { pointer } if pointer == at => seen = None,
+                _ => {}
+            }
+        }
+        match seen {
+            None => Err(HeapRefusal::NotLive),
+            Some(of) if of.context != context => Err(HeapRefusal::OtherContext),
+            Some(of) => Ok(of),
         }
     }
 
-    /// Takes down an answer that came between two times.
-    pub fn answered(
-        &mut self,
-        context: usize,
-        command: Command,
-        answer: Result<u64, HeapRefusal>,
-        (begin, end): (u64, u64),
-    ) -> Result<(), String> {
-        let wanted = self.expected(context, command);
-        if let (Err(HeapRefusal::NoSlot), Command::Malloc { bytes, small, .. }, None) =
-            (&answer, command, wanted)
+    /// Whether the heap may say this behind `earlier` ones.
+    pub fn allows(&self, earlier: &[&Given], given: &Given) -> bool {
+        let verdicts = self.expected(earlier, given.context, given.command);
+        if let (Err(HeapRefusal::NoSlot), Command::Malloc { bytes, small, .. }) =
+            (given.answer, given.command)
         {
             // Slots that are being taken back, and those in stock, are not counted here: only of single slots there are enough.
             let capacity = capacity(small, bytes.div_ceil(PAGE));
             let single = capacity == capacity_of(small);
-            return if single && self.has_room(small, capacity) && self.live.len() < 512 {
-                Err(format!(
-                    "{command:x?} of context {context}: no slot, but there are"
-                ))
-            } else {
-                Ok(())
-            };
+            let enough = single && self.has_room(small, capacity) && self.live.len() < 512;
+            return verdicts.contains(&None) && !enough;
         }
-        if answer.as_ref().err() != wanted.as_ref() {
-            return Err(format!(
-                "{command:x?} of context {context}: {answer:x?}, expected {wanted:?}"
-            ));
-        }
-        let Ok(given) = answer else {
+        verdicts.contains(&given.answer.err())
+    }
+
+    /// Takes down an answer that [`allows`](Self::allows) and that came between two times.
+    pub fn answered(&mut self, given: &Given, times: (u64, u64)) -> Result<(), String> {
+        let Ok(result) = given.answer else {
             return Ok(());
         };
-        match command {
+        match given.command {
             Command::Malloc {
                 bytes,
                 granule,
                 small,
                 write,
-            } => self.malloc(
-                Allocation {
-                    context,
-                    pointer: given,
-                    pages: bytes.div_ceil(PAGE),
-                    capacity: capacity(small, bytes.div_ceil(PAGE)),
-                    small,
-                    write,
-                    granule,
-                    spans: Vec::new(),
-                    shrunk: false,
-                },
-                (begin, end),
-            ),
+                region,
+            } => {
+                let pages = bytes.div_ceil(PAGE);
+                self.malloc(
+                    Allocation {
+                        context: given.context,
+                        pointer: result,
+                        pages,
+                        capacity: capacity(small, pages),
+                        small,
+                        write,
+                        region,
+                        granule,
+                        spans: Vec::new(),
+                        cut: Vec::new(),
+                        shrunk: false,
+                    },
+                    times,
+                )?;
+            }
             Command::Realloc { pointer, bytes } => {
-                self.resize(pointer, bytes.div_ceil(PAGE), (begin, end));
-                Ok(())
+                self.resize(pointer, bytes.div_ceil(PAGE), times);
             }
-            Command::Free { pointer } => {
-                self.end(pointer, begin);
-                Ok(())
-            }
+            Command::Free { pointer } => self.end(pointer, times.0),
         }
+        Ok(())
     }
 }

@@ -11,13 +11,38 @@ fn small(bytes: u64) -> Command {
         granule: 0,
         small: true,
         write: true,
+        region: 0,
     }
 }
 
+fn model() -> Model {
+    let free = |free| Region {
+        strict: true,
+        free: (free, free),
+    };
+    Model::new(1024, 10, vec![free(100), free(0)])
+}
+
+/// Takes down an answer, if the rules allow it.
+fn say(
+    model: &mut Model,
+    context: usize,
+    command: Command,
+    answer: Result<u64, HeapRefusal>,
+    times: (u64, u64),
+) -> Result<(), String> {
+    let given = Given {
+        context,
+        command,
+        answer,
+    };
+    model.explain(&[vec![given]], times)
+}
+
 fn one_page() -> (Model, u64) {
-    let mut model = Model::new(1024, 10);
+    let mut model = model();
     let pointer = layout::HEAP_WINDOW_SMALL + (3 << 16);
-    let done = model.answered(CONTEXT, small(PAGE), Ok(pointer), (10, 20));
+    let done = say(&mut model, CONTEXT, small(PAGE), Ok(pointer), (10, 20));
     assert_eq!(done, Ok(()));
     (model, pointer)
 }
@@ -34,7 +59,13 @@ fn a_page_is_there_from_its_malloc_to_the_end_of_its_job() {
     assert_eq!(choice(&model, pointer, (5, 12)), (1, true));
     assert_eq!(choice(&model, pointer, (20, 30)), (1, false));
     assert_eq!(choice(&model, pointer + PAGE, (20, 30)), (0, true));
-    let freed = model.answered(CONTEXT, Command::Free { pointer }, Ok(0), (40, 50));
+    let freed = say(
+        &mut model,
+        CONTEXT,
+        Command::Free { pointer },
+        Ok(0),
+        (40, 50),
+    );
     assert_eq!(freed, Ok(()));
     assert_eq!(choice(&model, pointer, (30, 45)), (1, true));
     model.settled(None, 70);
@@ -47,7 +78,7 @@ fn pages_that_grow_again_are_new_ones() {
     let (mut model, pointer) = one_page();
     let mut resize = |bytes, cycles| {
         let command = Command::Realloc { pointer, bytes };
-        let done = model.answered(CONTEXT, command, Ok(pointer), cycles);
+        let done = say(&mut model, CONTEXT, command, Ok(pointer), cycles);
         assert_eq!(done, Ok(()));
         model.settled(None, cycles.1);
         model
@@ -77,17 +108,109 @@ fn wrong_answers_are_told() {
         (CONTEXT, small(PAGE), Ok(pointer + PAGE)),
         (CONTEXT, small(PAGE), Err(HeapRefusal::NoSlot)),
     ] {
-        let said = model.answered(context, command, answer, (30, 40));
+        let said = say(&mut model, context, command, answer, (30, 40));
         assert!(said.is_err(), "{command:x?} in context {context}");
     }
 }
 
 #[test]
 fn a_write_that_may_have_met_either_generation_leaves_both_ways_open() {
-    let mut model = Model::new(1024, 10);
+    let mut model = model();
     let (one, other) = ([1; 64], [2; 64]);
     model.wrote(&[1], 0, one);
     model.wrote(&[1, 2], 0, other);
     assert!(model.may_hold(&[1], 0, &one) && model.may_hold(&[1], 0, &other));
     assert!(model.may_hold(&[2], 0, &[0; 64]) && !model.may_hold(&[2], 0, &one));
+}
+
+#[test]
+fn a_page_that_grows_before_it_was_taken_back_is_zero_or_as_before() {
+    let (mut model, pointer) = one_page();
+    let (va, line) = (pointer + PAGE, [7; 64]);
+    let resize = |model: &mut Model, pages, cycles| {
+        let command = Command::Realloc {
+            pointer,
+            bytes: pages * PAGE,
+        };
+        assert_eq!(say(model, CONTEXT, command, Ok(pointer), cycles), Ok(()));
+    };
+    resize(&mut model, 2, (30, 40));
+    let first = model.live_page(CONTEXT, va).expect("two pages").0;
+    model.wrote(&[first], va, line);
+    resize(&mut model, 1, (50, 60));
+    let busy = Command::Realloc {
+        pointer,
+        bytes: 2 * PAGE,
+    };
+    let refused = say(&mut model, CONTEXT, busy, Err(HeapRefusal::Busy), (61, 62));
+    assert_eq!(refused, Ok(()));
+    resize(&mut model, 2, (70, 80));
+    let second = model.live_page(CONTEXT, va).expect("two pages").0;
+    assert!(model.may_hold(&[second], va, &line) && model.may_hold(&[second], va, &[0; 64]));
+    model.settled(None, 90);
+    model.forget();
+    assert!(model.may_hold(&[second], va, &line) && model.may_hold(&[second], va, &[0; 64]));
+    assert!(!model.may_hold(&[second], va, &[1; 64]));
+    let again = say(
+        &mut model,
+        CONTEXT,
+        Command::Realloc {
+            pointer,
+            bytes: 3 * PAGE,
+        },
+        Err(HeapRefusal::Busy),
+        (100, 110),
+    );
+    assert!(again.is_err());
+}
+
+#[test]
+fn commands_of_two_are_explained_by_some_order() {
+    let (mut model, pointer) = one_page();
+    let given = |command, answer| Given {
+        context: CONTEXT,
+        command,
+        answer,
+    };
+    let free = Command::Free { pointer };
+    let grow = Command::Realloc {
+        pointer,
+        bytes: 2 * PAGE,
+    };
+    let lost = [
+        vec![given(free, Ok(pointer)), given(grow, Ok(pointer))],
+        vec![given(free, Err(HeapRefusal::NotLive))],
+    ];
+    assert!(model.explain(&lost, (30, 40)).is_err());
+    let found = [
+        vec![
+            given(free, Ok(pointer)),
+            given(grow, Err(HeapRefusal::NotLive)),
+        ],
+        vec![given(grow, Ok(pointer))],
+    ];
+    assert_eq!(model.explain(&found, (30, 40)), Ok(()));
+    assert!(model.live.is_empty());
+}
+
+#[test]
+fn a_strict_region_gives_what_is_free() {
+    let mut model = model();
+    let malloc = |pages, region| Command::Malloc {
+        bytes: pages * PAGE,
+        granule: 0,
+        small: false,
+        write: true,
+        region,
+    };
+    let no_frame = Some(HeapRefusal::NoFrame);
+    assert_eq!(model.expected(&[], 0, malloc(100, 0)), [None]);
+    assert_eq!(model.expected(&[], 0, malloc(101, 0)), [no_frame]);
+    assert_eq!(model.expected(&[], 0, malloc(1, 1)), [no_frame]);
+    let argument = Some(HeapRefusal::Argument);
+    assert_eq!(model.expected(&[], 0, malloc(1, 2)), [argument]);
+    model.regions[0].free = (90, 110);
+    assert_eq!(model.expected(&[], 0, malloc(101, 0)), [None, no_frame]);
+    model.regions[0].strict = false;
+    assert_eq!(model.expected(&[], 0, malloc(1000, 0)), [None]);
 }

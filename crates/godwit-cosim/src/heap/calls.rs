@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Commands of the host and, at the same time, of a kernel by its streams: each waits for its own answers only.
+
+use std::collections::HashSet;
+
+use godwit::{HeapRefusal, layout};
+use godwit_card::{CardError, Description, Device, SimCard};
+use rand::Rng;
+
+use super::model::{Command, Given};
+use super::{Found, HeapWorld, registers};
+use crate::{CosimError, Random};
+
+/// Commands that the kernel takes at once.
+const CALLS: usize = 8;
+/// Cycles in which it is done.
+const KERNEL_CYCLES: u64 = 1_000_000;
+
+/// The kernel `heap_calls`: registers of its control block.
+pub struct Caller {
+    base: u64,
+    pub port: u32,
+    count: u64,
+    /// Of each command: pointer, size, how; its result and its answer.
+    calls: Vec<[u64; 5]>,
+}
+
+impl Caller {
+    /// It, if the card has it and nothing else.
+    pub fn of(about: &Description) -> Option<Self> {
+        let [kernel] = about.kernels.as_slice() else {
+            return None;
+        };
+        let at = |name: &str| {
+            let found = kernel.args.iter().find(|arg| arg.name == name);
+            found.map(|arg| arg.offset)
+        };
+        let calls = (0..CALLS).map(|number| {
+            let names = ["pointer", "size", "how", "result", "answer"];
+            let mut offsets = [0; 5];
+            for (offset, name) in offsets.iter_mut().zip(names) {
+                *offset = at(&format!("{name}{number}"))?;
+            }
+            Some(offsets)
+        });
+        Some(Self {
+            base: u64::from(layout::REGISTER_SPACE_KERNEL_BASE),
+            port: kernel.port,
+            count: at("count")?,
+            calls: calls.collect::<Option<_>>()?,
+        })
+    }
+
+    fn start(&self, card: &mut SimCard, commands: &[Command]) -> Result<(), CardError> {
+        card.reg_write(self.base + self.count, commands.len() as u32)?;
+        for (call, command) in self.calls.iter().zip(commands) {
+            let (pointer, size, how) = registers::words(*command);
+            for (offset, value) in call.iter().zip([pointer, size, how.into()]) {
+                card.reg_write(self.base + offset, value as u32)?;
+                card.reg_write(self.base + offset + 4, (value >> 32) as u32)?;
+            }
+        }
+        let control = self.base + u64::from(layout::HLS_AP_CTRL);
+        card.reg_write(control, layout::HLS_CTRL_START as u32)
+    }
+
+    /// Waits until it is done, and reads what it was told.
+    fn answers(
+        &self,
+        card: &mut SimCard,
+        context: usize,
+        commands: &[Command],
+    ) -> Result<Result<Vec<Given>, String>, CosimError> {
+        let since = card.stats()?.cycles;
+        let control = self.base + u64::from(layout::HLS_AP_CTRL);
+        while card.reg_read(control)? & layout::HLS_CTRL_DONE as u32 == 0 {
+            if card.stats()?.cycles - since > KERNEL_CYCLES {
+                return Ok(Err("the kernel's commands are not answered".to_owned()));
+            }
+        }
+        let mut given = Vec::new();
+        for (call, command) in self.calls.iter().zip(commands) {
+            let [.., result, answer] = *call;
+            let status = card.reg_read(self.base + answer)?;
+            let low = card.reg_read(self.base + result)?;
+            let high = card.reg_read(self.base + result + 4)?;
+            let result = u64::from(high) << 32 | u64::from(low);
+            match registers::told(context, *command, (status, result)) {
+                Ok(answer) => given.push(answer),
+                Err(what) => return Ok(Err(what)),
+            }
+        }
+        Ok(Ok(given))
+    }
+}
+
+impl HeapWorld {
+    /// Commands of the kernel, of the host, or of both at once; in the name of any context but `beside`.
+    pub(super) fn calls(&mut self, beside: Option<usize>, random: &mut Random) -> Found {
+        let mut named = HashSet::new();
+        let kernel = self.kernel_context;
+        let asks = self.on[kernel] && beside != Some(kernel) && random.random_bool(0.7);
+        let mut calls = Vec::new();
+        if asks {
+            let count = random.random_range(1..=CALLS);
+            self.some(kernel, count, &mut named, random, &mut calls)?;
+        }
+        let mut own: Vec<(usize, Command)> = Vec::new();
+        for _ in 0..random.random_range(u32::from(!asks)..=3) {
+            let context = random.random_range(0..super::CONTEXTS);
+            if beside == Some(context) || !self.back(context, random)? {
+                continue;
+            }
+            let mut commands = Vec::new();
+            self.some(context, 1, &mut named, random, &mut commands)?;
+            own.extend(commands.into_iter().map(|command| (context, command)));
+        }
+        self.give(&calls, &own)
+    }
+
+    /// Gives these, and holds the answers against the rules.
+    fn give(&mut self, calls: &[Command], own: &[(usize, Command)]) -> Found {
+        self.look(true)?;
+        let kernel = self.kernel_context;
+        let begin = self.now()?;
+        if !calls.is_empty() {
+            self.caller.start(&mut self.card, calls)?;
+        }
+        let mut queues = vec![Vec::new(), Vec::new()];
+        for (context, command) in own {
+            match registers::command(&mut self.card, *context, *command)? {
+                Ok(given) => queues[1].push(given),
+                Err(what) => return Ok(Err(format!("{command:x?}: {what}"))),
+            }
+        }
+        if !calls.is_empty() {
+            queues[0] = match self.caller.answers(&mut self.card, kernel, calls)? {
+                Ok(given) => given,
+                Err(what) => return Ok(Err(format!("{calls:x?}: {what}"))),
+            };
+        }
+        let end = self.now()?;
+        self.look(false)?;
+        for given in queues.iter().flatten() {
+            self.tell(given);
+        }
+        self.counts.by_stream += queues[0].len() as u64;
+        if !self.kernel_bound {
+            let stranger = queues[0]
+                .iter()
+                .find(|given| given.answer != Err(HeapRefusal::Argument));
+            if let Some(given) = stranger {
+                return Ok(Err(format!("{given:x?} at a port that is off")));
+            }
+            queues[0].clear();
+        }
+        Ok(self.model.explain(&queues, (begin, end)))
+    }
+
+    /// A command of the host, with nothing else that changes what it is told.
+    pub(super) fn exactly(
+        &mut self,
+        context: usize,
+        command: Command,
+    ) -> Result<Result<Given, String>, CosimError> {
+        let begin = self.now()?;
+        let given = match registers::command(&mut self.card, context, command)? {
+            Ok(given) => given,
+            Err(what) => return Ok(Err(format!("{command:x?}: {what}"))),
+        };
+        let end = self.now()?;
+        self.tell(&given);
+        let explained = self.model.explain(&[vec![given]], (begin, end));
+        Ok(explained.map(|()| given))
+    }
+
+    /// One command of the host under traffic.
+    pub(super) fn command(&mut self, context: usize, command: Command) -> Found {
+        self.give(&[], &[(context, command)])
+    }
+
+    fn tell(&mut self, given: &Given) {
+        let name = match (&given.answer, given.command) {
+            (Err(refusal), _) => format!("{refusal:?}"),
+            (Ok(_), Command::Malloc { .. }) => "malloc".to_owned(),
+            (Ok(_), Command::Realloc { .. }) => "realloc".to_owned(),
+            (Ok(_), Command::Free { .. }) => "free".to_owned(),
+        };
+        *self.counts.answers.entry(name).or_default() += 1;
+    }
+}

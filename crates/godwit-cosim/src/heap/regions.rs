@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The memories that the heap gives frames from: where they are, and what is known of their free frames.
+
+use std::ops::Range;
+
+use godwit_card::{Device, Memory, SimCard};
+use rand::Rng;
+
+use super::model::{Command, PAGE, Region};
+use super::{Found, HeapWorld, KEPT, LOOK_CYCLES, SETTLE_CYCLES, registers};
+use crate::frames::TABLE_REGION;
+use crate::{CosimError, Random};
+
+/// Frames that may come and go between two looks at how many are free, while anything is under way.
+const MOVING: u64 = 128;
+/// Bytes of a bitmap's place.
+const BITS: u64 = 1 << 20;
+
+/// A region's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub memory: u64,
+    pub bytes: u64,
+    pub clean_bits: u64,
+    pub dirty_bits: u64,
+    pub clean: bool,
+    pub strict: bool,
+}
+
+impl Place {
+    pub fn frames(&self) -> u64 {
+        self.bytes / PAGE
+    }
+
+    pub fn holds(&self, at: u64) -> bool {
+        (self.memory..self.memory + self.bytes).contains(&at)
+    }
+}
+
+/// The regions of a card, from the first byte and the size of each; the memory of most is full of noise.
+pub fn places(
+    memory: &Memory,
+    parts: &[Range<u64>],
+    random: &mut Random,
+) -> Result<Vec<Place>, CosimError> {
+    let mut places = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let bits = TABLE_REGION + 2 * BITS * number as u64;
+        let place = Place {
+            memory: part.start,
+            bytes: part.end - part.start,
+            clean_bits: bits,
+            dirty_bits: bits + BITS,
+            clean: random.random_bool(0.3),
+            strict: random.random_bool(if number == 0 { 0.3 } else { 0.6 }),
+        };
+        if !place.clean {
+            let mut noise = vec![0; place.bytes as usize];
+            random.fill(&mut noise[..]);
+            memory.write(place.memory, &noise)?;
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// Begins all of them; what the rules say of each, and of those of the card that have no memory.
+pub fn begin(card: &mut SimCard, places: &[Place], all: usize) -> Result<Vec<Region>, CosimError> {
+    for (number, place) in places.iter().enumerate() {
+        registers::start(card, number, place)?;
+    }
+    let free = (0, 0);
+    let strict = |number: usize| places.get(number).is_none_or(|place| place.strict);
+    let regions = (0..all).map(|number| Region {
+        strict: strict(number),
+        free,
+    });
+    Ok(regions.collect())
+}
+
+impl HeapWorld {
+    /// Looks how many frames of the strict regions are free: before commands, or behind them.
+    pub(super) fn look(&mut self, before: bool) -> Result<(), CosimError> {
+        for number in 0..self.places.len() {
+            let (free, _) = match self.model.regions[number].strict {
+                true => registers::free(&mut self.card, number)?,
+                false => continue,
+            };
+            let (least, most) = (free.saturating_sub(MOVING), free + MOVING);
+            let known = &mut self.model.regions[number].free;
+            *known = if before {
+                (least, most)
+            } else {
+                (known.0.min(least), known.1.max(most))
+            };
+        }
+        Ok(())
+    }
+
+    /// A region for so many pages: the one that is preferred, or another one if too little of it is free.
+    pub(super) fn preferred(&mut self, region: usize, pages: u64) -> Result<usize, CosimError> {
+        if registers::free(&mut self.card, region)?.0 >= pages {
+            return Ok(region);
+        }
+        let mut best = (0, region);
+        for number in 0..self.places.len() {
+            best = best.max((registers::free(&mut self.card, number)?.0, number));
+        }
+        Ok(best.1)
+    }
+
+    /// Every frame is in use, free, or one of those kept for tables; none is dirty in the end, nor in the hand of who clears it.
+    /// `used`: by region.
+    pub(super) fn count(&mut self, used: &[u64]) -> Found {
+        let since = self.now()?;
+        for (number, used) in used.iter().copied().enumerate() {
+            let there = self.places[number].frames();
+            let kept_here = if number == 0 { KEPT } else { 0 };
+            loop {
+                let (free, clean) = registers::free(&mut self.card, number)?;
+                if free + used > there {
+                    return Ok(Err(format!(
+                        "region {number}: {free} frames are free and {used} in use, of {there}"
+                    )));
+                }
+                let kept = there - used - free;
+                // Of a full memory those for tables may have been wanted, too.
+                let enough = kept == kept_here || (free == 0 && kept < kept_here);
+                if clean == free && enough {
+                    self.model.regions[number].free = (free, free);
+                    break;
+                }
+                if self.now()? - since > SETTLE_CYCLES {
+                    return Ok(Err(format!(
+                        "region {number}: of {there} frames {used} are in use, {free} free and {clean} of these clean: {kept} are \
+                         nobody's, and {kept_here} are kept for tables"
+                    )));
+                }
+                self.card.run(LOOK_CYCLES, 0)?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Asks a strict region for exactly what is free, and for a page more, while nothing else is under way.
+    pub(super) fn edges(&mut self, random: &mut Random) -> Found {
+        let context = random.random_range(0..super::CONTEXTS);
+        if !self.on[context] {
+            return Ok(Ok(()));
+        }
+        for region in 0..self.model.regions.len() {
+            let known = self.model.regions[region];
+            if !known.strict {
+                continue;
+            }
+            let malloc = |pages: u64| Command::Malloc {
+                bytes: pages * PAGE,
+                granule: 0,
+                small: false,
+                write: true,
+                region,
+            };
+            if let Err(what) = self.exactly(context, malloc(known.free.0 + 1))? {
+                return Ok(Err(what));
+            }
+            if known.free.0 == 0 {
+                continue;
+            }
+            let given = match self.exactly(context, malloc(known.free.0))? {
+                Ok(given) => given,
+                Err(what) => return Ok(Err(what)),
+            };
+            let Ok(pointer) = given.answer else {
+                continue;
+            };
+            for pages in [2 * known.free.0 + 1, 2 * known.free.0, 1] {
+                let bytes = pages * PAGE;
+                if let Err(what) = self.exactly(context, Command::Realloc { pointer, bytes })? {
+                    return Ok(Err(what));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+}
