@@ -24,7 +24,7 @@ fn the_heap_keeps_its_rules_under_traffic() {
     let mut answers = BTreeSet::new();
     for (number, stall_percent) in [(0, 20), (1, 0)] {
         let options = Options {
-            accesses: 5 * 1024,
+            accesses: 3 * 1024,
             stall_percent,
             ..options(number)
         };
