@@ -4,6 +4,7 @@ and a page cache), and with pages that a launch holds (`sim:ng`)."""
 
 from __future__ import annotations
 
+import mmap
 import os
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import godwit
 from godwit.run import stencil
 
-PAGE, PITCH = 4096, 128
+PAGE, GROUP, PITCH = 4096, 64 << 10, 128
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +31,13 @@ def holding():
 
 
 def pages(shape: tuple[int, ...], dtype: str = "uint8") -> np.ndarray:
-    """An array of whole pages."""
+    """An array of whole pages, in groups that nothing else is in: with a page that is touched its neighbours come home, and an allocator
+    gives what arrays before had to anybody, while it is away.
+    """
     nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.zeros(nbytes + PAGE, np.uint8)
-    skip = -memory.ctypes.data % PAGE
+    mapped = mmap.mmap(-1, -(-nbytes // GROUP) * GROUP + GROUP, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = np.frombuffer(mapped, np.uint8)
+    skip = -memory.ctypes.data % GROUP
     return memory[skip : skip + nbytes].view(dtype).reshape(shape)
 
 
