@@ -26,6 +26,7 @@ OWN = [
     "sobel",
     "bfs",
     "tree_walk",
+    "heap_calls",
 ]
 EXAMPLE = "scale_add"
 RUN_PASSES = """
@@ -105,6 +106,7 @@ def test_yosys_elaborates(name, tmp_path):
         "sobel": 3,
         "bfs": 3,
         "tree_walk": 1,
+        "heap_calls": 0,
         EXAMPLE: 0,
     }
     assert len(big) == expected[name]

@@ -12,9 +12,8 @@ use serde_json::json;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small by its file \
-                  beside it, and so is sim:cosim-heap, with `--kernel hw/test/cosim/heap_calls.sv`. Ends with 1 at the first \
-                  difference, and says how to repeat it."
+    after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small and \
+                  sim:cosim-heap by the files beside it. Ends with 1 at the first difference, and says how to repeat it."
 )]
 struct Args {
     /// Card to drive: external ports and no kernels; sim:cosim without it, with --heap sim:cosim-heap

@@ -109,8 +109,8 @@ impl HeapWorld {
         let Some(caller) = caller else {
             return Err(CosimError::Unsuitable {
                 device: device.to_owned(),
-                what: "it needs a heap, external ports and the kernel heap_calls: build hw/test/cosim/cosim-heap.toml with `godwit card \
-                       build` and its `--kernel hw/test/cosim/heap_calls.sv`"
+                what: "it needs a heap, external ports and the kernel heap_calls: \
+                       `godwit card build hw/test/cosim/cosim-heap.toml` has them"
                     .to_owned(),
             });
         };

@@ -86,6 +86,6 @@ module heap_calls
   end
 
   logic unused;
-  assign unused = ^{ar_ready, aw_ready, w_ready, r, r_valid, b, b_valid};
+  assign unused = ^{ar_ready, aw_ready, w_ready, r, r_valid, b, b_valid, status[63:32]};
 
 endmodule
