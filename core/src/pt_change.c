@@ -172,6 +172,9 @@ static void change_write(struct change *c, uint64_t table, unsigned int level, u
 				change_leaf(c, table, level, at, end, pte);
 			continue;
 		}
+		/* As in map_write(): memory that is gone holds no tables. */
+		if (pte.kind != GW_PTE_TABLE)
+			continue;
 		change_write(c, pte.pa, level - 1, at, end);
 		if (c->unmap && table_empty(pt, pte.pa, level - 1, at, end)) {
 			gw_write(pt, table, index, 0);

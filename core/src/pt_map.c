@@ -61,7 +61,11 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 
 		end = gw_span_end(at, hi, level);
 		if (raw & GODWIT_PTE_V) {
-			map_write(m, gw_pte_decode(m->pt, raw, level).pa, level - 1, at, end, false);
+			struct gw_pte pte = gw_pte_decode(m->pt, raw, level);
+
+			/* The plan saw a table. Memory of a card that was pulled out since reads as ones: no matter what is there then. */
+			if (pte.kind == GW_PTE_TABLE)
+				map_write(m, pte.pa, level - 1, at, end, false);
 			continue;
 		}
 		if (level <= m->leaf_level && gw_span_full(at, end, level)) {

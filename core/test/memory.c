@@ -16,7 +16,12 @@ uint64_t *memory_entry(struct memory *memory, uint64_t pa)
 
 static uint64_t read_entry(void *ctx, uint64_t pa)
 {
-	return *memory_entry(ctx, pa);
+	struct memory *memory = ctx;
+
+	if (memory->reads_left == 1)
+		return UINT64_MAX;
+	memory->reads_left -= memory->reads_left ? 1 : 0;
+	return *memory_entry(memory, pa);
 }
 
 static void write_entry(void *ctx, uint64_t pa, uint64_t pte)

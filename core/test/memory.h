@@ -25,6 +25,7 @@ struct memory {
 	uint64_t limit;  /* frames that may be live */
 	uint64_t give;   /* what alloc returns when it is not 0 */
 	uint64_t writes; /* entries written so far */
+	uint64_t reads_left; /* with 1 all reads as ones, as of a card that was pulled out; each read takes one; 0: never */
 };
 
 extern const struct gw_pt_ops memory_ops;

@@ -235,6 +235,28 @@ static void test_without_tracking_entries_lack_nothing(void)
 	gw_pt_destroy(&pt);
 }
 
+/* Between the plan of a change and the change, too: each call returns, and writes nowhere but into tables. */
+static void test_memory_that_goes_away_ends_no_call(void)
+{
+	const uint64_t page = GODWIT_PT_PAGE_SIZE, size = 8 * page;
+	struct gw_pt pt;
+
+	for (uint64_t reads = 1; reads < 60; reads++) {
+		for (int call = 0; call < 3; call++) {
+			setup(&pt);
+			CHECK(gw_pt_map(&pt, 0, 0, size, GW_PT_READ, 0) == GW_PT_OK);
+			memory.reads_left = reads;
+			if (call == 0)
+				(void)gw_pt_map(&pt, size, size, size, GW_PT_READ, 0);
+			else if (call == 1)
+				(void)gw_pt_unmap(&pt, page, size - page, NULL);
+			else
+				(void)gw_pt_protect(&pt, 0, size, GW_PT_READ | GW_PT_WRITE, NULL);
+			memory.reads_left = 0;
+		}
+	}
+}
+
 int main(void)
 {
 	test_init_refuses_other_modes_and_destroy_bears_it();
@@ -247,6 +269,7 @@ int main(void)
 	test_pages_are_frozen_and_given_back_with_what_hardware_set();
 	test_pages_may_count_as_accessed_or_written_from_the_start();
 	test_without_tracking_entries_lack_nothing();
-	puts("9 tests passed");
+	test_memory_that_goes_away_ends_no_call();
+	puts("10 tests passed");
 	return 0;
 }
