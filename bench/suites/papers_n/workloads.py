@@ -24,8 +24,6 @@ OVERRIDES = (
     *(override for override in crossover.OVERRIDES if not override.startswith("card.kernels")),
     f"card.kernels={json.dumps(KERNELS)}",
 )
-LAUNCHES = 3
-"""With `auto`, until it has learnt what there is to learn of launches that are all the same."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def _bfs(random: np.random.Generator, vertices: int, degree: int) -> Program:
 
 def _rows(card: Card, program: Program) -> list[Row]:
     times: dict[str, list[float]] = {}
-    for way, launches in (("migrate", 1), ("in_place", 1), ("auto", LAUNCHES)):
+    for way, launches in (("migrate", 1), ("in_place", 1), ("auto", crossover.LAUNCHES)):
         for array in program.arrays.values():
             card.advise(array, way)  # type: ignore[arg-type]
         times[way] = [_time(card, program) for _ in range(launches)]
