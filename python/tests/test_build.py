@@ -450,3 +450,22 @@ def test_kernel_wiring_has_every_port():
             assert made[f"gw_slot_{own.manifest.name}"].count(f".{port}(") == 1, port
         assert made["gw_kernels"].count(f"gw_slot_{own.manifest.name} #(") == 1
     assert made["gw_kernels"].count(".irq_o(irq_o[") == len(probed)
+
+
+def test_a_file_of_godwits_own_is_the_same_in_every_checkout(tmp_path, monkeypatch):
+    """Such as the card that a test needs: what another checkout has built does not keep the name."""
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    (tmp_path / "cards").mkdir()
+    cards_of = {}
+    for checkout in ("one", "two"):
+        root = tmp_path / checkout
+        for place in ("spec/configs/default.toml", "hw/test/ours.toml", "hw/other/ours.toml"):
+            (root / place).parent.mkdir(parents=True, exist_ok=True)
+            (root / place).write_text("")
+        cards_of[checkout] = root / "hw/test/ours.toml"
+    (tmp_path / "cards/ours.json").write_text(json.dumps({"config": str(cards_of["one"])}))
+    assert build.owner("ours", cards_of["two"]) == ""
+    # Another file of the same name, and one of a folder that is no checkout, are others.
+    assert build.owner("ours", tmp_path / "two/hw/other/ours.toml") == str(cards_of["one"])
+    (tmp_path / "two/spec/configs/default.toml").unlink()
+    assert build.owner("ours", cards_of["two"]) == str(cards_of["one"])

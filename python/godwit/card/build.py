@@ -27,6 +27,9 @@ from godwit.errors import SetupError
 from godwit.spec import config as configs
 from godwit.spec.generate import write_if_changed
 
+_CHECKOUT = Path("spec/configs/default.toml")
+"""What a checkout of Godwit has, from its root on."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Card:
@@ -121,9 +124,19 @@ def owner(name: str, source: Path) -> str:
         # Another checkout's is the same one, in another version.
         return "" if source.parent.parts[-2:] == own.parent.parts[-2:] else str(own)
     before = pointer(name).get("config")
-    if isinstance(before, str) and before != str(source) and Path(before).is_file():
-        return before
-    return ""
+    if not isinstance(before, str) or before == str(source) or not Path(before).is_file():
+        return ""
+    return "" if _same_in_another_checkout(Path(before), source) else before
+
+
+def _same_in_another_checkout(before: Path, source: Path) -> bool:
+    """Whether two files are one of Godwit's own, such as a card that tests need, in two checkouts: whichever was built last has the name."""
+    for one, other in zip(before.parents, source.parents, strict=False):
+        if before.relative_to(one) != source.relative_to(other):
+            return False
+        if all((root / _CHECKOUT).is_file() for root in (one, other)):
+            return True
+    return False
 
 
 def _point(todo: Plan, home: Path, *, needed: bool) -> bool:
