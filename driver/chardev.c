@@ -124,6 +124,15 @@ static int godwit_migrate_call(struct godwit_context *ctx, void __user *user)
 	return err;
 }
 
+static int godwit_advise_call(struct godwit_context *ctx, void __user *user)
+{
+	struct godwit_advise what;
+
+	if (copy_from_user(&what, user, sizeof(what)))
+		return -EFAULT;
+	return godwit_advise(ctx, &what);
+}
+
 static int godwit_cancel_call(struct godwit_context *ctx, void __user *user)
 {
 	struct godwit_cancel what;
@@ -198,6 +207,9 @@ static long godwit_ioctl(struct file *file, unsigned int number, unsigned long a
 		break;
 	case GODWIT_IOC_MIGRATE:
 		err = godwit_migrate_call(ctx, user);
+		break;
+	case GODWIT_IOC_ADVISE:
+		err = godwit_advise_call(ctx, user);
 		break;
 	case GODWIT_IOC_CANCEL:
 		err = godwit_cancel_call(ctx, user);

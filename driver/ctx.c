@@ -9,6 +9,7 @@ static void godwit_context_free(struct kref *kref)
 {
 	struct godwit_context *ctx = container_of(kref, struct godwit_context, kref);
 
+	godwit_place_fini(ctx);
 	mmdrop(ctx->mm);
 	put_pid(ctx->pid);
 	kfree(ctx);
@@ -70,6 +71,7 @@ struct godwit_context *godwit_context_open(struct godwit_device *gdev, struct ad
 	mutex_init(&ctx->lock);
 	INIT_LIST_HEAD(&ctx->pins);
 	xa_init(&ctx->pages);
+	godwit_place_init(ctx);
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
 	ctx->pid = get_pid(task_tgid(current));

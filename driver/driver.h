@@ -14,7 +14,8 @@
  *   8. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
- *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while a page is copied: nothing is taken under that. Interrupts are handled in threads:
+ *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while pages are copied, and under that struct
+ *   godwit_dma.lock. Interrupts are handled in threads:
  *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 5 and 6; it takes no 1, for
  *   the card's end waits for it.
  *   Contiguous memory is of no card, and its locks (cmt_blocks.c) are taken with none of these but the memory map's.
@@ -35,6 +36,7 @@
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/maple_tree.h>
 #include <linux/miscdevice.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
@@ -50,6 +52,7 @@
 #include <godwit_layout.h>
 #include <godwit_regs.h>
 
+#include "dma.h"
 #include "heap.h"
 #include "observe.h"
 #include "params.h"
@@ -142,6 +145,7 @@ struct godwit_kernel {
 };
 
 struct godwit_pool;
+struct hmm_range;
 
 /**
  * struct godwit_device - a card
@@ -163,6 +167,7 @@ struct godwit_pool;
  * @frames: of device memory
  * @frames_storage: theirs
  * @queue: the command ring
+ * @dma: the page DMA
  * @heap: the heap in hardware
  * @pool: device memory that processes' memory can be in; NULL without
  * @pages: page requests
@@ -198,6 +203,7 @@ struct godwit_device {
 	struct gw_range frames;
 	void *frames_storage;
 	struct godwit_queue queue;
+	struct godwit_dma dma;
 	struct godwit_heap heap;
 	struct godwit_pool *pool;
 	struct godwit_pages pages;
@@ -229,6 +235,8 @@ struct godwit_device {
  * @device_pages: those in device memory
  * @pinned_pages: of @pins
  * @alive: @number and @table are in use
+ * @advice: of pages, by number: GODWIT_ADVICE_* (place.c)
+ * @fights: groups of pages that went to the card on demand, by their first (place.c)
  * @mapping: of its file, by which processes see memory of the heap; as long as it is alive
  * @heap_ended: it has no memory of the heap any more, and gets none; under struct godwit_heap.lock
  */
@@ -248,6 +256,8 @@ struct godwit_context {
 	unsigned long device_pages;
 	unsigned long pinned_pages;
 	bool alive;
+	struct maple_tree advice;
+	struct xarray fights;
 	struct address_space *mapping;
 	bool heap_ended;
 };
@@ -306,9 +316,23 @@ void godwit_frames_fini(struct godwit_device *gdev);
 u64 godwit_frame_alloc(struct godwit_device *gdev);
 void godwit_frame_free(struct godwit_device *gdev, u64 pa);
 
+/**
+ * enum godwit_bring - pages that are brought
+ * @GODWIT_BRING_READ: for the card to read; to write, too, if the process may
+ * @GODWIT_BRING_WRITE: for the card to write
+ * @GODWIT_BRING_MOVED: those that are in device memory and may be written; nothing is wrong with others
+ */
+enum godwit_bring {
+	GODWIT_BRING_READ,
+	GODWIT_BRING_WRITE,
+	GODWIT_BRING_MOVED,
+};
+
 /* inplace.c */
 extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
-int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool write);
+int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how);
+bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
+bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count);
 void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last);
 void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last);
 
@@ -329,6 +353,7 @@ u64 godwit_pool_address(const struct page *page);
 u64 godwit_pool_bytes(struct godwit_device *gdev);
 u64 godwit_pool_used_bytes(struct godwit_device *gdev);
 int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what);
+void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count);
 #else
 static inline int godwit_pools_init(void)
 {
@@ -366,6 +391,10 @@ static inline int godwit_migrate(struct godwit_context *ctx, struct godwit_migra
 {
 	return -EOPNOTSUPP;
 }
+
+static inline void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
+{
+}
 #endif
 
 /* mmu.c */
@@ -382,6 +411,13 @@ int godwit_pt_errno(int status);
 int godwit_pin(struct godwit_context *ctx, const struct godwit_pin *pin);
 int godwit_unpin(struct godwit_context *ctx, const struct godwit_pin *pin);
 void godwit_unpin_all(struct godwit_context *ctx);
+
+/* place.c */
+void godwit_place_init(struct godwit_context *ctx);
+void godwit_place_fini(struct godwit_context *ctx);
+int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what);
+void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
+bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
 
 /* queue.c */
 int godwit_queue_init(struct godwit_device *gdev);

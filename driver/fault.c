@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Page requests: the ring in host memory that the card writes, one record a page however many accesses wait, and what is
- * made of them: core sorts a batch into groups of neighbours, inplace.c brings each, and every record is answered once.
+ * made of them: core sorts a batch into groups of neighbours, place.c says where each is to be, with it moves what is around it,
+ * inplace.c brings it, and every record is answered once.
  *
  * Runs in the MMU's interrupt thread. A record is data of a card: contexts that are not there, addresses that no process
  * has and groups that nobody asked about are answered with a refusal or by nobody.
@@ -36,12 +37,21 @@ static struct gw_fault godwit_decode(const __le64 *record)
 static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group *group)
 {
 	struct godwit_context *ctx = godwit_context_get(gdev, group->context);
-	u32 code = GODWIT_PAGE_RESPONSE_INVALID;
+	u32 code = GODWIT_PAGE_RESPONSE_INVALID, most = max(READ_ONCE(godwit_param_bring_pages), 1u << group->order);
+	u64 around = round_down(group->page, most);
+	bool moves;
 	int err;
 
 	if (!ctx)
 		return code;
-	err = godwit_inplace_bring(ctx, group->page, 1u << group->order, group->flags & GW_FAULT_WRITE);
+	moves = godwit_place_moves(ctx, group->page, &around, &most);
+	if (moves)
+		godwit_migrate_asked(ctx, around, most);
+	err = godwit_inplace_bring(ctx, group->page, 1u << group->order,
+				   group->flags & GW_FAULT_WRITE ? GODWIT_BRING_WRITE : GODWIT_BRING_READ);
+	/* A hint, once those that were asked for are there. */
+	if (moves && !err)
+		godwit_inplace_bring(ctx, around, most, GODWIT_BRING_MOVED);
 	trace_godwit_bring(gdev->id, group->context, group->page, 1u << group->order, err);
 	/* A page that goes as fast as it comes is no fault: the card looks again, and asks again, while others are served. */
 	if (!err || err == -EBUSY)

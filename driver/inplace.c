@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pages of a process that the card uses where they are: brought when an accelerator touches them (hmm_range_fault()), and
+ * Pages of a process that the card uses where they are, in the host or in device memory: brought when an accelerator touches them (hmm_range_fault()), and
  * taken away when the process's own tables change (an interval notifier), before the process can notice.
  *
  * A page is mapped writable if the process may write it, whoever asked: the card has no second request for a page that is
  * there and may not be written. No page is pinned. What the card may have written is dirty when it is taken away.
  *
  * The notifier takes the context's lock, and may be called because somebody wants memory: nothing is allocated under that
- * lock.
+ * lock but what need not be had.
  */
 #include <linux/dma-mapping.h>
 #include <linux/hmm.h>
@@ -71,6 +71,20 @@ static void godwit_tell(struct godwit_context *ctx, const struct godwit_page *pa
 		ctx->host_pages += pages;
 }
 
+/* Whether the card reaches any of these pages in device memory. */
+bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count)
+{
+	struct godwit_page *page;
+	unsigned long index;
+	bool any = false;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each_range(&ctx->pages, index, page, first, first + count - 1)
+		any |= page->device;
+	mutex_unlock(&ctx->lock);
+	return any;
+}
+
 /* Takes the pages from @first to @last away, and returns when the card has forgotten them. */
 void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last)
 {
@@ -121,6 +135,8 @@ static bool godwit_inplace_changes(struct mmu_interval_notifier *notifier, const
 		return false;
 	mutex_lock(&ctx->lock);
 	mmu_interval_set_seq(notifier, sequence);
+	if (range->event == MMU_NOTIFY_UNMAP)
+		godwit_advice_ends(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
 	if (ctx->alive)
 		godwit_inplace_drop(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
 	mutex_unlock(&ctx->lock);
@@ -131,16 +147,33 @@ const struct mmu_interval_notifier_ops godwit_inplace_ops = {
 	.invalidate = godwit_inplace_changes,
 };
 
-/* Looks for pages in the process's tables, and has them brought there: writable, if it may write them. */
-static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, bool write)
+/* Has the process write those of the pages found that it may write and cannot yet; whether there were any. */
+bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range)
+{
+	unsigned long i, count = (range->end - range->start) >> PAGE_SHIFT;
+	bool any = false;
+
+	for (i = 0; i < count; i++)
+		if ((range->hmm_pfns[i] & (HMM_PFN_VALID | HMM_PFN_WRITE)) == HMM_PFN_VALID)
+			any |= !fixup_user_fault(ctx->mm, range->start + i * PAGE_SIZE, FAULT_FLAG_WRITE, NULL);
+	return any;
+}
+
+/*
+ * Looks for pages in the process's tables, and has them brought there: writable, if it may write them. Linux finds nothing wrong
+ * with a page in device memory that may not be written yet, so that has to be seen here.
+ */
+static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum godwit_bring how)
 {
 	int err;
 
 	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
-	range->default_flags = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+	range->default_flags = how == GODWIT_BRING_MOVED ? 0 : HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
 	mmap_read_lock(ctx->mm);
 	err = hmm_range_fault(range);
-	if (err == -EPERM && !write) {
+	if (!err && how != GODWIT_BRING_MOVED && godwit_inplace_make_writable(ctx, range))
+		err = -EBUSY;
+	if (err == -EPERM && how == GODWIT_BRING_READ) {
 		range->default_flags = HMM_PFN_REQ_FAULT;
 		err = hmm_range_fault(range);
 	}
@@ -181,7 +214,15 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	return 0;
 }
 
-static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *range, struct godwit_page **fresh)
+/* Whether a page that nobody asked for is to be shown: as it is when it has moved with one that was. */
+static bool godwit_has_moved(unsigned long pfn)
+{
+	return (pfn & (HMM_PFN_VALID | HMM_PFN_WRITE)) == (HMM_PFN_VALID | HMM_PFN_WRITE) &&
+	       is_device_private_page(hmm_pfn_to_page(pfn));
+}
+
+static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *range, struct godwit_page **fresh,
+			   enum godwit_bring how)
 {
 	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
 	int err = 0;
@@ -192,16 +233,17 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 	else if (mmu_interval_read_retry(&ctx->notifier, range->notifier_seq))
 		err = -EBUSY;
 	for (i = 0; i < count && !err; i++)
-		err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i]);
+		if (how != GODWIT_BRING_MOVED || godwit_has_moved(range->hmm_pfns[i]))
+			err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i]);
 	mutex_unlock(&ctx->lock);
 	return err;
 }
 
 /*
- * Brings pages of the process for the card, @write: to write them. -EFAULT: there are none, or it is not allowed. After an
- * error some of them may be there.
+ * Brings pages of the process for the card. -EFAULT: there are none, or it is not allowed. After an error some of them may be
+ * there.
  */
-int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool write)
+int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
 {
 	struct godwit_page *fresh[GODWIT_BRING_PAGES] = {};
 	unsigned long pfns[GODWIT_BRING_PAGES] = {};
@@ -225,9 +267,9 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, bool 
 		err = fresh[i] ? xa_reserve(&ctx->pages, first + i, GFP_KERNEL) : -ENOMEM;
 	}
 	for (tries = 0; !err && tries < GODWIT_TRIES; tries++) {
-		err = godwit_find(ctx, &range, write);
+		err = godwit_find(ctx, &range, how);
 		if (!err)
-			err = godwit_show_all(ctx, &range, fresh);
+			err = godwit_show_all(ctx, &range, fresh, how);
 		if (err != -EBUSY)
 			break;
 		err = READ_ONCE(ctx->device->going) ? -ENODEV : 0;

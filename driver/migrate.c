@@ -8,8 +8,7 @@
  *   The memory map's lock of the process first, then struct godwit_pool.device_lock. The notifier's locks are taken inside
  *   migrate_vma_setup(), before the latter.
  */
-#include <linux/highmem.h>
-#include <linux/io.h>
+#include <linux/hmm.h>
 #include <linux/migrate.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
@@ -22,52 +21,8 @@
 #define GODWIT_STEP 64
 /* How often pages are brought back that somebody else holds for a moment. */
 #define GODWIT_HOME_TRIES 10
-
-/* Whether a card that is gone gave ones instead of what is in its memory. */
-static bool godwit_is_lost(struct godwit_device *gdev)
-{
-	return godwit_read(gdev, GODWIT_MMU(id)) == ~0u;
-}
-
-/* Copies a page of the host, or zeros, to device memory. */
-static int godwit_copy_to_device(struct godwit_pool *pool, struct page *to, struct page *from)
-{
-	void __iomem *place;
-	void *data;
-	int err = -ENODEV;
-
-	down_read(&pool->device_lock);
-	if (pool->device) {
-		place = pool->device->memory + godwit_pool_address(to);
-		if (from) {
-			data = kmap_local_page(from);
-			memcpy_toio(place, data, PAGE_SIZE);
-			kunmap_local(data);
-		} else {
-			memset_io(place, 0, PAGE_SIZE);
-		}
-		err = godwit_is_lost(pool->device) ? -ENODEV : 0;
-	}
-	up_read(&pool->device_lock);
-	return err;
-}
-
-static int godwit_copy_to_host(struct page *to, struct page *from)
-{
-	struct godwit_pool *pool = godwit_pool_of(from);
-	void *data;
-	int err = -ENODEV;
-
-	down_read(&pool->device_lock);
-	if (pool->device) {
-		data = kmap_local_page(to);
-		memcpy_fromio(data, pool->device->memory + godwit_pool_address(from), PAGE_SIZE);
-		kunmap_local(data);
-		err = godwit_is_lost(pool->device) ? -ENODEV : 0;
-	}
-	up_read(&pool->device_lock);
-	return err;
-}
+/* Looks at pages that are made writable: one comes home, is written, and is so. */
+#define GODWIT_WRITABLE_TRIES 4
 
 /* Whether an allocation for a page of this pool is to fail. */
 static bool godwit_pool_fails(struct godwit_pool *pool)
@@ -80,30 +35,27 @@ static bool godwit_pool_fails(struct godwit_pool *pool)
 	return fails;
 }
 
-/* A page of the pool in place of one of the host; 0: it stays where it is. */
-static unsigned long godwit_page_out(struct godwit_pool *pool, unsigned long src, bool writable)
+/* A page of the pool for one of the host; 0: it stays where it is. */
+static unsigned long godwit_place_out(struct godwit_pool *pool, unsigned long src, bool writable)
 {
-	struct page *from = migrate_pfn_to_page(src), *to;
+	struct page *to;
 
 	if (!(src & MIGRATE_PFN_MIGRATE) || godwit_pool_fails(pool))
 		return 0;
 	to = godwit_pool_take(pool);
 	if (!to)
 		return 0;
-	if (godwit_copy_to_device(pool, to, from)) {
-		unlock_page(to);
-		put_page(to);
-		return 0;
-	}
 	/* A page that was never touched is as writable as its area. */
-	return migrate_pfn(page_to_pfn(to)) | ((from ? src & MIGRATE_PFN_WRITE : writable) ? MIGRATE_PFN_WRITE : 0);
+	if (src & MIGRATE_PFN_VALID)
+		writable = src & MIGRATE_PFN_WRITE;
+	return migrate_pfn(page_to_pfn(to)) | (writable ? MIGRATE_PFN_WRITE : 0);
 }
 
 /* Memory for a page that nobody waits for: what is not easily had is not wanted. */
 #define GODWIT_GFP_ALONG (GFP_HIGHUSER | __GFP_NORETRY | __GFP_NOWARN)
 
-/* A page of the host in place of one of a pool; 0: it stays where it is, @err says why. */
-static unsigned long godwit_page_home(unsigned long src, gfp_t gfp, int *err)
+/* A page of the host for one of a pool; 0: it stays where it is, @err says why. */
+static unsigned long godwit_place_home(unsigned long src, gfp_t gfp, int *err)
 {
 	struct page *from = migrate_pfn_to_page(src), *to;
 
@@ -115,13 +67,31 @@ static unsigned long godwit_page_home(unsigned long src, gfp_t gfp, int *err)
 		return 0;
 	}
 	lock_page(to);
-	*err = godwit_copy_to_host(to, from);
-	if (*err) {
+	return migrate_pfn(page_to_pfn(to)) | (src & MIGRATE_PFN_WRITE);
+}
+
+/* Fills the places that pages have got, or takes these back, and they stay where they are. */
+static int godwit_fill(struct godwit_pool *pool, const unsigned long *src, unsigned long *dst, unsigned long count, bool home)
+{
+	struct godwit_copy copy = { .src = src, .dst = dst, .count = count, .home = home };
+	unsigned long i;
+	int err;
+
+	for (i = 0; i < count && !dst[i]; i++)
+		;
+	if (i == count)
+		return 0;
+	err = godwit_copy(pool, &copy);
+	for (i = 0; i < count && err; i++) {
+		struct page *to = migrate_pfn_to_page(dst[i]);
+
+		if (!to)
+			continue;
 		unlock_page(to);
 		put_page(to);
-		return 0;
+		dst[i] = 0;
 	}
-	return migrate_pfn(page_to_pfn(to)) | (src & MIGRATE_PFN_WRITE);
+	return err;
 }
 
 static u32 godwit_count_moved(const unsigned long *src, const unsigned long *dst, unsigned long count)
@@ -175,8 +145,12 @@ static int godwit_move(struct godwit_pool *pool, struct vm_area_struct *vma, uns
 	if (err)
 		return err;
 	for (i = 0; i < count; i++)
-		dst[i] = home ? godwit_page_home(src[i], GFP_HIGHUSER, &why) :
-				godwit_page_out(pool, src[i], vma->vm_flags & VM_WRITE);
+		dst[i] = home ? godwit_place_home(src[i], GFP_HIGHUSER, &why) :
+				godwit_place_out(pool, src[i], vma->vm_flags & VM_WRITE);
+	err = godwit_fill(pool, src, dst, count, home);
+	/* Of pages that go to the card nothing is wrong when they stay. */
+	if (home && err)
+		why = err;
 	migrate_vma_pages(&args);
 	moved = godwit_count_moved(src, dst, count);
 	migrate_vma_finalize(&args);
@@ -237,6 +211,55 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 	return min(done, 0);
 }
 
+/*
+ * Pages that may not be written yet (shared with a child, of zeros, protected meanwhile) would move as they are, and come back
+ * when the card is to have what it may write: they are made writable first.
+ */
+static void godwit_make_writable(struct godwit_context *ctx, unsigned long start, unsigned long end)
+{
+	unsigned long pfns[GODWIT_BRING_PAGES] = {};
+	struct hmm_range range = {
+		.notifier = &ctx->notifier,
+		.start = start,
+		.end = end,
+		.hmm_pfns = pfns,
+		.dev_private_owner = ctx->device->pool,
+	};
+	int tries;
+
+	for (tries = 0; tries < GODWIT_WRITABLE_TRIES; tries++) {
+		range.notifier_seq = mmu_interval_read_begin(&ctx->notifier);
+		if (hmm_range_fault(&range) || !godwit_inplace_make_writable(ctx, &range))
+			return;
+	}
+}
+
+/*
+ * The card asks for pages: what of them can move to it does, what does not stays where it is, and is used there. Runs in the
+ * interrupt's thread.
+ */
+void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
+{
+	unsigned long at = first << PAGE_SHIFT, end = (first + count) << PAGE_SHIFT;
+	struct vm_area_struct *vma;
+
+	if (WARN_ON_ONCE(count > GODWIT_BRING_PAGES) || end > BIT_ULL(ctx->device->va_bits) || !mmget_not_zero(ctx->mm))
+		return;
+	mmap_read_lock(ctx->mm);
+	for (; at < end && (vma = find_vma_intersection(ctx->mm, at, end)); at = vma->vm_end) {
+		unsigned long start = max(at, vma->vm_start), stop = min(end, vma->vm_end);
+
+		if (!godwit_can_move(vma))
+			continue;
+		if (vma->vm_flags & VM_WRITE)
+			godwit_make_writable(ctx, start, stop);
+		if (godwit_move(ctx->device->pool, vma, start, stop, false) < 0)
+			break;
+	}
+	mmap_read_unlock(ctx->mm);
+	mmput(ctx->mm);
+}
+
 static void godwit_tell_touch(struct godwit_pool *pool)
 {
 	down_read(&pool->device_lock);
@@ -275,10 +298,12 @@ vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
 		return 0;
 	count = (args.end - args.start) >> PAGE_SHIFT;
 	touched = ((vmf->address & PAGE_MASK) - args.start) >> PAGE_SHIFT;
-	dst[touched] = godwit_page_home(src[touched], GFP_HIGHUSER, &err);
+	dst[touched] = godwit_place_home(src[touched], GFP_HIGHUSER, &err);
 	for (i = 0; i < count && !err; i++)
 		if (i != touched)
-			dst[i] = godwit_page_home(src[i], GODWIT_GFP_ALONG, &along);
+			dst[i] = godwit_place_home(src[i], GODWIT_GFP_ALONG, &along);
+	if (!err)
+		err = godwit_fill(pool, src, dst, count, true);
 	migrate_vma_pages(&args);
 	godwit_tell_home(pool, args.start, godwit_count_moved(src, dst, count));
 	migrate_vma_finalize(&args);
@@ -298,8 +323,11 @@ void godwit_migrate_home_all(struct godwit_pool *pool)
 			count = min_t(unsigned long, GODWIT_STEP, pool->fresh - at);
 			memset(dst, 0, sizeof(dst));
 			migrate_device_range(src, pool->first_pfn + at, count);
-			for (i = 0; i < count && err != -ENODEV; i++)
-				dst[i] = godwit_page_home(src[i], GFP_HIGHUSER, &err);
+			for (i = 0; i < count; i++)
+				dst[i] = godwit_place_home(src[i], GFP_HIGHUSER, &err);
+			/* The one error that there is no use in going on after. */
+			if (godwit_fill(pool, src, dst, count, true))
+				err = -ENODEV;
 			migrate_device_pages(src, dst, count);
 			godwit_tell_home(pool, 0, godwit_count_moved(src, dst, count));
 			migrate_device_finalize(src, dst, count);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory of processes in device memory: what pool.c and migrate.c know of each other. */
+/* Memory of processes in device memory: what pool.c, migrate.c and copy.c know of each other. */
 #ifndef GODWIT_MIGRATE_H_
 #define GODWIT_MIGRATE_H_
 
 #include <linux/memremap.h>
+#include <linux/migrate.h>
 #include <linux/mm_types.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -38,6 +39,35 @@ struct godwit_pool {
 	unsigned long used;
 	struct work_struct end;
 };
+
+/**
+ * struct godwit_copy - pages of a migration, as Linux has them
+ * @src: where they are
+ * @dst: where they go; 0: not at all
+ * @count: how many, at most GODWIT_DMA_LIST
+ * @home: to the host
+ */
+struct godwit_copy {
+	const unsigned long *src;
+	const unsigned long *dst;
+	unsigned long count;
+	bool home;
+};
+
+/* The end in the host; NULL for a page that was never touched, which goes to the card as zeros. */
+static inline struct page *godwit_copy_host(const struct godwit_copy *copy, unsigned long i)
+{
+	return migrate_pfn_to_page(copy->home ? copy->dst[i] : copy->src[i]);
+}
+
+/* The other end, in device memory. */
+static inline u64 godwit_copy_device(const struct godwit_copy *copy, unsigned long i)
+{
+	return godwit_pool_address(migrate_pfn_to_page(copy->home ? copy->src[i] : copy->dst[i]));
+}
+
+/* copy.c */
+int godwit_copy(struct godwit_pool *pool, const struct godwit_copy *copy);
 
 /* pool.c */
 struct godwit_pool *godwit_pool_of(const struct page *page);

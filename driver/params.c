@@ -36,6 +36,8 @@ GODWIT_PARAM(contexts, GODWIT_MAX_CONTEXTS, 1, GODWIT_MAX_CONTEXTS, 0444,
 	     "Most contexts of a card, 1 to 256; never more than it holds (default: all)");
 GODWIT_PARAM(fence_ms, 60000, 100, 600000, 0644,
 	     "Milliseconds that an invalidation may take before the card is taken off the bus, 100 to 600000 (default: 60000)");
+GODWIT_PARAM(fight_ms, 10, 0, 60000, 0644,
+	     "Pages that the card asks for within so many milliseconds after they went there, time and again, stay in the host; 0: never (default: 10)");
 GODWIT_PARAM(heap_wait_ms, 2000, 10, 600000, 0644,
 	     "Milliseconds that a kernel, or a program, waits for a frame of a heap in which nothing is freed, 10 to 600000 (default: 2000)");
 GODWIT_PARAM(irq_records, 16, 1, GODWIT_IRQ_RECORDS_MAX, 0444,
@@ -76,6 +78,11 @@ GODWIT_PARAM_GROUP(bring_pages, GODWIT_BRING_PAGES,
 		   "Most neighbouring pages brought in one go: 1, 2, 4, 8 or 16 (default: 16)");
 GODWIT_PARAM_GROUP(home_pages, GODWIT_HOME_PAGES,
 		   "Most neighbouring pages that come home when one is touched: 1, 2, 4, 8 or 16 (default: 16)");
+
+bool godwit_param_move = true;
+module_param_named(move, godwit_param_move, bool, 0644);
+MODULE_PARM_DESC(move,
+		 "Memory that an accelerator asks for moves to device memory, if programs say nothing else of it (default: Y)");
 
 unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
 module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);

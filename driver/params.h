@@ -17,6 +17,8 @@
 extern unsigned int godwit_param_contexts;
 extern unsigned int godwit_param_bring_pages;
 extern unsigned int godwit_param_home_pages;
+extern bool godwit_param_move;
+extern unsigned int godwit_param_fight_ms;
 extern unsigned int godwit_param_pool_mib;
 extern unsigned int godwit_param_fence_ms;
 extern unsigned int godwit_param_heap_mib;

@@ -23,6 +23,12 @@ static int godwit_request_irqs(struct godwit_device *gdev)
 				   GODWIT_NAME "-mmu", gdev);
 	if (err)
 		return err;
+	if (gdev->dma.ring) {
+		err = request_threaded_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_DMA), NULL, godwit_dma_irq, IRQF_ONESHOT,
+					   GODWIT_NAME "-dma", gdev);
+		if (err)
+			goto free_mmu;
+	}
 	for (slot = 0; slot < gdev->kernels; slot++) {
 		gdev->kernel[slot].irq = pci_irq_vector(pdev, GODWIT_PCI_VECTOR_KERNEL0 + slot);
 		err = request_threaded_irq(gdev->kernel[slot].irq, NULL, godwit_kernel_irq, IRQF_ONESHOT,
@@ -34,6 +40,9 @@ static int godwit_request_irqs(struct godwit_device *gdev)
 		return 0;
 	while (slot--)
 		free_irq(gdev->kernel[slot].irq, gdev);
+	if (gdev->dma.ring)
+		free_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_DMA), gdev);
+free_mmu:
 	free_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_MMU), gdev);
 	return err;
 }
@@ -44,6 +53,8 @@ static void godwit_free_irqs(struct godwit_device *gdev)
 
 	for (slot = 0; slot < gdev->kernels; slot++)
 		free_irq(gdev->kernel[slot].irq, gdev);
+	if (gdev->dma.ring)
+		free_irq(pci_irq_vector(gdev->pdev, GODWIT_PCI_VECTOR_DMA), gdev);
 	free_irq(pci_irq_vector(gdev->pdev, GODWIT_PCI_VECTOR_MMU), gdev);
 }
 
@@ -141,9 +152,12 @@ static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = godwit_mmu_init(gdev);
 	if (err)
 		goto off;
-	err = godwit_request_irqs(gdev);
+	err = godwit_dma_init(gdev);
 	if (err)
 		goto mmu;
+	err = godwit_request_irqs(gdev);
+	if (err)
+		goto dma;
 	godwit_pool_init(gdev);
 	err = godwit_chardev_add(gdev);
 	if (err)
@@ -156,6 +170,8 @@ static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 pool:
 	godwit_pool_fini(gdev);
 	godwit_free_irqs(gdev);
+dma:
+	godwit_dma_fini(gdev);
 mmu:
 	godwit_mmu_fini(gdev);
 off:
@@ -177,6 +193,7 @@ static void godwit_remove(struct pci_dev *pdev)
 	down_write(&gdev->alive_lock);
 	godwit_contexts_end(gdev);
 	godwit_pool_fini(gdev);
+	godwit_dma_fini(gdev);
 	godwit_mmu_fini(gdev);
 	godwit_free_irqs(gdev);
 	godwit_pci_off(gdev);

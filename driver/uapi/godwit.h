@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 4
+#define GODWIT_ABI 5
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
@@ -137,6 +137,30 @@ struct godwit_migrate {
 	__u32 flags;
 	__u32 reserved;
 	__aligned_u64 pages;
+};
+
+/* Nothing is said: as the driver's parameter `move` has it. */
+#define GODWIT_ADVICE_NONE 0u
+/* Pages move to device memory when an accelerator asks for them. */
+#define GODWIT_ADVICE_MOVE 1u
+/* They stay in the host, and accelerators use them there. */
+#define GODWIT_ADVICE_IN_PLACE 2u
+
+/**
+ * struct godwit_advise - where memory is to be when an accelerator asks for it
+ * @addr: first byte; it is said of the whole pages of the range
+ * @size: bytes
+ * @advice: GODWIT_ADVICE_*
+ * @reserved: 0
+ *
+ * Moves nothing by itself. Holds until something else is said, or the memory is unmapped. Without GODWIT_INFO_MIGRATE it is
+ * taken, and all pages stay.
+ */
+struct godwit_advise {
+	__aligned_u64 addr;
+	__aligned_u64 size;
+	__u32 advice;
+	__u32 reserved;
 };
 
 /**
@@ -272,6 +296,7 @@ struct godwit_heap_state {
 #define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
 #define GODWIT_IOC_HEAP _IOWR('g', 0x48, struct godwit_allocation)
 #define GODWIT_IOC_HEAP_STATE _IOR('g', 0x49, struct godwit_heap_state)
+#define GODWIT_IOC_ADVISE _IOW('g', 0x4a, struct godwit_advise)
 
 /* Version of the interface of /dev/godwit-cmt. */
 #define GODWIT_CMT_ABI 1

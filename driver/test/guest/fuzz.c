@@ -156,6 +156,12 @@ static void any_call(int fd, uint64_t *state)
 		.flags = mostly(state, next(state) % 2),
 		.reserved = mostly(state, 0),
 	};
+	struct godwit_advise advise = {
+		.addr = place(state),
+		.size = size(state),
+		.advice = mostly(state, next(state) % 3),
+		.reserved = mostly(state, 0),
+	};
 	struct godwit_cancel cancel = {
 		.slot = mostly(state, next(state) % CARD_KERNELS),
 		.reserved = mostly(state, 0),
@@ -187,7 +193,7 @@ static void any_call(int fd, uint64_t *state)
 	for (i = 0; i < 8; i++)
 		words[i].offset = mostly(state, 0x1000 + next(state) % 0x400 * 4);
 	memset(&info, 0, sizeof(info));
-	switch (next(state) % 16) {
+	switch (next(state) % 17) {
 	case 0:
 		call(fd, GODWIT_IOC_INFO, &info, sizeof(info), state);
 		break;
@@ -222,7 +228,10 @@ static void any_call(int fd, uint64_t *state)
 		map_call(fd, state);
 		break;
 	case 13:
+		call(fd, GODWIT_IOC_ADVISE, &advise, sizeof(advise), state);
+		break;
 	case 14:
+	case 15:
 		block_call(next(state) % 4 ? blocks : victim_blocks, state);
 		break;
 	default:

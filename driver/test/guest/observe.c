@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "files.h"
+#include "places.h"
 #include "values.h"
 
 #define ATTRIBUTES "/sys/class/misc/godwit0/"
@@ -71,6 +72,7 @@ static void contexts_have_their_pages(const char *name)
 	unsigned long host, device, held;
 	long long out = after(DEBUG "counters", "\npages_out "), home = after(DEBUG "counters", "\npages_home ");
 
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
 	SEES(values, sum);
 	CHECK(!card_pin(card, pinned, BYTES, 0), "pin: %s", strerror(errno));
 	CHECK(own_context(&host, &device, &held), "not in it: %s", text);
@@ -112,6 +114,7 @@ static void tracepoints_tell_the_story_of_a_launch(const char *name)
 	bool moves;
 	size_t i;
 
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
 	mount("tracing", TRACING, "tracefs", 0, NULL);
 	CHECK(tell(TRACING "events/godwit/enable", "1"), "enable: %s", strerror(errno));
 	CHECK(tell(TRACING "trace", "\n"), "clear: %s", strerror(errno));

@@ -5,36 +5,13 @@
 #include <sys/mman.h>
 
 #include "huge.h"
+#include "places.h"
 #include "values.h"
 
 /* Registers of the MMU: a read channel's requests, and what is no counter. */
 #define READ_REQUESTS(port) (0x2000 + 0x100 * (port))
 #define IDENTIFICATION 0u
 #define CONTEXTS 0x4000u
-
-static uint8_t places[PAGES];
-
-static int look(const void *at, uint64_t bytes, void *into)
-{
-	struct godwit_residency what = { .addr = (uint64_t)at, .size = bytes, .places = (uint64_t)into };
-
-	return ioctl(card, GODWIT_IOC_RESIDENCY, &what);
-}
-
-/* The first page from @first to @last that is not at @wanted; @last + 1: all are. */
-static int elsewhere(int first, int last, unsigned int wanted)
-{
-	while (first <= last && places[first] == wanted)
-		first++;
-	return first;
-}
-
-#define LOOK(values) CHECK(!look(values, BYTES, places), "%s", strerror(errno))
-#define ARE(first, last, wanted)                                                                      \
-	do {                                                                                          \
-		int at_ = elsewhere(first, last, wanted);                                             \
-		CHECK(at_ > (last), "page %d is at %#x, not %#x", at_, places[at_ % PAGES], wanted); \
-	} while (0)
 
 static void snapshot(const char *name)
 {
@@ -46,6 +23,7 @@ static void snapshot(const char *name)
 	sum = fill(values, 1);
 	LOOK(values);
 	ARE(0, PAGES - 1, GODWIT_PLACE_HOST);
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
 	SEES(values, sum);
 	LOOK(values);
 	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);

@@ -18,7 +18,7 @@ from godwit.vm.kernel import Kernel, bookworm
 
 _DRIVER = ("*.c", "*.h", "Kbuild", "shim/*.h", "uapi/*.h")
 _CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
-_SPEC = ("c/godwit_layout.h", "c/godwit_regs.h", "c/godwit_heap_regs.h")
+_SPEC = ("c/godwit_layout.h", "c/godwit_regs.h", "c/godwit_heap_regs.h", "c/godwit_dma_regs.h")
 _RUNTIME = re.compile(r'^\s*#\s*include\s*["<]godwit\.h[">]', re.MULTILINE)
 """What says that a program uses the runtime."""
 _POOL = re.compile(r'^\s*#\s*include\s*["<]cmt\.h[">]', re.MULTILINE)

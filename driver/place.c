@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where memory is to be that the card asks for: in device memory or where it is. As the program has said of it
+ * (GODWIT_IOC_ADVISE), else as the parameter `move` has it; and pages that processors and the card take from each other again
+ * and again stay in the host for a while, where both reach them.
+ *
+ * Advice holds for addresses, in a tree of ranges. What is remembered of a group of neighbours is when it last
+ * went to the card, and how often in a row it was asked for soon after that, having come back.
+ */
+#include <linux/jiffies.h>
+#include <linux/maple_tree.h>
+
+#include "driver.h"
+
+/* So often in a row, and there is a fight for a group. */
+#define GODWIT_FIGHT_TURNS 3ul
+/* Of a group's record: turns; above them, when it went. */
+#define GODWIT_FIGHT_BITS 2
+#define GODWIT_FIGHT_MASK GENMASK(GODWIT_FIGHT_BITS - 1, 0)
+
+void godwit_place_init(struct godwit_context *ctx)
+{
+	mt_init(&ctx->advice);
+	xa_init(&ctx->fights);
+}
+
+void godwit_place_fini(struct godwit_context *ctx)
+{
+	mtree_destroy(&ctx->advice);
+	xa_destroy(&ctx->fights);
+}
+
+/* What a program says of its memory: whole pages that are in the range. */
+int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what)
+{
+	u64 first = DIV_ROUND_UP_ULL(what->addr, PAGE_SIZE), end;
+
+	if (what->advice > GODWIT_ADVICE_IN_PLACE || what->reserved || !what->size || what->addr + what->size < what->addr)
+		return -EINVAL;
+	end = (what->addr + what->size) >> PAGE_SHIFT;
+	if (end > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT))
+		return -EINVAL;
+	if (first >= end)
+		return 0;
+	return mtree_store_range(&ctx->advice, first, end - 1, what->advice ? xa_mk_value(what->advice) : NULL,
+				 GFP_KERNEL_ACCOUNT);
+}
+
+/* There is no memory any more of which something was said; what is not easily forgotten is said of what comes there. */
+void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last)
+{
+	if (!mtree_empty(&ctx->advice))
+		mtree_store_range(&ctx->advice, first, last, NULL, GFP_NOWAIT | __GFP_NOWARN);
+}
+
+/* When a group went, in a record that a pointer holds. */
+static unsigned long godwit_fight_now(void)
+{
+	return jiffies & (LONG_MAX >> GODWIT_FIGHT_BITS);
+}
+
+/*
+ * Whether a group that is to go to the card was there a moment ago and came back, time and again; takes down that it goes. As
+ * long as pages of it are still there it is the same visit.
+ */
+static bool godwit_fights(struct godwit_context *ctx, u64 first, u32 count)
+{
+	unsigned long soon = msecs_to_jiffies(READ_ONCE(godwit_param_fight_ms)), now = godwit_fight_now(), turns = 0;
+	void *record = xa_load(&ctx->fights, first);
+
+	if (!soon)
+		return false;
+	if (record) {
+		unsigned long since = (now - (xa_to_value(record) >> GODWIT_FIGHT_BITS)) & (LONG_MAX >> GODWIT_FIGHT_BITS);
+
+		turns = xa_to_value(record) & GODWIT_FIGHT_MASK;
+		/* A fight is over when nobody has asked for so long. */
+		if (since > soon)
+			turns = 0;
+		else if (turns < GODWIT_FIGHT_TURNS && !godwit_inplace_any_moved(ctx, first, count))
+			turns++;
+	}
+	/* Without memory for that it is not remembered. */
+	xa_store(&ctx->fights, first, xa_mk_value(now << GODWIT_FIGHT_BITS | turns), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return turns == GODWIT_FIGHT_TURNS;
+}
+
+/*
+ * Which pages around those that the card asks for are to move to it: @first and @count are given as a group of neighbours and
+ * narrowed to those of which the same was said. false: none, they are used where they are.
+ */
+bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count)
+{
+	void *advice = mtree_load(&ctx->advice, page);
+	u64 start = page, end = page + 1;
+
+	if (!ctx->device->pool || (advice ? xa_to_value(advice) == GODWIT_ADVICE_IN_PLACE : !READ_ONCE(godwit_param_move)))
+		return false;
+	if (godwit_fights(ctx, *first, *count)) {
+		godwit_count(ctx->device, GODWIT_EVENT_FIGHTS, 1);
+		return false;
+	}
+	while (start > *first && mtree_load(&ctx->advice, start - 1) == advice)
+		start--;
+	while (end < *first + *count && mtree_load(&ctx->advice, end) == advice)
+		end++;
+	*first = start;
+	*count = end - start;
+	return true;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory that nobody moves: it goes to the card when an accelerator asks for it, unless the program says otherwise, and comes home when a
+ * processor touches it. Where nothing can move, or by advice, it stays where it is. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "files.h"
+#include "places.h"
+#include "values.h"
+
+/* Turns of card and processor that are a fight, with some to spare. */
+#define TURNS 6
+
+static uint64_t sum_of(const uint64_t *values)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < COUNT; i++)
+		sum += ((volatile const uint64_t *)values)[i];
+	return sum;
+}
+
+static long long counted(const char *event)
+{
+	return after(DEBUG "counters", event);
+}
+
+/* What the card has is said by the card's own configuration; a page DMA is in its registers only, and in the kernel's interrupts. */
+static bool has_dma(void)
+{
+	return strstr(contents("/proc/interrupts"), "godwit-dma");
+}
+
+static void pages_go_to_the_card_that_asks_for_them(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 1);
+	long long out = counted("\npages_out "), asked = counted("\npage_requests "), lists = counted("\ndma_lists ");
+	long long copied = counted("\ndma_pages ");
+
+	SEES(values, sum);
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(counted("\npages_out ") == out + PAGES, "%lld went", counted("\npages_out ") - out);
+	/* What is around a page comes with it, and is not asked for. */
+	CHECK(counted("\npage_requests ") - asked <= PAGES / 2, "%lld requests", counted("\npage_requests ") - asked);
+	if (has_dma()) {
+		CHECK(counted("\ndma_pages ") == copied + PAGES, "%lld copies", counted("\ndma_pages ") - copied);
+		CHECK(counted("\ndma_lists ") > lists, "no list");
+	} else {
+		CHECK(counted("\ndma_lists ") == 0, "lists of a page DMA that is not there");
+	}
+	asked = counted("\npage_requests ");
+	SEES(values, sum);
+	CHECK(counted("\npage_requests ") == asked, "asked for again");
+	CHECK(sum_of(values) == sum, "the process sees another content");
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST);
+	values[7] += 3;
+	SEES(values, sum + 3);
+	munmap(values, BYTES);
+}
+
+/* It is not read by anybody: zeros are made where they are wanted. */
+static void pages_that_were_never_touched_come_into_being_on_the_card(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	uint64_t sum = fill(from, 2);
+
+	SEES(to, 0);
+	LOOK(to);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(copies(to, from), "no copy");
+	LOOK(to);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(sum_of(to) == sum && sum_of(from) == sum, "another content");
+	munmap(from, BYTES);
+	munmap(to, BYTES);
+}
+
+static void advice_is_followed_until_something_else_is_said(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 3);
+	char *page = (char *)values;
+
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
+	SEES(values, sum);
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	/* Whole pages of the range: the halves at its ends keep what was said of them. */
+	CHECK(advise(page + 15 * PAGE + 8, 17 * PAGE, GODWIT_ADVICE_MOVE), "%s", strerror(errno));
+	sum = fill(values, 3);
+	/* Taken from the card, so that it asks anew. */
+	CHECK(!mprotect(page, BYTES, PROT_READ) && !mprotect(page, BYTES, PROT_READ | PROT_WRITE), "%s", strerror(errno));
+	SEES(values, sum);
+	LOOK(values);
+	ARE(0, 15, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	ARE(16, 31, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	ARE(32, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	munmap(values, BYTES);
+}
+
+static void the_parameter_is_for_memory_of_which_nothing_is_said(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 4);
+	char *page = (char *)values;
+
+	CHECK(tell(PARAMETERS "move", "N"), "%s", strerror(errno));
+	CHECK(advise(page + 16 * PAGE, 16 * PAGE, GODWIT_ADVICE_MOVE), "%s", strerror(errno));
+	SEES(values, sum);
+	CHECK(tell(PARAMETERS "move", "Y"), "%s", strerror(errno));
+	LOOK(values);
+	ARE(0, 15, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	ARE(16, 31, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	ARE(32, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	munmap(values, BYTES);
+}
+
+static void what_cannot_move_is_used_where_it_is(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_SHARED), sum = fill(values, 5);
+
+	SEES(values, sum);
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	munmap(values, BYTES);
+}
+
+/* A group of pages of which some are in a hole, of a file, read-only, or pinned. */
+static void pages_around_may_be_anything(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 6), i;
+	char *page = (char *)(((uintptr_t)values + 16 * PAGE - 1) / (16 * PAGE) * (16 * PAGE));
+	struct card_sum got;
+
+	for (i = 0, sum = 0; i < PAGE / 8; i++)
+		sum += ((uint64_t *)(page + 8 * PAGE))[i];
+	munmap(page + PAGE, PAGE);
+	mprotect(page + 4 * PAGE, PAGE, PROT_READ);
+	CHECK(mmap(page + 6 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page + 6 * PAGE,
+	      "%s", strerror(errno));
+	CHECK(!card_pin(card, page + 10 * PAGE, PAGE, GODWIT_PIN_WRITE), "%s", strerror(errno));
+	CHECK(!card_array_sum(card, page + 8 * PAGE, PAGE / 8, 0, &got) && got.sum == sum && !got.status, "another sum");
+	LOOK(page);
+	ARE(1, 1, GODWIT_PLACE_NONE);
+	ARE(6, 6, GODWIT_PLACE_NONE);
+	ARE(8, 8, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(places[10] == GODWIT_PLACE_HOST, "a pinned page is at %#x", places[10]);
+	/* What moved along and may only be read is asked for as such, and what writes it is refused. */
+	CHECK(!card_array_sum(card, page + 4 * PAGE, PAGE / 8, 0, &got) && got.run.end == GODWIT_RUN_DONE, "a read-only page");
+	CHECK(!card_unpin(card, page + 10 * PAGE, PAGE), "%s", strerror(errno));
+	munmap(values, BYTES);
+}
+
+static void pages_that_both_want_stay_in_the_host_for_a_while(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 7);
+	long long fights = counted("\nfights ");
+	int turn;
+
+	CHECK(tell(PARAMETERS "fight_ms", "60000"), "%s", strerror(errno));
+	for (turn = 0; turn < TURNS; turn++) {
+		SEES(values, sum + turn);
+		values[turn]++;
+	}
+	CHECK(sum_of(values) == sum + TURNS, "another content");
+	CHECK(counted("\nfights ") > fights, "no fight was seen");
+	/* A processor's touch takes the group from nobody any more. */
+	SEES(values, sum + TURNS);
+	LOOK(values);
+	CHECK(places[0] == (GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN), "it is at %#x", places[0]);
+	CHECK(tell(PARAMETERS "fight_ms", "0"), "%s", strerror(errno));
+	mprotect(values, BYTES, PROT_READ);
+	mprotect(values, BYTES, PROT_READ | PROT_WRITE);
+	SEES(values, sum + TURNS);
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(tell(PARAMETERS "fight_ms", "10"), "%s", strerror(errno));
+	munmap(values, BYTES);
+}
+
+/* What is on the card and was protected, or shared with a child, and may be written again: the card writes it, and only it. */
+static void pages_that_may_be_written_again_are_written(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	uint64_t sum = fill(from, 8), before = fill(to, 9);
+	int ended = 1, turn[2];
+	char go;
+	pid_t child;
+
+	SEES(to, before);
+	CHECK(!mprotect(to, BYTES, PROT_READ) && !mprotect(to, BYTES, PROT_READ | PROT_WRITE), "%s", strerror(errno));
+	CHECK(copies(to, from), "no copy");
+	LOOK(to);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(sum_of(to) == sum, "another content");
+	before = fill(to, 9);
+	SEES(to, before);
+	CHECK(!pipe(turn), "%s", strerror(errno));
+	child = fork();
+	if (!child)
+		_exit(read(turn[0], &go, 1) != 1 || sum_of(to) != before);
+	CHECK(copies(to, from), "no copy");
+	LOOK(to);
+	ARE(0, PAGES - 1, GODWIT_PLACE_CARD | GODWIT_PLACE_SHOWN);
+	CHECK(sum_of(to) == sum, "another content");
+	CHECK(write(turn[1], "", 1) == 1, "%s", strerror(errno));
+	close(turn[0]);
+	close(turn[1]);
+	waitpid(child, &ended, 0);
+	CHECK(!ended, "the child sees another content: %x", ended);
+	munmap(from, BYTES);
+	munmap(to, BYTES);
+}
+
+/* A thread counts in every page while kernels copy them, and so have them go to the card: no count is lost. */
+static volatile bool stop;
+static uint64_t *counting;
+static uint64_t rounds;
+
+static void *count_up(void *none)
+{
+	uint64_t i;
+
+	for (rounds = 0; !stop; rounds++)
+		for (i = 0; i < PAGES; i++)
+			counting[i * PAGE / 8]++;
+	return none;
+}
+
+static void no_write_is_lost_while_both_use_pages(const char *name)
+{
+	uint64_t *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), i;
+	pthread_t thread;
+	bool copied = true;
+
+	counting = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	/* Whoever wins: they go every time. */
+	CHECK(tell(PARAMETERS "fight_ms", "0"), "%s", strerror(errno));
+	stop = false;
+	pthread_create(&thread, NULL, count_up, NULL);
+	for (i = 0; i < 12; i++)
+		copied = copied && copies(to, counting);
+	stop = true;
+	pthread_join(thread, NULL);
+	CHECK(tell(PARAMETERS "fight_ms", "10"), "%s", strerror(errno));
+	CHECK(copied, "no copy");
+	for (i = 0; i < PAGES; i++)
+		CHECK(counting[i * PAGE / 8] == rounds, "page %d: %lld, not %lld", (int)i, (long long)counting[i * PAGE / 8],
+		      (long long)rounds);
+	CHECK(copies(to, counting) && !memcmp(to, counting, BYTES), "another content");
+	munmap(counting, BYTES);
+	munmap(to, BYTES);
+}
+
+static void advice_that_makes_no_sense_is_refused(const char *name)
+{
+	struct godwit_advise what = { .addr = (uint64_t)&what, .size = PAGE, .advice = GODWIT_ADVICE_IN_PLACE + 1 };
+
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
+	what.advice = GODWIT_ADVICE_MOVE;
+	what.reserved = 1;
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
+	what.reserved = 0;
+	what.size = 0;
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
+	what.size = -what.addr + 1;
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
+	what.addr = 1ull << 63;
+	what.size = PAGE;
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
+	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, NULL), EFAULT);
+	/* No whole page: nothing is said. */
+	what.addr = (uint64_t)&what;
+	what.size = 8;
+	CHECK(!ioctl(card, GODWIT_IOC_ADVISE, &what), "%s", strerror(errno));
+}
+
+int main(void)
+{
+	card = card_open();
+	if (!migrates()) {
+		printf("skip: this kernel has no device-private memory\n");
+		TEST(what_cannot_move_is_used_where_it_is);
+		TEST(advice_that_makes_no_sense_is_refused);
+		return failures != 0;
+	}
+	TEST(pages_go_to_the_card_that_asks_for_them);
+	TEST(pages_that_were_never_touched_come_into_being_on_the_card);
+	TEST(advice_is_followed_until_something_else_is_said);
+	TEST(the_parameter_is_for_memory_of_which_nothing_is_said);
+	TEST(what_cannot_move_is_used_where_it_is);
+	TEST(pages_around_may_be_anything);
+	TEST(pages_that_both_want_stay_in_the_host_for_a_while);
+	TEST(pages_that_may_be_written_again_are_written);
+	TEST(no_write_is_lost_while_both_use_pages);
+	TEST(advice_that_makes_no_sense_is_refused);
+	return failures != 0;
+}
