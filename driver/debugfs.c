@@ -26,6 +26,7 @@ static const char *const godwit_event_names[GODWIT_EVENTS] = {
 	[GODWIT_EVENT_PAGES_HOME] = "pages_home",
 	[GODWIT_EVENT_TOUCHES] = "touches",
 	[GODWIT_EVENT_FIGHTS] = "fights",
+	[GODWIT_EVENT_DMA_INTERRUPTS] = "dma_interrupts",
 	[GODWIT_EVENT_DMA_LISTS] = "dma_lists",
 	[GODWIT_EVENT_DMA_PAGES] = "dma_pages",
 	[GODWIT_EVENT_INVALIDATIONS] = "invalidations",

@@ -86,6 +86,7 @@ irqreturn_t godwit_dma_irq(int irq, void *data)
 {
 	struct godwit_device *gdev = data;
 
+	godwit_count(gdev, GODWIT_EVENT_DMA_INTERRUPTS, 1);
 	/* What comes from here on raises the line again. */
 	spin_lock(&gdev->dma.csr_lock);
 	godwit_dma_tell(gdev);

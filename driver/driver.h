@@ -47,6 +47,7 @@
 #include <linux/xarray.h>
 
 #include <godwit/fault.h>
+#include <godwit/prefetch.h>
 #include <godwit/pt.h>
 #include <godwit/range.h>
 #include <godwit_layout.h>
@@ -80,6 +81,19 @@ struct godwit_queue {
 	bool broken;
 };
 
+/* Page requests of one batch; the rest is the next one. */
+#define GODWIT_BATCH 64
+
+/**
+ * struct godwit_plan - pages to be brought that nobody has asked for
+ * @context: number of the context
+ * @plan: which
+ */
+struct godwit_plan {
+	u32 context;
+	struct gw_prefetch_plan plan;
+};
+
 /**
  * struct godwit_pages - the page-request queue; used by the MMU's interrupt thread alone
  * @ring: records, in host memory; NULL without page requests
@@ -87,6 +101,8 @@ struct godwit_queue {
  * @head: next record to read
  * @faults: a batch
  * @groups: what is made of it
+ * @plans: what is brought ahead of what will be asked for, and whose it is
+ * @plan_count: of them
  */
 struct godwit_pages {
 	__le64 *ring;
@@ -94,6 +110,8 @@ struct godwit_pages {
 	u32 head;
 	struct gw_fault *faults;
 	struct gw_fault_group *groups;
+	struct godwit_plan *plans;
+	u32 plan_count;
 };
 
 /**
@@ -237,6 +255,7 @@ struct godwit_device {
  * @alive: @number and @table are in use
  * @advice: of pages, by number: GODWIT_ADVICE_* (place.c)
  * @fights: groups of pages that went to the card on demand, by their first (place.c)
+ * @ahead: what was asked for so far; of the MMU's interrupt thread
  * @mapping: of its file, by which processes see memory of the heap; as long as it is alive
  * @heap_ended: it has no memory of the heap any more, and gets none; under struct godwit_heap.lock
  */
@@ -258,6 +277,7 @@ struct godwit_context {
 	bool alive;
 	struct maple_tree advice;
 	struct xarray fights;
+	struct gw_prefetch ahead;
 	struct address_space *mapping;
 	bool heap_ended;
 };
@@ -289,6 +309,10 @@ static inline u64 godwit_read64(struct godwit_device *gdev, u32 offset)
 {
 	return godwit_read(gdev, offset) | (u64)godwit_read(gdev, offset + 4) << 32;
 }
+
+/* ahead.c */
+void godwit_ahead_note(struct godwit_context *ctx, u64 page);
+void godwit_ahead_run(struct godwit_device *gdev);
 
 /* chardev.c */
 int godwit_chardev_add(struct godwit_device *gdev);
@@ -333,6 +357,8 @@ extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how);
 bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
 bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count);
+void godwit_inplace_moved(struct godwit_context *ctx, u64 first, u64 *bits);
+bool godwit_inplace_has(struct godwit_context *ctx, u64 first, u32 count);
 void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last);
 void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last);
 
@@ -417,6 +443,7 @@ void godwit_place_init(struct godwit_context *ctx);
 void godwit_place_fini(struct godwit_context *ctx);
 int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what);
 void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
+bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
 
 /* queue.c */

@@ -14,8 +14,6 @@
 #include "trace.h"
 
 #define GODWIT_RECORDS (PAGE_SIZE / GODWIT_PAGE_QUEUE_BYTES)
-/* Records of one batch; the rest is the next one. */
-#define GODWIT_BATCH 64
 
 #define GODWIT_PQ_ON (GW_MMU__PAGE_QUEUE__PQCSR__PQEN_bm | GW_MMU__PAGE_QUEUE__PQCSR__PIE_bm)
 #define GODWIT_PQ_UP (GW_MMU__PAGE_QUEUE__PQCSR__PIP_bm | GW_MMU__PAGE_QUEUE__PQCSR__PQTO_bm)
@@ -44,9 +42,16 @@ static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group 
 
 	if (!ctx)
 		return code;
+	/* It came meanwhile, with others. */
+	if (godwit_inplace_has(ctx, group->page, 1u << group->order)) {
+		godwit_context_put(ctx);
+		return GODWIT_PAGE_RESPONSE_SUCCESS;
+	}
 	moves = godwit_place_moves(ctx, group->page, &around, &most);
-	if (moves)
+	if (moves) {
 		godwit_migrate_asked(ctx, around, most);
+		godwit_ahead_note(ctx, group->page);
+	}
 	err = godwit_inplace_bring(ctx, group->page, 1u << group->order,
 				   group->flags & GW_FAULT_WRITE ? GODWIT_BRING_WRITE : GODWIT_BRING_READ);
 	/* A hint, once those that were asked for are there. */
@@ -104,6 +109,7 @@ static void godwit_serve(struct godwit_device *gdev, struct gw_fault *faults, u3
 		godwit_serve_group(gdev, &groups[i], faults);
 	/* The answers are on their way; the card takes them before the next batch's. An error is said by the queue. */
 	godwit_queue_settle(gdev);
+	godwit_ahead_run(gdev);
 }
 
 /* Serves the requests that are there; whether there was anything. */
@@ -143,8 +149,9 @@ int godwit_pages_init(struct godwit_device *gdev)
 		return 0;
 	pages->faults = devm_kcalloc(dev, GODWIT_BATCH, sizeof(*pages->faults), GFP_KERNEL);
 	pages->groups = devm_kcalloc(dev, GODWIT_BATCH, sizeof(*pages->groups), GFP_KERNEL);
+	pages->plans = devm_kcalloc(dev, GODWIT_BATCH, sizeof(*pages->plans), GFP_KERNEL);
 	pages->ring = dmam_alloc_coherent(dev, PAGE_SIZE, &pages->bus, GFP_KERNEL);
-	if (!pages->faults || !pages->groups || !pages->ring)
+	if (!pages->faults || !pages->groups || !pages->plans || !pages->ring)
 		return -ENOMEM;
 	base = (GODWIT_HOST_APERTURE_BASE + pages->bus) >> PAGE_SHIFT << GW_MMU__PAGE_QUEUE__PQB__PPN_LO_bp |
 	       (ilog2(GODWIT_RECORDS) - 1);

@@ -20,6 +20,8 @@
 
 /* How often pages that move meanwhile are looked for again. */
 #define GODWIT_TRIES 1000
+/* Pages that are shown in one go. */
+#define GODWIT_SHOW_PAGES 64
 /* Ranges to invalidate that are gathered before they are stretched. */
 #define GODWIT_RANGES 16
 
@@ -83,6 +85,32 @@ bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count)
 		any |= page->device;
 	mutex_unlock(&ctx->lock);
 	return any;
+}
+
+/* Which of the pages of a block the card reaches in device memory, a bit each: GW_PREFETCH_WORDS. */
+void godwit_inplace_moved(struct godwit_context *ctx, u64 first, u64 *bits)
+{
+	struct godwit_page *page;
+	unsigned long index;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each_range(&ctx->pages, index, page, first, first + GW_PREFETCH_BLOCK - 1)
+		if (page->device)
+			bits[(index - first) / 64] |= BIT_ULL((index - first) % 64);
+	mutex_unlock(&ctx->lock);
+}
+
+/* Whether the card reaches all of these pages. */
+bool godwit_inplace_has(struct godwit_context *ctx, u64 first, u32 count)
+{
+	struct godwit_page *page;
+	unsigned long index;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each_range(&ctx->pages, index, page, first, first + count - 1)
+		count--;
+	mutex_unlock(&ctx->lock);
+	return !count;
 }
 
 /* Takes the pages from @first to @last away, and returns when the card has forgotten them. */
@@ -245,8 +273,8 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
  */
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
 {
-	struct godwit_page *fresh[GODWIT_BRING_PAGES] = {};
-	unsigned long pfns[GODWIT_BRING_PAGES] = {};
+	struct godwit_page *fresh[GODWIT_SHOW_PAGES] = {};
+	unsigned long pfns[GODWIT_SHOW_PAGES] = {};
 	struct hmm_range range = {
 		.notifier = &ctx->notifier,
 		.start = first << PAGE_SHIFT,
@@ -257,7 +285,7 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum 
 	int err = 0, tries;
 	u32 i;
 
-	if (WARN_ON_ONCE(count > GODWIT_BRING_PAGES))
+	if (WARN_ON_ONCE(count > GODWIT_SHOW_PAGES))
 		return -EINVAL;
 	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) ||
 	    godwit_heap_is_at(ctx->device, range.start, range.end) || !mmget_not_zero(ctx->mm))

@@ -204,6 +204,9 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 			what->pages += max(done, 0);
 		}
 		mmap_read_unlock(ctx->mm);
+		/* The card is not to ask for what has just gone to it. */
+		if (done > 0 && !home)
+			godwit_inplace_bring(ctx, at >> PAGE_SHIFT, (next - at) >> PAGE_SHIFT, GODWIT_BRING_MOVED);
 		at = next;
 		cond_resched();
 	}
@@ -217,7 +220,7 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
  */
 static void godwit_make_writable(struct godwit_context *ctx, unsigned long start, unsigned long end)
 {
-	unsigned long pfns[GODWIT_BRING_PAGES] = {};
+	unsigned long pfns[GODWIT_STEP] = {};
 	struct hmm_range range = {
 		.notifier = &ctx->notifier,
 		.start = start,
@@ -235,7 +238,7 @@ static void godwit_make_writable(struct godwit_context *ctx, unsigned long start
 }
 
 /*
- * The card asks for pages: what of them can move to it does, what does not stays where it is, and is used there. Runs in the
+ * The card asks for pages, or is going to: what of them can move to it does, what does not stays where it is, and is used there. Runs in the
  * interrupt's thread.
  */
 void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
@@ -243,7 +246,7 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
 	unsigned long at = first << PAGE_SHIFT, end = (first + count) << PAGE_SHIFT;
 	struct vm_area_struct *vma;
 
-	if (WARN_ON_ONCE(count > GODWIT_BRING_PAGES) || end > BIT_ULL(ctx->device->va_bits) || !mmget_not_zero(ctx->mm))
+	if (WARN_ON_ONCE(count > GODWIT_STEP) || end > BIT_ULL(ctx->device->va_bits) || !mmget_not_zero(ctx->mm))
 		return;
 	mmap_read_lock(ctx->mm);
 	for (; at < end && (vma = find_vma_intersection(ctx->mm, at, end)); at = vma->vm_end) {

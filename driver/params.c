@@ -36,6 +36,8 @@ GODWIT_PARAM(contexts, GODWIT_MAX_CONTEXTS, 1, GODWIT_MAX_CONTEXTS, 0444,
 	     "Most contexts of a card, 1 to 256; never more than it holds (default: all)");
 GODWIT_PARAM(fence_ms, 60000, 100, 600000, 0644,
 	     "Milliseconds that an invalidation may take before the card is taken off the bus, 100 to 600000 (default: 60000)");
+GODWIT_PARAM(ahead_pages, 512, 0, GODWIT_AHEAD_PAGES, 0644,
+	     "Most pages that go to the card before it asks for them, 0 to 4096; 0: none (default: 512)");
 GODWIT_PARAM(fight_ms, 10, 0, 60000, 0644,
 	     "Pages that the card asks for within so many milliseconds after they went there, time and again, stay in the host; 0: never (default: 10)");
 GODWIT_PARAM(heap_wait_ms, 2000, 10, 600000, 0644,

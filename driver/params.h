@@ -8,6 +8,8 @@
 /* Pages that come home in one go. */
 #define GODWIT_HOME_PAGES 16
 #define GODWIT_MAX_CONTEXTS 256
+/* Most pages of a plan, which is core's. */
+#define GODWIT_AHEAD_PAGES 4096
 /* pool_mib: as much as the host has memory, at most half of the card's. */
 #define GODWIT_POOL_AUTO (~0u)
 
@@ -17,6 +19,7 @@
 extern unsigned int godwit_param_contexts;
 extern unsigned int godwit_param_bring_pages;
 extern unsigned int godwit_param_home_pages;
+extern unsigned int godwit_param_ahead_pages;
 extern bool godwit_param_move;
 extern unsigned int godwit_param_fight_ms;
 extern unsigned int godwit_param_pool_mib;

@@ -60,6 +60,26 @@ static unsigned long godwit_fight_now(void)
 }
 
 /*
+ * Whether pages in a row that nobody has asked for may move: of all of them nothing was said, or that they shall, and nobody
+ * fights for any.
+ */
+bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count)
+{
+	void *advice = mtree_load(&ctx->advice, first), *record;
+	unsigned long page;
+
+	if (advice ? xa_to_value(advice) == GODWIT_ADVICE_IN_PLACE : !READ_ONCE(godwit_param_move))
+		return false;
+	for (page = first + 1; page < first + count; page++)
+		if (mtree_load(&ctx->advice, page) != advice)
+			return false;
+	xa_for_each_range(&ctx->fights, page, record, round_down(first, GODWIT_BRING_PAGES), first + count - 1)
+		if ((xa_to_value(record) & GODWIT_FIGHT_MASK) == GODWIT_FIGHT_TURNS)
+			return false;
+	return true;
+}
+
+/*
  * Whether a group that is to go to the card was there a moment ago and came back, time and again; takes down that it goes. As
  * long as pages of it are still there it is the same visit.
  */

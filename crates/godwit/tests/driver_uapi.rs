@@ -28,6 +28,9 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_RUN_FAULT", RUN_FAULT.into()),
         ("GODWIT_RUN_REGISTERS", RUN_REGISTERS as u64),
         ("GODWIT_MIGRATE_TO_HOST", MIGRATE_TO_HOST.into()),
+        ("GODWIT_ADVICE_NONE", ADVICE_NONE.into()),
+        ("GODWIT_ADVICE_MOVE", ADVICE_MOVE.into()),
+        ("GODWIT_ADVICE_IN_PLACE", ADVICE_IN_PLACE.into()),
         ("GODWIT_PLACE_NONE", PLACE_NONE.into()),
         ("GODWIT_PLACE_HOST", PLACE_HOST.into()),
         ("GODWIT_PLACE_CARD", PLACE_CARD.into()),
@@ -40,6 +43,7 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_IOC_COUNTERS", u64::from(IOC_COUNTERS)),
         ("GODWIT_IOC_HEAP", u64::from(IOC_HEAP)),
         ("GODWIT_IOC_HEAP_STATE", u64::from(IOC_HEAP_STATE)),
+        ("GODWIT_IOC_ADVISE", u64::from(IOC_ADVISE)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
@@ -56,6 +60,7 @@ fn pairs() -> Vec<(String, u64)> {
     layout!("godwit_register" Register: offset value);
     layout!("godwit_run" Run: slot write_count read_count timeout_ms writes reads end fault_cause fault_address);
     layout!("godwit_migrate" Migrate: addr size flags reserved pages);
+    layout!("godwit_advise" Advise: addr size advice reserved);
     layout!("godwit_cancel" Cancel: slot reserved);
     layout!("godwit_residency" Residency: addr size places reserved);
     layout!("godwit_counters" Counters: words count reserved);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures;
+static int failures __attribute__((unused));
 
 #define CHECK(what, ...)                                                 \
 	do {                                                             \

@@ -11,9 +11,9 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, Updater, ioctl};
 
 use super::uapi::{
-    Allocation, Cancel, Counters, HeapState, IOC_CANCEL, IOC_COUNTERS, IOC_HEAP, IOC_HEAP_STATE,
-    IOC_INFO, IOC_MIGRATE, IOC_RESIDENCY, IOC_RUN, Info, MIGRATE_TO_HOST, Migrate, RUN_FAULT,
-    Register, Residency, Run,
+    Advise, Allocation, Cancel, Counters, HeapState, IOC_ADVISE, IOC_CANCEL, IOC_COUNTERS,
+    IOC_HEAP, IOC_HEAP_STATE, IOC_INFO, IOC_MIGRATE, IOC_RESIDENCY, IOC_RUN, Info, MIGRATE_TO_HOST,
+    Migrate, RUN_FAULT, Register, Residency, Run,
 };
 use crate::hardware::window::Window;
 
@@ -39,6 +39,9 @@ pub trait Channel: Send + Sync {
 
     /// Moves pages of the process to device memory, or home; how many did.
     fn migrate(&self, address: u64, bytes: u64, home: bool) -> Result<u64, Errno>;
+
+    /// Says where pages of the process are to be when an accelerator asks for them: `uapi::ADVICE_*`.
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno>;
 
     /// Where pages in a row are, `uapi::PLACE_*`, from that at `start` on: `places` has a byte for each.
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno>;
@@ -117,6 +120,17 @@ impl Channel for Node {
         };
         self.update::<IOC_MIGRATE, _>(&mut what)?;
         Ok(what.pages)
+    }
+
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno> {
+        let what = Advise {
+            addr: address,
+            size: bytes,
+            advice,
+            reserved: 0,
+        };
+        // SAFETY: the opcode is made of this structure.
+        unsafe { ioctl(&self.0, Setter::<IOC_ADVISE, _>::new(what)) }
     }
 
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {

@@ -4,7 +4,7 @@
 use rustix::ioctl::{Opcode, opcode};
 
 /// `GODWIT_ABI` of the driver.
-pub const ABI: u32 = 4;
+pub const ABI: u32 = 5;
 
 /// `GODWIT_INFO_DEMAND`.
 pub const INFO_DEMAND: u32 = 1;
@@ -18,6 +18,12 @@ pub const RUN_FAULT: u32 = 1;
 pub const RUN_REGISTERS: usize = 256;
 /// `GODWIT_MIGRATE_TO_HOST`.
 pub const MIGRATE_TO_HOST: u32 = 1;
+/// `GODWIT_ADVICE_NONE`.
+pub const ADVICE_NONE: u32 = 0;
+/// `GODWIT_ADVICE_MOVE`.
+pub const ADVICE_MOVE: u32 = 1;
+/// `GODWIT_ADVICE_IN_PLACE`.
+pub const ADVICE_IN_PLACE: u32 = 2;
 
 /// `GODWIT_PLACE_NONE`.
 pub const PLACE_NONE: u8 = 0;
@@ -100,6 +106,17 @@ pub struct Migrate {
     pub pages: u64,
 }
 
+/// `struct godwit_advise`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the header documents the fields")]
+pub struct Advise {
+    pub addr: u64,
+    pub size: u64,
+    pub advice: u32,
+    pub reserved: u32,
+}
+
 /// `struct godwit_cancel`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -173,3 +190,5 @@ pub const IOC_COUNTERS: Opcode = opcode::write::<Counters>(GROUP, 0x47);
 pub const IOC_HEAP: Opcode = opcode::read_write::<Allocation>(GROUP, 0x48);
 /// `GODWIT_IOC_HEAP_STATE`.
 pub const IOC_HEAP_STATE: Opcode = opcode::read::<HeapState>(GROUP, 0x49);
+/// `GODWIT_IOC_ADVISE`.
+pub const IOC_ADVISE: Opcode = opcode::write::<Advise>(GROUP, 0x4a);

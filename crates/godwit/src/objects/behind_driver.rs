@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use godwit_card::OpenOptions;
 
-use crate::driver::uapi::INFO_MIGRATE;
+use crate::driver::uapi::{ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, INFO_MIGRATE};
 use crate::objects::driver_of_tests::{FAILS, FAULTS, FOR_EVER, GONE, open, until_running};
-use crate::{Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited, regs};
+use crate::{
+    Advice, Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited, regs,
+};
 
 fn start(context: &Context, values: &[u64], count: u64) -> Launch {
     let launch = context.card().kernel("add").unwrap().context(context);
@@ -160,6 +162,27 @@ fn pages_move_where_the_driver_can_and_hints_never_fail() {
     assert_eq!(machine.moves.lock().unwrap().len(), 1);
     // SAFETY: as it was allocated.
     unsafe { std::alloc::dealloc(at as *mut u8, page) };
+}
+
+#[test]
+fn advice_is_the_drivers_to_follow() {
+    let (card, machine) = open(INFO_MIGRATE);
+    let context = card.context(None).unwrap();
+    let pages = vec![0u8; 4096];
+    let at = pages.as_ptr() as u64;
+    for advice in [
+        Advice::InPlace,
+        Advice::Migrate,
+        Advice::Auto,
+        Advice::ReadMostly,
+    ] {
+        context.advise(&pages[..], advice);
+    }
+    let told = [ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, ADVICE_NONE];
+    assert_eq!(
+        *machine.advised.lock().unwrap(),
+        told.map(|advice| (at, 4096, advice))
+    );
 }
 
 #[test]

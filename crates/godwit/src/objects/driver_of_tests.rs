@@ -33,6 +33,7 @@ pub(super) struct Machine {
     changed: Condvar,
     /// Moves: address, bytes, home.
     pub moves: Mutex<Vec<(u64, u64, bool)>>,
+    pub advised: Mutex<Vec<(u64, u64, u32)>>,
     pub heap: Mutex<Heap>,
     flags: u32,
 }
@@ -94,6 +95,12 @@ impl Channel for File {
         let mut moves = self.machine.moves.lock().unwrap();
         moves.push((address, bytes, home));
         Ok(bytes / 4096)
+    }
+
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno> {
+        let mut advised = self.machine.advised.lock().unwrap();
+        advised.push((address, bytes, advice));
+        Ok(())
     }
 
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {

@@ -4,7 +4,9 @@
 use godwit_core::layout;
 
 use crate::Error;
-use crate::driver::uapi::{PLACE_CARD, PLACE_HOST, PLACE_SHOWN};
+use crate::driver::uapi::{
+    ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, PLACE_CARD, PLACE_HOST, PLACE_SHOWN,
+};
 use crate::objects::context::Context;
 use crate::objects::value::{HostRange, Plain};
 use crate::svm::log::Migration;
@@ -180,9 +182,14 @@ impl Context {
 
     fn serve_as(&self, memory: impl Into<HostRange>, serving: Serving) -> Result<(), Error> {
         let (address, bytes) = self.range(memory)?;
-        if self.by_driver().is_some() {
-            // It uses pages where they are, until somebody moves them.
-            return Ok(());
+        if let Some(context) = self.by_driver() {
+            let advice = match serving {
+                Serving::InPlace => ADVICE_IN_PLACE,
+                Serving::Move => ADVICE_MOVE,
+                // It counts no lines, and one copy is all there is.
+                Serving::Auto | Serving::ReadMostly => ADVICE_NONE,
+            };
+            return context.advise(address, bytes, advice);
         }
         let sharing = self.start_sharing()?;
         sharing.pager.advise(address, bytes, serving)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver in a real Linux: what a page costs in events, and what that is in time, beside memory shared in user space and paper K.
+
+An ordinary program in a guest (QEMU, the newest kernel of Debian's backports) gives an array to the card `tapasco`, whose RTL makes the
+accesses. Events are counted by the driver. Times are modelled: events by the configuration's cost table, and bytes by its link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from godwit.errors import CheckError
+from godwit.report import Progress, Row
+from godwit.units import bytes_text
+
+OPTIONS = frozenset({"quick"})
+"""Options of ``godwit bench`` that this suite takes."""
+
+SUITE, CONFIG, KERNEL = "driver", "tapasco", "backports"
+KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
+SIZES = (32 * KIB, MIB, 8 * MIB)
+WAYS = {"demand": "on demand", "hand": "by calls", "in_place": "in place"}
+PHASES = {"there": "first launch", "again": "second launch", "home": "home"}
+EVENTS = {
+    "requests": ("page_requests",),
+    "batches": ("batches",),
+    "DMA descriptors": ("dma_pages",),
+    "DMA lists": ("dma_lists",),
+    "interrupts": ("mmu_interrupts", "dma_interrupts", "kernel_interrupts"),
+    "touches": ("touches",),
+    "invalidations": ("invalidations",),
+    "fences": ("fences",),
+    "calls": ("calls",),
+}
+"""What is counted for a row, and what of the driver's counters that is."""
+THEIRS = {
+    32 * KIB: (6.52 + 3.43 + 9.33 + 38.14, 18.75 + 4.49 + 10.03 + 34.29),
+    MIB: (360.0 + 760.0, 670.0 + 650.0),
+}
+"""Table III of the paper: all steps of a buffer to the card, and home, in µs."""
+
+Counted = dict[tuple[str, str, int], dict[str, int]]
+"""By way, phase and bytes: the driver's counters."""
+
+
+def run(progress: Progress, quick: bool = False) -> list[Row]:
+    """Rows of events and times; `quick`: the smallest array."""
+    sizes = SIZES[:1] if quick else SIZES
+    progress("a guest with the driver", 0, 0)
+    counted, release = _guest(sizes, progress)
+    progress("the same in user space", 0, 0)
+    own = {size: _user_space(size) for size in sizes}
+    return [*_events(counted, release), *_times(counted, release, own)]
+
+
+def _guest(sizes: tuple[int, ...], progress: Progress) -> tuple[Counted, str]:
+    from godwit.vm import guests, kernel, machine
+
+    booted = kernel.ensure(KERNEL, lambda what: progress(what, 0, 0))
+    words = " ".join(map(str, sizes))
+    script = f"{guests.LOAD} || exit 1\n/ways {words}; code=$?\n{guests.UNLOAD}"
+    source = Path(__file__).parent / "driver_guest/ways.c"
+    guest, card = guests.with_driver(booted, script, [source], CONFIG)
+    ended = machine.run(booted, guest, card, timeout_s=1800)
+    if ended.code != 0:
+        raise CheckError("the program in the guest went wrong", found="\n".join(ended.lines[-5:]))
+    return parse(ended.lines), booted.release
+
+
+def parse(lines: list[str]) -> Counted:
+    """What the guest's program said of the driver's counters."""
+    found: Counted = {}
+    for line in lines:
+        if line.startswith("counted "):
+            _, way, phase, size, *pairs = line.split()
+            found[way, phase, int(size)] = {name: int(value) for name, value in (pair.split("=") for pair in pairs)}
+    return found
+
+
+def _sum(count: Mapping[str, int], names: tuple[str, ...]) -> int:
+    return sum(count[name] for name in names)
+
+
+def _events(counted: Counted, release: str) -> Iterator[Row]:
+    for (way, phase, size), count in counted.items():
+        name = f"{WAYS[way]}, {bytes_text(size)}, {PHASES[phase]}"
+        for event, counters in EVENTS.items():
+            if found := _sum(count, counters):
+                yield Row(SUITE, f"{name}: {event}", f"Linux {release} in QEMU, {CONFIG}", found / (size / PAGE), "a page")
+
+
+def _times(counted: Counted, release: str, own: Mapping[int, Mapping[str, float]]) -> Iterator[Row]:
+    for (way, phase, size), count in counted.items():
+        if way == "in_place" or phase == "again":
+            continue
+        theirs = THEIRS.get(size, (None, None))[phase == "home"]
+        name = f"{WAYS[way]}, {bytes_text(size)}, {'to the card' if phase == 'there' else 'home'}"
+        config = f"events of Linux {release}, costs of {CONFIG}"
+        yield Row(SUITE, f"{name}: time", config, modelled_us(count, home=phase == "home"), "µs", theirs, kind="modelled")
+        if way == "hand":
+            found = own[size][phase]
+            yield Row(SUITE, f"{name}: time in user space", f"sim:{CONFIG}", found, "µs", theirs, kind="modelled")
+
+
+def modelled_us(count: Mapping[str, int], *, home: bool) -> float:
+    """Time of migrations by what was counted: interrupts and who they wake, groups and pages by the host's work, bytes by the link. Steps
+    follow one another, as they do in the driver.
+    """
+    from godwit.spec import config as configs
+
+    found = configs.load(CONFIG)
+    host, link = found.host, found.host_link
+    pages = count["pages_home"] if home else count["pages_out"]
+    group, page = (host.return_ns, host.return_page_ns) if home else (host.leave_ns, host.leave_page_ns)
+    interrupts = count["mmu_interrupts"] + count["dma_interrupts"]
+    crossed = count["dma_pages"] * PAGE / (link.to_host_gbps if home else link.bandwidth_gbps)
+    work = interrupts * (host.interrupt_ns + host.wakeup_ns) + count["dma_lists"] * group + pages * page
+    return (work + crossed) / 1e3
+
+
+def _user_space(size: int) -> dict[str, float]:
+    import godwit
+    from bench.suites.papers_k.migrations import plain, timed
+
+    with godwit.open(f"sim:{CONFIG}", shared=True) as card:
+        values = plain(size)
+        values[:] = np.frombuffer(np.random.default_rng(size).bytes(size), np.uint8)
+        there = timed(card, lambda: card.migrate_to_device(values)).total
+        card.launch("memcopy", src=values, dst=(target := plain(size)), bytes=size, iterations=1)
+        home = timed(card, lambda: card.migrate_to_host(target)).total
+    return {"there": there * 1e3, "home": home * 1e3}

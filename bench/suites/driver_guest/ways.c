@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An array goes to the card and comes home, in each way that the driver has; what the driver counted meanwhile is said in a line each:
+ *
+ *	ways BYTES...
+ */
+#include <stdio.h>
+
+#include "../../../driver/test/guest/files.h"
+#include "../../../driver/test/guest/places.h"
+
+#define MOST_COUNTERS 64
+
+static struct counted {
+	char name[32];
+	long long value;
+} before[MOST_COUNTERS];
+
+/* Reads the driver's counters; with @said, says what came to them since they were read last. */
+static void count(const char *said)
+{
+	const char *line = contents(DEBUG "counters");
+	struct counted now;
+	int i;
+
+	if (said)
+		printf("%s", said);
+	for (i = 0; i < MOST_COUNTERS && sscanf(line, "%31s %lld", now.name, &now.value) == 2; i++) {
+		if (said)
+			printf(" %s=%lld", now.name, now.value - before[i].value);
+		before[i] = now;
+		line = strchr(line + 1, '\n');
+		if (!line)
+			break;
+	}
+	if (said)
+		printf("\n");
+}
+
+static uint64_t sum_of(const uint64_t *values, uint64_t bytes)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < bytes / 8; i++)
+		sum += ((volatile const uint64_t *)values)[i];
+	return sum;
+}
+
+static bool moves(const void *at, uint64_t bytes, uint32_t flags)
+{
+	struct godwit_migrate what = { .addr = (uint64_t)at, .size = bytes, .flags = flags };
+
+	return !ioctl(card, GODWIT_IOC_MIGRATE, &what);
+}
+
+static bool launch(const uint64_t *values, uint64_t bytes, uint64_t wanted)
+{
+	struct card_sum got;
+
+	return !card_array_sum(card, values, bytes / 8, 0, &got) && got.run.end == GODWIT_RUN_DONE && !got.status &&
+	       got.sum == wanted;
+}
+
+/* One way: @by_hand moves them by calls, @in_place leaves them where they are. */
+static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
+{
+	uint64_t *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), wanted, i;
+	char said[64];
+	bool right;
+
+	for (i = 0; i < bytes / 8; i++)
+		values[i] = i * 0x9e3779b97f4a7c15ull;
+	wanted = sum_of(values, bytes);
+	right = advise(values, bytes, in_place ? GODWIT_ADVICE_IN_PLACE : GODWIT_ADVICE_MOVE);
+	count(NULL);
+	right = right && (!by_hand || moves(values, bytes, 0)) && launch(values, bytes, wanted);
+	snprintf(said, sizeof(said), "counted %s there %llu", name, (unsigned long long)bytes);
+	count(said);
+	right = right && launch(values, bytes, wanted);
+	snprintf(said, sizeof(said), "counted %s again %llu", name, (unsigned long long)bytes);
+	count(said);
+	right = right && (!by_hand || moves(values, bytes, GODWIT_MIGRATE_TO_HOST)) && sum_of(values, bytes) == wanted;
+	snprintf(said, sizeof(said), "counted %s home %llu", name, (unsigned long long)bytes);
+	count(said);
+	munmap(values, bytes);
+	return right;
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	card = card_open();
+	if (!migrates()) {
+		printf("this kernel has no device-private memory\n");
+		return 1;
+	}
+	for (i = 1; i < argc; i++) {
+		uint64_t bytes = strtoull(argv[i], NULL, 0);
+
+		if (!way("demand", bytes, false, false) || !way("hand", bytes, true, false) || !way("in_place", bytes, false, true)) {
+			printf("another sum, or no launch: %s\n", strerror(errno));
+			return 1;
+		}
+	}
+	return 0;
+}
