@@ -84,8 +84,13 @@ static void godwit_ahead_bring(struct godwit_context *ctx, u64 first, u64 count)
 	u64 end = first + count, stop;
 
 	for (; first < end && !READ_ONCE(ctx->device->going); first = stop) {
+		/* Moving a page takes what is shown around it from the card for a moment. */
+		if (godwit_inplace_has(ctx, first, 1)) {
+			stop = first + 1;
+			continue;
+		}
 		stop = min(end, round_down(first, GODWIT_AHEAD_STEP) + GODWIT_AHEAD_STEP);
-		if (!godwit_place_lets(ctx, first, stop - first) || godwit_inplace_has(ctx, first, stop - first))
+		if (!godwit_place_lets(ctx, first, stop - first))
 			continue;
 		godwit_migrate_asked(ctx, first, stop - first);
 		godwit_inplace_bring(ctx, first, stop - first, GODWIT_BRING_MOVED);

@@ -26,6 +26,8 @@
 #define EVERY 256
 /* Pages of the process that a pipe has. */
 #define PINNED 16
+/* Linux moves pages no more when it has not for so long. */
+#define SETTLE_US 200000
 
 static int rig, cmt;
 static char *filled;
@@ -134,12 +136,25 @@ static const struct {
 	int (*take)(void);
 } asked[] = { { "godwit-cmt", of_cmt }, { "hugetlb", of_hugetlb }, { "cma", of_cma }, { "contig", of_anything } };
 
+/* Linux may be moving pages for reasons of its own, as after what was asked before: until that has ended. */
+static long long moved_at_rest(void)
+{
+	long long before, now = after("/proc/vmstat", "\npgmigrate_success ");
+
+	do {
+		before = now;
+		usleep(SETTLE_US);
+		now = after("/proc/vmstat", "\npgmigrate_success ");
+	} while (now != before);
+	return now;
+}
+
 static void ask(const char *condition)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		long long moved = after("/proc/vmstat", "\npgmigrate_success ");
+		long long moved = moved_at_rest();
 		uint64_t start = now_us();
 		int got = asked[i].take();
 
@@ -161,6 +176,8 @@ int main(void)
 	cmt = device_open();
 	if (rig < 0 || cmt < 0 || pipe(pipes))
 		return 1;
+	/* It does not begin by itself, either. */
+	tell("/proc/sys/vm/compaction_proactiveness", "0");
 	ask("fresh");
 	fill();
 	ask("used");
