@@ -36,11 +36,12 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
     assert count["pages_shown"] >= pages and count["pages_hidden"] >= pages
     whole = values.nbytes // PAGE - 1
     if kind == "backports":
-        assert count["pages_out"] >= whole
+        assert count["pages_out"] >= pages
         assert count["pages_home"] == count["pages_out"]
         # The program reads the column in its order: a touch brings a group of 16 pages of it.
         assert 0 < count["touches"] <= count["pages_home"] // 4
-        assert count["page_requests"] >= pages - whole
+        # What moved by the program's own call is not asked for, and of the rest most comes with what is.
+        assert 0 < count["page_requests"] < pages - whole
     else:
         assert (count["pages_out"], count["pages_home"]) == (0, 0)
         assert count["page_requests"] >= pages
