@@ -8,6 +8,10 @@
 #define GW_LOOKS 2u
 /* flags: this stay began in place, and moved. */
 #define GW_WENT 4u
+/* flags: the lines that are known are all those of a stay. */
+#define GW_WHOLE 8u
+/* Share of its price by which a way has to be the better one to be taken back, as a shift: who goes to and fro pays both. */
+#define GW_MARGIN 4u
 
 static uint8_t gw_next_wait(const struct gw_stay *s)
 {
@@ -16,19 +20,38 @@ static uint8_t gw_next_wait(const struct gw_stay *s)
 	return (uint8_t)(wait < GW_STAY_LAST_LOOK ? wait : GW_STAY_LAST_LOOK);
 }
 
-/* Whether the lines so far have cost this price, doubled so often. */
-static bool gw_have_cost(const struct gw_stay *s, uint64_t line, uint64_t price, uint32_t shift)
+/* Whether so many lines cost this price, doubled so often. */
+static bool gw_they_cost(uint32_t lines, uint64_t line, uint64_t price, uint32_t shift)
 {
-	bool beyond = s->lines && line > UINT64_MAX / s->lines;
-	uint64_t cost = beyond ? UINT64_MAX : line * s->lines;
+	bool beyond = lines && line > UINT64_MAX / lines;
+	uint64_t cost = beyond ? UINT64_MAX : line * lines;
 
 	return cost && cost >= (price > UINT64_MAX >> shift ? UINT64_MAX : price << shift);
+}
+
+/* Notes the lines of a stay that was in place, whole or until it moved; of those that nobody asked for, only what is more than was known. */
+static void gw_note_lines(struct gw_stay *s)
+{
+	bool whole = s->place == GW_STAY_IN_PLACE && !s->wait;
+
+	if (!whole && s->place == GW_STAY_IN_PLACE && s->lines <= s->known)
+		return;
+	s->known = s->lines;
+	s->flags = (uint8_t)(whole ? s->flags | GW_WHOLE : s->flags & ~GW_WHOLE);
+}
+
+/* Whether the lines that are known cost clearly less in place than moving at the begin of a stay. */
+static bool gw_are_cheap(const struct gw_stay *s, const struct gw_stay_costs *costs)
+{
+	uint64_t price = costs->begin - (costs->begin >> GW_MARGIN);
+
+	return s->known && costs->line && !gw_they_cost(s->known, costs->line, price, 0);
 }
 
 void gw_stay_begin(struct gw_stay *s)
 {
 	s->lines = 0;
-	s->flags = (uint8_t)(s->flags & GW_LEANS);
+	s->flags = (uint8_t)(s->flags & (GW_LEANS | GW_WHOLE));
 	if (s->flags & GW_LEANS && s->wait) {
 		s->wait--;
 		s->place = GW_STAY_DEVICE;
@@ -51,7 +74,7 @@ bool gw_stay_due(const struct gw_stay *s, const struct gw_stay_costs *costs)
 {
 	if (s->place != GW_STAY_IN_PLACE)
 		return false;
-	return gw_have_cost(s, costs->line, s->flags & GW_LOOKS ? costs->begin : costs->move, s->shift);
+	return gw_they_cost(s->lines, costs->line, s->flags & GW_LOOKS ? costs->begin : costs->move, s->shift);
 }
 
 void gw_stay_moved(struct gw_stay *s)
@@ -63,7 +86,7 @@ void gw_stay_moved(struct gw_stay *s)
 void gw_stay_refused(struct gw_stay *s)
 {
 	s->place = GW_STAY_IN_PLACE;
-	s->flags = (uint8_t)(s->flags & ~(GW_LEANS | GW_LOOKS | GW_WENT));
+	s->flags = 0;
 	s->wait = 0;
 	if (s->shift < GW_STAY_MAX_SHIFT)
 		s->shift++;
@@ -74,28 +97,52 @@ bool gw_stay_wants_lines(const struct gw_stay *s)
 	return s->place == GW_STAY_IN_PLACE && !s->wait;
 }
 
+/* A stay that was on the device all the time showed nothing: what was known holds, at what a line costs by now. */
+static void gw_end_unseen(struct gw_stay *s, const struct gw_stay_costs *costs)
+{
+	if (!gw_are_cheap(s, costs))
+		return;
+	if (s->flags & GW_WHOLE) {
+		s->flags = GW_WHOLE;
+		s->wait = GW_STAY_FIRST_LOOK;
+	} else {
+		/* More would have come, had it not moved: the next stay looks. */
+		s->wait = 0;
+	}
+}
+
+/* A stay that began in place. */
+static void gw_end_seen(struct gw_stay *s, const struct gw_stay_costs *costs, uint32_t salt)
+{
+	bool leant = s->flags & GW_LEANS, leans;
+	uint8_t whole;
+
+	gw_note_lines(s);
+	whole = s->flags & GW_WHOLE;
+	leans = s->flags & GW_WENT || gw_they_cost(s->lines, costs->line, costs->begin, 0) ||
+		(whole && gw_they_cost(s->known, costs->line, costs->begin, 0));
+	if (leans && !leant) {
+		s->looks = 0;
+		s->wait = (uint8_t)(gw_next_wait(s) + salt % GW_STAY_FIRST_LOOK);
+	} else if (leans) {
+		if (GW_STAY_FIRST_LOOK << s->looks < GW_STAY_LAST_LOOK)
+			s->looks++;
+		s->wait = gw_next_wait(s);
+	} else if (!s->wait) {
+		s->wait = GW_STAY_FIRST_LOOK;
+	}
+	s->flags = (uint8_t)(whole | (leans ? GW_LEANS : 0));
+}
+
 void gw_stay_end(struct gw_stay *s, const struct gw_stay_costs *costs, bool evicted, uint32_t salt)
 {
-	bool leant = s->flags & GW_LEANS;
-	bool began_on_device = s->place == GW_STAY_DEVICE && !(s->flags & GW_WENT);
-
 	if (s->place == GW_STAY_DEVICE && evicted) {
 		gw_stay_refused(s);
 	} else {
-		/* On the device nothing was seen: what was known holds. */
-		bool leans = began_on_device || s->flags & GW_WENT || gw_have_cost(s, costs->line, costs->begin, 0);
-
-		if (leans && !leant) {
-			s->looks = 0;
-			s->wait = (uint8_t)(gw_next_wait(s) + salt % GW_STAY_FIRST_LOOK);
-		} else if (leans && !began_on_device) {
-			if (GW_STAY_FIRST_LOOK << s->looks < GW_STAY_LAST_LOOK)
-				s->looks++;
-			s->wait = gw_next_wait(s);
-		} else if (!leans && !s->wait) {
-			s->wait = GW_STAY_FIRST_LOOK;
-		}
-		s->flags = leans ? GW_LEANS : 0;
+		if (s->place == GW_STAY_DEVICE && !(s->flags & GW_WENT))
+			gw_end_unseen(s, costs);
+		else
+			gw_end_seen(s, costs, salt);
 		if (s->shift && !evicted)
 			s->shift--;
 	}

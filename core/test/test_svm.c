@@ -342,6 +342,57 @@ static void what_nobody_reported_is_asked_for_now_and_then(void)
 	CHECK(s.place == GW_STAY_IN_PLACE && gw_stay_wants_lines(&s));
 }
 
+/* A stay that begins on the device, at other costs. */
+static void stay_there(struct gw_stay *s, const struct gw_stay_costs *costs)
+{
+	gw_stay_begin(s);
+	CHECK(s->place == GW_STAY_DEVICE);
+	gw_stay_end(s, costs, false, 0);
+}
+
+static void what_lines_turn_out_to_cost_decides_again(void)
+{
+	const struct gw_stay_costs hardly = { .line = 2, .begin = 126, .move = 300 };
+	const struct gw_stay_costs cheaper = { .line = 1, .begin = 100, .move = 300 };
+	struct gw_stay s = { 0 };
+	enum gw_stay_place began;
+
+	CHECK(!stay(&s, 60, &began));
+	/* A little cheaper than moving is not worth going to and fro. */
+	stay_there(&s, &COSTS);
+	stay_there(&s, &hardly);
+	stay_there(&s, &cheaper);
+	for (uint32_t i = 0; i < 40; i++) {
+		gw_stay_begin(&s);
+		CHECK(s.place == GW_STAY_IN_PLACE);
+		gw_stay_crossed(&s, gw_stay_wants_lines(&s) ? 60 : 0);
+		CHECK(!gw_stay_due(&s, &cheaper));
+		gw_stay_end(&s, &cheaper, false, 0);
+	}
+	/* And dearer again: what was counted at one stay of many is enough. */
+	CHECK(!stay(&s, 0, &began) && began == GW_STAY_IN_PLACE);
+	stay_there(&s, &COSTS);
+}
+
+static void a_count_that_ended_with_a_move_is_looked_at_again(void)
+{
+	const struct gw_stay_costs dear = { .line = 2, .begin = 1000, .move = 1200 };
+	struct gw_stay s = { 0 };
+	enum gw_stay_place began;
+
+	CHECK(stay(&s, 150, &began) && began == GW_STAY_IN_PLACE);
+	stay_there(&s, &dear);
+	gw_stay_begin(&s);
+	CHECK(s.place == GW_STAY_IN_PLACE && gw_stay_wants_lines(&s));
+	gw_stay_crossed(&s, 500);
+	CHECK(gw_stay_due(&s, &dear));
+	gw_stay_moved(&s);
+	gw_stay_end(&s, &dear, false, 0);
+	/* It moved for more than that: nothing is looked at before its time. */
+	for (uint32_t i = 0; i < 16; i++)
+		stay_there(&s, &dear);
+}
+
 static void short_memory_makes_moving_dearer(void)
 {
 	struct gw_stay s = { 0 };
@@ -403,6 +454,8 @@ int main(void)
 	a_group_moves_when_its_lines_have_cost_what_moving_costs();
 	now_and_then_a_stay_looks_whether_it_still_pays();
 	what_nobody_reported_is_asked_for_now_and_then();
+	what_lines_turn_out_to_cost_decides_again();
+	a_count_that_ended_with_a_move_is_looked_at_again();
 	short_memory_makes_moving_dearer();
 	costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly();
 	test_evict();

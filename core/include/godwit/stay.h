@@ -60,6 +60,7 @@ enum gw_stay_place {
 /**
  * struct gw_stay - one group; private but for @place, all zero at first
  * @lines: that crossed the link in this stay
+ * @known: those of the last stay in place, as far as they were reported
  * @place: enum gw_stay_place
  * @flags: private
  * @shift: doublings of the price
@@ -68,6 +69,7 @@ enum gw_stay_place {
  */
 struct gw_stay {
 	uint32_t lines;
+	uint32_t known;
 	uint8_t place;
 	uint8_t flags;
 	uint8_t shift;
@@ -77,7 +79,7 @@ struct gw_stay {
 
 /**
  * struct gw_stay_costs - of one group, in one unit of time
- * @line: what a line over the link costs more than one of device memory; 0: not known yet
+ * @line: what a line over the link costs more than one of device memory, or at most; 0: not known yet
  * @begin: what moving it at the begin of a stay costs more than leaving it in place, both ways
  * @move: what moving it in a stay costs
  */

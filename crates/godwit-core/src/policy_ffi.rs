@@ -149,6 +149,7 @@ impl Default for gw_evict {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct gw_stay {
     pub lines: u32,
+    known: u32,
     pub place: u8,
     flags: u8,
     shift: u8,

@@ -182,6 +182,7 @@ impl Route {
         crossings: &[Crossing],
         to_device: bool,
     ) -> Result<Option<Transfer>, Error> {
+        state.pages_cross(crossings.iter().map(|crossing| crossing.device.len).sum());
         if !self.has_dma {
             return state.timed(Step::Link, |state| {
                 for Crossing { device, .. } in crossings {

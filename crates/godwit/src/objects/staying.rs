@@ -12,7 +12,7 @@ use crate::hardware::line_counters::LineReport;
 use crate::objects::card::Shared;
 use crate::state::State;
 use crate::state::lines::{LineWatcher, page_costs};
-use crate::svm::{Crossed, PageCosts, Pager, Piece};
+use crate::svm::{Crossed, PageCosts, Pager, Piece, PinId};
 
 /// Where a piece is for the card, when it is used where its bytes are.
 pub(crate) fn of_piece(piece: &Piece) -> Option<Extent> {
@@ -80,10 +80,10 @@ impl Watcher {
 }
 
 impl LineWatcher for Watcher {
-    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64) {
+    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64, of: Option<PinId>) {
         let crossed = reports.iter().map(crossed).collect();
         let seen = Seen(Weak::clone(&self.shared));
-        self.pager.crossed(self.memory, crossed, line_ps, seen);
+        self.pager.crossed(self.memory, crossed, line_ps, of, seen);
     }
 }
 

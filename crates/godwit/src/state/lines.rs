@@ -8,9 +8,12 @@ use godwit_card::Config;
 
 use super::State;
 use super::costs::Work;
+use super::launches::Request;
+use super::paces::{Launch, Paces, Took};
+use super::steps::Step;
 use crate::Error;
 use crate::hardware::line_counters::{self, GROUP_BYTES, LineReport};
-use crate::svm::PageCosts;
+use crate::svm::{PageCosts, PinId};
 
 const PS: f64 = 1000.0;
 /// Bytes of a line.
@@ -22,9 +25,21 @@ const FIRST: u32 = 64;
 
 /// Who hears of groups that crossed the link.
 pub(crate) trait LineWatcher: Send + Sync {
-    /// These did; a line costs so many picoseconds, 0 as long as that is not known. Answered with [`State::lines_seen`]; does not wait
-    /// for that.
-    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64);
+    /// These did; a line costs so many picoseconds, 0 as long as that is not known, and does so in a launch, if one is named. Answered with
+    /// [`State::lines_seen`]; does not wait for that.
+    fn crossed(&self, reports: Vec<LineReport>, line_ps: u64, of: Option<PinId>);
+}
+
+/// As of some time.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    /// Virtual time in which kernels worked: requests for pages, and migrations, are no part of what a line costs.
+    work_ps: u64,
+    /// That of copies.
+    link_ps: u64,
+    lines: u32,
+    /// Bytes of pages that were copied.
+    copied: u64,
 }
 
 /// The access counters of a card, turned on.
@@ -32,17 +47,26 @@ pub(super) struct Lines {
     watcher: Arc<dyn LineWatcher>,
     /// Lists that it works on.
     waiting: usize,
-    /// When the lines of a launch were counted last: the time that kernels worked, lines.
-    mark: Option<(u64, u32)>,
+    /// Lines that make a report.
+    threshold: u32,
+    /// The only launch at work, since it began, and what a line costs in it, if that is known.
+    alone: Option<Launch>,
+    exact: Option<u64>,
+    /// What is known of launches.
+    paces: Paces,
+    /// When the lines of a launch were counted last.
+    mark: Option<Count>,
     /// The same, from when on what a line costs is measured until the launch's end.
-    from: Option<(u64, u32)>,
+    from: Option<Count>,
     /// The next launch is to be measured.
     wanted: bool,
     /// Since when requests for pages are served: virtual time, that of migrations.
     serving: Option<(u64, u64)>,
     /// Virtual time in which some were, but for that of migrations.
     served_ps: u64,
-    /// What a line costs; 0: not known yet.
+    /// Bytes of pages that were copied, both ways.
+    copied: u64,
+    /// What a line costs at most, by a launch's time and its lines; 0: not known yet.
     line_ps: u64,
 }
 
@@ -72,14 +96,21 @@ impl State {
             return Ok(());
         }
         line_counters::turn_on(self.device.as_mut(), FIRST)?;
+        let at_work = self.alone_at_work();
+        let alone = at_work.map(|(slot, request)| Launch::of(slot, request));
         self.lines = Some(Lines {
             watcher,
             waiting: 0,
+            threshold: FIRST,
+            alone,
+            exact: None,
+            paces: Paces::default(),
             mark: None,
             from: None,
             wanted: false,
             serving: None,
             served_ps: 0,
+            copied: 0,
             line_ps: 0,
         });
         Ok(())
@@ -129,38 +160,80 @@ impl State {
 
     /// The first kernel begins. Where nobody wants to know more, what a line costs is measured from the launch's first reports on, which
     /// takes nobody's time.
-    pub(super) fn lines_begin(&mut self) -> Result<(), Error> {
+    pub(super) fn lines_begin(&mut self, slot: usize, request: &Request) -> Result<(), Error> {
+        let Some(lines) = &mut self.lines else {
+            return Ok(());
+        };
+        let launch = Launch::of(slot, request);
+        lines.exact = lines.paces.line_ps(&launch);
+        lines.alone = Some(launch);
+        let (wanted, line_ps) = (lines.wanted, lines.exact.unwrap_or(lines.line_ps));
+        if line_ps > 0 {
+            self.set_threshold(line_ps)?;
+        }
         match &mut self.lines {
-            Some(lines) if lines.wanted => self.lines_from_here()?,
+            _ if wanted => self.lines_from_here()?,
             Some(lines) => (lines.mark, lines.from) = (None, None),
             None => {}
         }
         Ok(())
     }
 
-    /// A kernel is done.
-    pub(super) fn lines_end(&mut self) -> Result<(), Error> {
+    /// Another kernel begins while one is at work: nobody can tell the lines of the one from those of the other.
+    pub(super) fn lines_of_many(&mut self) {
+        if let Some(lines) = &mut self.lines {
+            (lines.alone, lines.exact) = (None, None);
+        }
+    }
+
+    /// A launch is done, which has these pages.
+    pub(super) fn lines_end(&mut self, pin: Option<PinId>) -> Result<(), Error> {
         let Some(from) = self.lines.as_mut().and_then(|lines| lines.from.take()) else {
             return Ok(());
         };
         let now = self.lines_now()?;
-        let Some(cost) = self.cost_between(from, now) else {
+        let cost = self.cost_between(&from, &now);
+        let limits = line_limits(&self.device.description().config);
+        let took = self.took_between(&from, &now);
+        let Some(lines) = &mut self.lines else {
             return Ok(());
         };
-        self.set_cost(cost)?;
-        if let Some(lines) = &mut self.lines {
-            lines.waiting += 1;
-            Arc::clone(&lines.watcher).crossed(Vec::new(), cost);
+        lines.line_ps = cost.unwrap_or(lines.line_ps);
+        let alone = lines.alone.take();
+        if let (Some(launch), Some(took)) = (&alone, took) {
+            lines.paces.add(launch, took);
+            let exact = lines.paces.line_ps(launch);
+            lines.exact = exact.map(|line_ps| line_ps.clamp(1, limits.1));
         }
-        Ok(())
+        let pin = pin.filter(|_| alone.is_some());
+        let Some(cost) = lines.exact.or(cost) else {
+            return Ok(());
+        };
+        lines.waiting += 1;
+        Arc::clone(&lines.watcher).crossed(Vec::new(), cost, pin);
+        self.set_threshold(cost)
     }
 
-    /// The time in which kernels worked, and lines: requests for pages, and migrations, are no part of what a line costs.
-    fn lines_now(&mut self) -> Result<(u64, u32), Error> {
+    fn lines_now(&mut self) -> Result<Count, Error> {
         let crossed = line_counters::lines(self.device.as_mut())?;
-        let served = self.lines.as_ref().map_or(0, |lines| lines.served_ps);
+        let (served, copied) = self
+            .lines
+            .as_ref()
+            .map_or((0, 0), |lines| (lines.served_ps, lines.copied));
         let other = self.steps.total() + served;
-        Ok((self.device.stats()?.time_ps.saturating_sub(other), crossed))
+        Ok(Count {
+            work_ps: self.device.stats()?.time_ps.saturating_sub(other),
+            link_ps: self.steps.of(Step::Link),
+            lines: crossed,
+            copied,
+        })
+    }
+
+    /// Pages cross the link, either way.
+    pub fn pages_cross(&mut self, bytes: u64) {
+        if let Some(lines) = &mut self.lines {
+            lines.copied += bytes;
+        }
     }
 
     /// Requests for pages may be there, and are looked for.
@@ -198,44 +271,65 @@ impl State {
             reports.extend(line_counters::take(self.device.as_mut())?);
         }
         let line_ps = self.cost_of_lines()?;
+        let at_work = self.alone_at_work();
+        let pin = at_work.and_then(|(_, request)| request.pin());
         if let Some(lines) = &mut self.lines {
             lines.waiting += 1;
-            Arc::clone(&lines.watcher).crossed(reports, line_ps);
+            let pin = pin.filter(|_| lines.alone.is_some());
+            Arc::clone(&lines.watcher).crossed(reports, line_ps, pin);
         }
         Ok(())
     }
 
-    /// What a line has cost since the last measurement: the time in which kernels worked for it, within what the link allows.
+    /// What a line costs in this launch, or has since the last measurement: the time in which kernels worked for it, within what the link allows.
     fn cost_of_lines(&mut self) -> Result<u64, Error> {
+        if let Some(exact) = self.lines.as_ref().and_then(|lines| lines.exact) {
+            return Ok(exact);
+        }
         let now = self.lines_now()?;
         let Some(lines) = &mut self.lines else {
             return Ok(0);
         };
         let known = lines.line_ps;
         let before = lines.mark.replace(now);
-        let Some(cost) = before.and_then(|before| self.cost_between(before, now)) else {
+        let Some(cost) = before.and_then(|before| self.cost_between(&before, &now)) else {
             return Ok(known);
         };
-        self.set_cost(cost)?;
+        if let Some(lines) = &mut self.lines {
+            lines.line_ps = cost;
+        }
+        self.set_threshold(cost)?;
         Ok(cost)
     }
 
-    /// What a line cost between two counts.
-    fn cost_between(&self, before: (u64, u32), now: (u64, u32)) -> Option<u64> {
+    /// What a line cost at most between two counts.
+    fn cost_between(&self, before: &Count, now: &Count) -> Option<u64> {
         let (least, most) = line_limits(&self.device.description().config);
-        // Somebody may have set the counters to zero meanwhile.
-        let lines = now.1.checked_sub(before.1).filter(|lines| *lines > 0)?;
-        let cost = now.0.saturating_sub(before.0) / u64::from(lines);
+        let lines = lines_between(before, now).filter(|lines| *lines > 0)?;
+        let cost = now.work_ps.saturating_sub(before.work_ps) / u64::from(lines);
         Some(cost.clamp(least, most).max(1))
     }
 
-    fn set_cost(&mut self, line_ps: u64) -> Result<(), Error> {
+    fn took_between(&self, before: &Count, now: &Count) -> Option<Took> {
+        let costs = page_costs(&self.device.description().config);
+        let time = |count: &Count| count.work_ps + count.link_ps;
+        Some(Took {
+            time_ps: time(now).saturating_sub(time(before)),
+            lines: lines_between(before, now)?,
+            copies_ps: costs.copies(now.copied - before.copied),
+        })
+    }
+
+    fn set_threshold(&mut self, line_ps: u64) -> Result<(), Error> {
         let threshold = self.threshold(line_ps);
-        line_counters::set_threshold(self.device.as_mut(), threshold)?;
-        if let Some(lines) = &mut self.lines {
-            lines.line_ps = line_ps;
+        match &mut self.lines {
+            Some(lines) if lines.threshold != threshold => lines.threshold = threshold,
+            _ => return Ok(()),
         }
-        Ok(())
+        Ok(line_counters::set_threshold(
+            self.device.as_mut(),
+            threshold,
+        )?)
     }
 
     /// Pages of these ranges (first physical address, bytes) are not used in place any more: their lines are not counted for who has the
@@ -261,4 +355,9 @@ impl State {
         }
         Ok(reports)
     }
+}
+
+/// Lines between two counts; none when somebody has set the counters to zero meanwhile.
+fn lines_between(before: &Count, now: &Count) -> Option<u32> {
+    now.lines.checked_sub(before.lines)
 }

@@ -12,6 +12,7 @@ mod heap_watch;
 mod launches;
 pub(crate) mod lines;
 pub(crate) mod notifier;
+mod paces;
 mod ranges;
 pub(crate) mod served;
 pub(crate) mod steps;

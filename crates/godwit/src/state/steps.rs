@@ -41,6 +41,10 @@ impl Steps {
             .into_iter()
     }
 
+    pub(super) fn of(&self, step: Step) -> u64 {
+        self.0[step as usize]
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.0.iter().sum()
     }

@@ -150,10 +150,15 @@ pub(crate) struct PageCosts {
 }
 
 impl PageCosts {
+    /// Copies of so many bytes, group by group.
+    pub fn copies(&self, bytes: u64) -> u64 {
+        bytes / PAGE * self.copy_page + bytes.div_ceil(GROUP) * self.copy
+    }
+
     /// Of a group of pages, of which a line costs so much in place. What the card writes is copied home, too.
     pub fn group(&self, line: u64, written: bool) -> StayCosts {
         let pages = GROUP / PAGE;
-        let begin = (self.copy + pages * self.copy_page) * (1 + u64::from(written));
+        let begin = self.copies(GROUP) * (1 + u64::from(written));
         StayCosts {
             line,
             begin,

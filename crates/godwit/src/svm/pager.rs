@@ -202,18 +202,19 @@ impl Pager {
         }));
     }
 
-    /// Groups of pages crossed the link: on the card with this memory, at so many picoseconds a line, as much of it as is known. Does not
-    /// wait; `seen` is dropped when it is decided about them.
+    /// Groups of pages crossed the link: on the card with this memory, at so many picoseconds a line, as much of it as is known, in the launch
+    /// of a pin if one is named. Does not wait; `seen` is dropped when it is decided about them.
     pub fn crossed(
         &self,
         memory: usize,
         crossed: Vec<Crossed>,
         line_ps: u64,
+        of: Option<PinId>,
         seen: impl Send + 'static,
     ) {
         let mut seen = Some(seen);
         self.post(Box::new(move |pages| {
-            pages.crossed(memory, &crossed, line_ps);
+            pages.crossed(memory, &crossed, line_ps, of);
             drop(seen.take());
             true
         }));
@@ -278,6 +279,11 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
+    /// Which it is.
+    pub fn id(&self) -> PinId {
+        self.id
+    }
+
     /// To settle it with, later.
     pub fn ticket(&self) -> (Arc<Pager>, PinId) {
         (Arc::clone(&self.pager), self.id)

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use godwit_core::policy::{Stay, StayCosts, StayPlace};
 
-use super::OwnerId;
 use super::blocks::{Away, Place, Run};
 use super::evict::{GROUP, groups};
 use super::log::Migration;
 use super::moves::Going;
 use super::owner::{PageCosts, Piece};
-use super::pages::Pages;
+use super::pages::{Pages, Pin};
 use super::report::Cause;
+use super::{OwnerId, PinId};
 
 /// Groups that move together before a launch: with too little room for all of them, some move.
 const TOGETHER: usize = 32;
@@ -32,6 +32,10 @@ struct Group {
     stay: Stay,
     /// The card has written some of it, this time.
     written: bool,
+    /// What a line cost in the launch that used it last; 0: not known, as that of others.
+    line_ps: u64,
+    /// Since its lines were counted a launch was measured that had it on the card.
+    compared: bool,
 }
 
 /// What is known of groups.
@@ -40,7 +44,7 @@ pub(super) struct Stays {
     groups: BTreeMap<(OwnerId, u64), Group>,
     /// What pages cost for an owner.
     costs: BTreeMap<OwnerId, PageCosts>,
-    /// What a line costs, by memory.
+    /// What a line costs, by memory, in launches that are not known better.
     line_ps: BTreeMap<usize, u64>,
 }
 
@@ -60,8 +64,28 @@ impl Stays {
         self.costs.remove(&owner);
     }
 
-    fn group_costs(&self, owner: OwnerId, memory: usize, written: bool) -> Option<StayCosts> {
-        let line_ps = self.line_ps.get(&memory).copied().unwrap_or(0);
+    /// What a line cost in a launch.
+    fn note_cost(&mut self, pin: &Pin, line_ps: u64) {
+        for want in &pin.wants {
+            let first = want.start & !(GROUP - 1);
+            let range = (pin.owner, first)..(pin.owner, want.start + want.len);
+            for (_, known) in self.groups.range_mut(range) {
+                known.line_ps = line_ps;
+            }
+        }
+    }
+
+    fn group_costs(
+        &self,
+        owner: OwnerId,
+        memory: usize,
+        of: &Group,
+        written: bool,
+    ) -> Option<StayCosts> {
+        let line_ps = match of.line_ps {
+            0 => self.line_ps.get(&memory).copied().unwrap_or(0),
+            known => known,
+        };
         Some(self.costs.get(&owner)?.group(line_ps, written))
     }
 }
@@ -79,7 +103,11 @@ impl Pages {
             known.stay.begin();
             known.written = false;
         }
-        let (place, measured) = (known.stay.place(), known.stay.wants_lines());
+        let (place, counted) = (known.stay.place(), known.stay.wants_lines());
+        // What a line costs is known when the same launch was seen both ways.
+        let compares = place == StayPlace::Device && !known.compared;
+        known.compared = compares || (known.compared && !counted);
+        let measured = counted || compares;
         if let Some(owner) = self.owners.get_mut(&owner).filter(|_| measured) {
             owner.measure_lines();
         }
@@ -99,7 +127,7 @@ impl Pages {
             let Some(known) = self.stays.groups.get(&(owner, group)).copied() else {
                 continue;
             };
-            let Some(costs) = self.stays.group_costs(owner, memory, known.written) else {
+            let Some(costs) = self.stays.group_costs(owner, memory, &known, known.written) else {
                 continue;
             };
             if let Some(known) = self.stays.groups.get_mut(&(owner, group)) {
@@ -110,9 +138,12 @@ impl Pages {
     }
 
     /// Groups crossed the link of the card with this memory; those of them that are due move, where kernels that use them wait for pages.
-    pub fn crossed(&mut self, memory: usize, crossed: &[Crossed], line_ps: u64) {
-        if line_ps > 0 {
-            self.stays.line_ps.insert(memory, line_ps);
+    pub fn crossed(&mut self, memory: usize, crossed: &[Crossed], line_ps: u64, of: Option<PinId>) {
+        let pin = self.pins.iter().find(|pin| Some(pin.id) == of);
+        match pin {
+            _ if line_ps == 0 => {}
+            Some(pin) => self.stays.note_cost(pin, line_ps),
+            None => drop(self.stays.line_ps.insert(memory, line_ps)),
         }
         let mut due: BTreeMap<OwnerId, Vec<u64>> = BTreeMap::new();
         for (owner, group) in self.have_crossed(crossed) {
@@ -198,7 +229,7 @@ impl Pages {
             return false;
         };
         let due = |written| {
-            let costs = self.stays.group_costs(owner, memory, written);
+            let costs = self.stays.group_costs(owner, memory, known, written);
             costs.is_some_and(|costs| known.stay.due(&costs))
         };
         // To look at D costs something, too: only where it decides.

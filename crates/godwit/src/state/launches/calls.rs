@@ -121,6 +121,19 @@ impl State {
         self.kernels.iter().any(|kernel| kernel.running.is_some())
     }
 
+    /// The only launch at work, and its kernel's slot.
+    pub(in crate::state) fn alone_at_work(&self) -> Option<(usize, &Request)> {
+        let mut at_work = self
+            .kernels
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, kernel)| {
+                let running = kernel.running.as_ref()?;
+                Some((slot, &running.request))
+            });
+        at_work.next().filter(|_| at_work.next().is_none())
+    }
+
     /// Whether a launch of this context runs or waits.
     pub(in crate::state) fn at_work(&self, context: u64) -> bool {
         self.kernels.iter().any(|kernel| {

@@ -23,7 +23,7 @@ use super::State;
 use super::ticket::{Gate, Ticket};
 use crate::Error;
 use crate::hardware::control::{Control, Trouble};
-use crate::svm::Pinned;
+use crate::svm::{PinId, Pinned};
 
 pub(super) const IRQ_MMU: u32 = layout::IRQ_MMU as u32;
 
@@ -58,6 +58,11 @@ impl Request {
     /// Its addresses are physical: nothing stands between it and any frame.
     fn bare(&self) -> bool {
         self.binding.0 == layout::PORT_MODE_BARE
+    }
+
+    /// The pages of the program that it has.
+    pub(in crate::state) fn pin(&self) -> Option<PinId> {
+        self.keeps.as_ref().map(Pinned::id)
     }
 }
 

@@ -161,8 +161,9 @@ impl State {
         // Each launch leaves nothing in the page cache, but others that go on may have looked at the same memory since.
         if self.any_at_work() {
             self.flush_for(&request)?;
+            self.lines_of_many();
         } else {
-            self.lines_begin()?;
+            self.lines_begin(slot, &request)?;
         }
         let kernel = &mut self.kernels[slot];
         let started = kernel
@@ -219,7 +220,7 @@ impl State {
         if self.kernels[slot].control.line() != 0 {
             self.host_works(Work::Wakeup)?;
         }
-        self.lines_end()?;
+        self.lines_end(running.request.pin())?;
         // Its interrupt does not say that what it stored is in host memory.
         let flushed = self.flush_for(&running.request);
         let result = match (flushed, self.fault_of(&ports)) {
