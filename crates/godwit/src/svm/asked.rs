@@ -89,7 +89,8 @@ impl Pages {
         let mut work = Work::default();
         let since = self.prefetchers.get(&owner).map_or(0, Prefetcher::time);
         for fault in faults.iter().filter(|fault| !fault.is_repeat()) {
-            self.sort_out(owner, fault.page * PAGE, fault.is_write(), &mut work);
+            let page = fault.page * PAGE;
+            self.sort_out(owner, page, fault.is_write(), u64::MAX, &mut work);
         }
         let asked = work.moves.len();
         self.expect(owner, since, &mut work);
@@ -128,8 +129,8 @@ impl Pages {
             .is_some_and(|away| away.owner == owner && (away.writable || !asked.write))
     }
 
-    /// Says what is to be done for a page.
-    fn sort_out(&mut self, owner: OwnerId, va: u64, write: bool, work: &mut Work) {
+    /// Says what is to be done for a page, with which so many pages come at most.
+    fn sort_out(&mut self, owner: OwnerId, va: u64, write: bool, most: u64, work: &mut Work) {
         let asked = Asked {
             va,
             write,
@@ -154,7 +155,7 @@ impl Pages {
                         // Who reads what is mostly read leaves it readable for the program.
                         let writes = given.writes && (write || !self.is_read_mostly(va, PAGE));
                         let given = Given { writes, ..given };
-                        let (ranges, stream) = self.plan(owner, va, first, end);
+                        let (ranges, stream) = self.plan(owner, va, (first, end), most);
                         work.moves.push(Movable {
                             va,
                             given,
@@ -170,11 +171,12 @@ impl Pages {
         work.refused.insert(va, refusal.to_owned());
     }
 
-    /// What kernels will ask for next, having asked for what it went with before: the other arrays that they walk through. Not in a full
-    /// memory, where others would leave for it.
+    /// What kernels will ask for next, having asked for what it went with before: the other arrays that they walk through. As far as there
+    /// is room beside all that comes: others must not leave for what nobody has asked for yet.
     fn expect(&mut self, owner: OwnerId, since: u32, work: &mut Work) {
         for _ in 0..MOST_EXPECTED {
-            if self.most_along(owner).near == 1 {
+            let left = self.spare_pages(owner).saturating_sub(work.pages());
+            if left <= 1 {
                 return;
             }
             let Some(prefetcher) = self.prefetchers.get_mut(&owner) else {
@@ -191,7 +193,7 @@ impl Pages {
             if !moves {
                 return;
             }
-            self.sort_out(owner, va, false, work);
+            self.sort_out(owner, va, false, left, work);
         }
     }
 
@@ -310,8 +312,15 @@ impl Pages {
         })
     }
 
-    /// What comes for a page: ranges of addresses, the first with the page itself or before it; and whether they are the next of a stream.
-    fn plan(&mut self, owner: OwnerId, va: u64, first: u64, end: u64) -> (Vec<(u64, u64)>, bool) {
+    /// What comes for a page of memory from a first address to an end, so many pages at most: ranges of addresses, the first with the page
+    /// itself or before it; and whether they are the next of a stream.
+    fn plan(
+        &mut self,
+        owner: OwnerId,
+        va: u64,
+        (first, end): (u64, u64),
+        most: u64,
+    ) -> (Vec<(u64, u64)>, bool) {
         let alone = (vec![(va, PAGE)], false);
         if self.thrash.has(va) {
             self.report.throttled += 1;
@@ -333,7 +342,7 @@ impl Pages {
         for page in self.blocks.asked_in(at) {
             block.set_used(page / PAGE);
         }
-        let most = self.most_along(owner);
+        let most = self.most_along(owner).at_most(most);
         let Some(prefetcher) = self.prefetchers.get_mut(&owner) else {
             return alone;
         };
@@ -354,15 +363,37 @@ impl Pages {
     /// How much may come with a page. In a full memory what is near it is no more likely to be used than what would leave for it.
     fn most_along(&mut self, owner: OwnerId) -> Along {
         let room = self.room(owner) / PAGE;
-        let free = self
-            .owners
-            .get(&owner)
-            .map_or(0, |owner| owner.free_bytes() / PAGE);
-        let near = free.saturating_sub(room / SLACK).min(room / SHARE).max(1);
+        let near = self.spare_pages(owner).min(room / SHARE).max(1);
         Along {
             stream: near.max(room / FULL_SHARE) as usize,
             near: near as usize,
         }
+    }
+
+    /// Pages that can come before memory is full.
+    fn spare_pages(&mut self, owner: OwnerId) -> u64 {
+        let room = self.room(owner) / PAGE;
+        let of = self.owners.get(&owner);
+        let free = of.map_or(0, |of| of.free_bytes() / PAGE);
+        free.saturating_sub(room / SLACK)
+    }
+}
+
+impl Along {
+    fn at_most(self, pages: u64) -> Self {
+        let least = |most: usize| most.min(usize::try_from(pages).unwrap_or(usize::MAX));
+        Self {
+            stream: least(self.stream),
+            near: least(self.near),
+        }
+    }
+}
+
+impl Work {
+    /// Pages that are to come.
+    fn pages(&self) -> u64 {
+        let ranges = self.moves.iter().flat_map(|movable| &movable.ranges);
+        ranges.map(|(_, len)| len / PAGE).sum()
     }
 }
 
