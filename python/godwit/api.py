@@ -197,9 +197,9 @@ class Card:
         """The memory of this process as the card's own context has it; `open` with ``shared=True``."""
         return self.default_context.shared_memory
 
-    def migrate_to_device(self, array: np.ndarray) -> None:
-        """Brings pages of `array` to the card; see `SharedMemory.migrate_to_device`."""
-        self.shared_memory.migrate_to_device(array)
+    def migrate_to_device(self, *arrays: np.ndarray) -> None:
+        """Brings pages of `arrays` to the card; see `SharedMemory.migrate_to_device`."""
+        self.shared_memory.migrate_to_device(*arrays)
 
     def migrate_to_host(self, array: np.ndarray) -> None:
         """Brings pages of `array` home; see `SharedMemory.migrate_to_host`."""

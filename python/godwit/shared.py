@@ -131,9 +131,10 @@ class SharedMemory:
             kept[key] = known
         return True
 
-    def migrate_to_device(self, array: np.ndarray) -> None:
-        """Brings the pages to the card that `array` covers wholly and that can move. Raises OutOfMemory."""
-        self.native.migrate_to_device(self.host_array("what should migrate", array))
+    def migrate_to_device(self, *arrays: np.ndarray) -> None:
+        """Brings the pages to the card that `arrays` cover wholly and that can move, of all or of none: the host works on pages of the one
+        while those of the other cross the link. Raises OutOfMemory."""
+        self.native.migrate_to_device([self.host_array("what should migrate", array) for array in arrays])
 
     def migrate_to_host(self, array: np.ndarray) -> None:
         """Brings pages home, from wherever they are; when a kernel works on them, after its end."""

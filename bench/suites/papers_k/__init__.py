@@ -21,7 +21,7 @@ from bench.suites.papers_k.migrations import ARRAY_SUM, array_sum, memcopy
 from bench.suites.papers_k.outputs import write_only
 from bench.suites.papers_k.oversubscribed import oversubscribed
 from bench.suites.papers_k.sobel import SIZES, sobel
-from bench.suites.papers_k.steps import table_iii
+from bench.suites.papers_k.steps import table_iii, two_buffers
 from bench.suites.papers_k.tree import TREES, trees
 from godwit.api import Card
 from godwit.errors import CheckError
@@ -90,6 +90,7 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
             rows += memcopy(card, nbytes, _totals(rows, nbytes), size.most_iterations, measured)
             rows += write_only(card, nbytes)
             rows += table_iii(card, nbytes)
+            rows += two_buffers(card, nbytes)
     rows += oversubscribed(progress, size.oversubscribed)
     rows += sobel(progress, size.pictures)
     rows += trees(progress, size.trees)

@@ -62,6 +62,28 @@ def table_iii(card: Card, nbytes: int) -> Iterator[Row]:
         )
 
 
+def two_buffers(card: Card, nbytes: int) -> Iterator[Row]:
+    """Two buffers to the card in one call, over one call after the other, which waits for the first one's last bytes."""
+    took = []
+    for one_call in (False, True):
+        arrays = [plain(nbytes), plain(nbytes)]
+        for value, array in enumerate(arrays, 1):
+            array[:] = value
+        calls = [arrays] if one_call else [[array] for array in arrays]
+        found = _timed(card, lambda calls=calls: [card.migrate_to_device(*each) for each in calls])  # type: ignore[misc]
+        took.append(found["total_ps"])
+    yield Row(
+        SUITE,
+        f"migration of two buffers of {bytes_text(nbytes)} to the card, one call over two",
+        f"{took[1] / 1e6:.4g} µs over {took[0] / 1e6:.4g}",
+        took[1] / took[0],
+        "times",
+        None,
+        "< 1",
+        kind="modelled",
+    )
+
+
 def _timed(card: Card, work: Any) -> dict[str, Any]:
     steps, before = card.migrations()["time_ps"], card.stats()["time_ps"]
     work()

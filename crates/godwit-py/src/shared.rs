@@ -103,9 +103,11 @@ impl SharedMemory {
         self.context.shares_with_system_calls()
     }
 
-    /// Brings memory to the card.
-    fn migrate_to_device(&self, py: Python<'_>, memory: &HostArray) -> PyResult<()> {
-        self.on_memory(py, memory, godwit::Context::migrate_to_device)
+    /// Brings memories to the card, all or none.
+    fn migrate_to_device(&self, py: Python<'_>, memory: Vec<Py<HostArray>>) -> PyResult<()> {
+        let ranges: Vec<HostRange> = memory.iter().map(|one| one.get().range()).collect();
+        py.detach(|| self.context.migrate_all_to_device(&ranges))
+            .map_err(|error| raise(py, error))
     }
 
     /// Brings memory home.

@@ -332,6 +332,32 @@ fn memory_nobody_touched_has_no_page_from_being_looked_at() {
 }
 
 #[test]
+fn several_memories_go_together_or_none_does() {
+    let _alone = alone();
+    let (_card, context) = shared_card();
+    let (a, b) = (Mapped::private(20).filled(1), Mapped::private(3).filled(2));
+    let before = context.migrations().unwrap();
+    context
+        .migrate_all_to_device(&[(&*a.slice()).into(), (&*b.slice()).into()])
+        .unwrap();
+    let moved = context.migrations().unwrap().since(&before);
+    assert_eq!(moved.groups, 1);
+    assert_eq!(moved.to_device(godwit::Cause::User), 23 * PAGE as u64);
+    assert!(is_pattern(a.slice(), 1) && is_pattern(b.slice(), 2));
+    // The second does not fit beside the first.
+    let large = Mapped::private(mock::MEMORY_BYTES as usize / PAGE).filled(3);
+    let both = [(&*a.slice()).into(), (&*large.slice()).into()];
+    let full = context.migrate_all_to_device(&both);
+    assert!(
+        matches!(full, Err(godwit::Error::OutOfMemory { .. })),
+        "{full:?}"
+    );
+    assert_eq!(on_device(&context, a.slice()), 0);
+    assert!(is_pattern(a.slice(), 1) && is_pattern(large.slice(), 3));
+    context.migrate_all_to_device(&[]).unwrap();
+}
+
+#[test]
 fn residency_says_where_pages_are() {
     let _alone = alone();
     let (card, context) = shared_card();

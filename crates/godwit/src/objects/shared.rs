@@ -88,6 +88,11 @@ impl Context {
     /// Brings pages of the program to the card: those that the range covers wholly and that can move. What kernels only read comes
     /// home without a copy.
     pub fn migrate_to_device(&self, memory: impl Into<HostRange>) -> Result<(), Error> {
+        self.bring(&[memory.into()], Cause::User)
+    }
+
+    /// The same for several memories, all or none: the host works on pages of the one while those of the other cross the link.
+    pub fn migrate_all_to_device(&self, memory: &[HostRange]) -> Result<(), Error> {
         self.bring(memory, Cause::User)
     }
 
@@ -106,14 +111,14 @@ impl Context {
     /// Brings pages to the card because a kernel will use them, as far as there is room. A hint: whatever the memory is, it does not fail.
     pub fn prefetch(&self, memory: impl Into<HostRange>) {
         // A launch says what is wrong with the memory, or with the card.
-        let _ = self.bring(memory, Cause::Prefetch);
+        let _ = self.bring(&[memory.into()], Cause::Prefetch);
     }
 
     /// Says what will happen to memory. A hint, as [`prefetch`](Self::prefetch).
     pub fn advise(&self, memory: impl Into<HostRange>, advice: Advice) {
         // What cannot be done is not done.
         let _ = match advice {
-            Advice::WillNeed => self.bring(memory, Cause::Prefetch),
+            Advice::WillNeed => self.bring(&[memory.into()], Cause::Prefetch),
             Advice::WillNeedHost => self.migrate_to_host(memory),
             Advice::InPlace => self.serve_as(memory, Serving::InPlace),
             Advice::Auto => self.serve_as(memory, Serving::Auto),
@@ -216,23 +221,25 @@ impl Context {
         }
     }
 
-    fn bring(&self, memory: impl Into<HostRange>, cause: Cause) -> Result<(), Error> {
-        let memory = memory.into();
-        let (address, bytes) = self.range(memory)?;
+    fn bring(&self, memory: &[HostRange], cause: Cause) -> Result<(), Error> {
+        for range in memory {
+            self.range(*range)?;
+        }
         if let Some(context) = self.by_driver() {
-            return match pages_inside(address, bytes) {
-                Some((start, len)) => context.migrate(start, len, false).map(drop),
-                None => Ok(()),
-            };
+            let inside = |range: &HostRange| pages_inside(range.address, range.bytes);
+            let mut ranges = memory.iter().filter_map(inside);
+            return ranges
+                .try_for_each(|(start, len)| context.migrate(start, len, false).map(drop));
         }
         let sharing = self.start_sharing()?;
-        let want = Want {
-            start: address,
-            len: bytes,
+        let want = |range: &HostRange| Want {
+            start: range.address,
+            len: range.bytes,
             writes: false,
-            kept: memory.kept,
+            kept: range.kept,
         };
-        sharing.pager.to_device(sharing.owner, want, cause)
+        let wants = memory.iter().map(want).collect();
+        sharing.pager.to_device(sharing.owner, wants, cause)
     }
 
     /// What moved is the driver's to say, which tells it to the machine's owner, not to programs.

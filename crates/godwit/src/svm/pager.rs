@@ -160,21 +160,26 @@ impl Pager {
         })?
     }
 
-    /// Brings the whole pages of a range to a card, as far as they can move.
-    pub fn to_device(&self, owner: OwnerId, want: Want, cause: Cause) -> Result<(), Error> {
-        let Want { start, len, .. } = want;
+    /// Brings the whole pages of ranges to a card, as far as they can move: all in one go, so that the host works on some while others cross.
+    pub fn to_device(&self, owner: OwnerId, wants: Vec<Want>, cause: Cause) -> Result<(), Error> {
         self.call(move |pages| {
-            if pages.pinned(start, len, Some(owner)) {
+            let held = |want: &Want| pages.pinned(want.start, want.len, Some(owner));
+            if wants.iter().any(held) {
                 return None;
             }
-            let going = Going {
-                owner,
-                writable: want.writes || pages.will_write(owner, start, len),
-                kept: want.kept,
-                cause,
-                in_place: false,
+            let going = |want: &Want| {
+                let Want { start, len, .. } = *want;
+                let going = Going {
+                    owner,
+                    writable: want.writes || pages.will_write(owner, start, len),
+                    kept: want.kept,
+                    cause,
+                    in_place: false,
+                };
+                (start, len, going)
             };
-            Some(pages.bring_free(start, len, going).map(|_| ()))
+            let parts: Vec<_> = wants.iter().map(going).collect();
+            Some(pages.bring_free(&parts).map(|_| ()))
         })?
     }
 
@@ -387,7 +392,7 @@ impl Pages {
             cause: Cause::Launch,
             in_place: false,
         };
-        for (start, len) in self.bring_free(inside, inside_len, going)? {
+        for (start, len) in self.bring_free(&[(inside, inside_len, going)])? {
             self.lend(start, len, loan)?;
         }
         self.lend(first, inside - first, loan)?;
@@ -395,13 +400,17 @@ impl Pages {
         self.lend(end, first + len - end, loan)
     }
 
-    /// Brings the whole pages of a range to a card. Those that stay are returned: they cannot move, or are lent already.
-    fn bring_free(&mut self, start: u64, len: u64, going: Going) -> Result<Vec<(u64, u64)>, Error> {
-        let Some((start, len)) = pages_inside(start, len) else {
-            return Ok(Vec::new());
-        };
-        let (free, mut stay) = self.free_of_lends(going.owner, start, len);
-        let ranges: Vec<_> = free.iter().map(|(at, len)| (*at, *len, going)).collect();
+    /// Brings the whole pages of ranges to a card, all or none. Those that stay are returned: they cannot move, or are lent already.
+    fn bring_free(&mut self, parts: &[(u64, u64, Going)]) -> Result<Vec<(u64, u64)>, Error> {
+        let (mut ranges, mut stay) = (Vec::new(), Vec::new());
+        for (start, len, going) in parts {
+            let Some((start, len)) = pages_inside(*start, *len) else {
+                continue;
+            };
+            let (free, lent) = self.free_of_lends(going.owner, start, len);
+            ranges.extend(free.into_iter().map(|(at, len)| (at, len, *going)));
+            stay.extend(lent);
+        }
         stay.extend(self.bring(&ranges)?);
         Ok(stay)
     }
