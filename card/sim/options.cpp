@@ -61,6 +61,13 @@ class Section {
         value = found->get<uint64_t>();
     }
 
+    void take(const char* field, bool& value) {
+        const json* found = find(field);
+        if (!found) return;
+        if (!found->is_boolean()) refuse(path(field) + " must be true or false, found " + found->dump());
+        value = found->get<bool>();
+    }
+
     void take(const char* field, std::string& value) {
         const json* found = find(field);
         if (!found) return;
@@ -129,6 +136,9 @@ void read_memory(const json& object, MemoryOptions& memory, const std::string& n
                  {{"fixed", MemoryOptions::Model::kFixed},
                   {"banked", MemoryOptions::Model::kBanked},
                   {"litedram-ddr4", MemoryOptions::Model::kLiteDram}});
+    // Of who drives the card, which reads it in the card's description: known here, and nothing in the simulation.
+    bool strict = false;
+    section.take("heap_strict", strict);
     section.take("latency_cycles", memory.latency_cycles);
     section.take("page_table_latency_cycles", memory.page_table_latency_cycles);
     section.take("requests_per_cycle", memory.requests_per_cycle);

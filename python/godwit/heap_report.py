@@ -61,8 +61,9 @@ class HeapReport:
     allocations: list[Allocation]
     groups: dict[int, int]
     """Free groups by their bytes, each naturally aligned and part of no larger one (2 MiB at most)."""
-    regions: list[dict[str, int | str]]
-    """The heap's memory by memory of the card: its name, bytes, free, of those clean and dirty, used by allocations and tables."""
+    regions: list[dict[str, int | str | bool]]
+    """The heap's memory by memory of the card: its name, bytes, free, of those clean and dirty, used by allocations and tables; whether
+    more than is free is refused there."""
 
     @property
     def largest_free_bytes(self) -> int:
@@ -97,7 +98,7 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
         )
     _, size, free, clean, lacks, reclaiming = card.native.heap_memory()
     names = names_of(card, of_heap=True)
-    parts = [_Part(names[memory], *numbers) for memory, *numbers in card.native.heap_regions()]
+    parts = [_Part(names[each[0]], *each[1:]) for each in card.native.heap_regions()]
     allocations, tables = [], 0
     for context in contexts:
         mapped, own_tables, live = context.native.heap_map()
@@ -144,8 +145,9 @@ def heap_report(card: Card, contexts: Iterable[Context]) -> HeapReport:
 class _Part:
     """What the heap has of one memory, and which frames of it somebody has."""
 
-    def __init__(self, name: str, start: int, size: int, free: int, clean: int) -> None:
+    def __init__(self, name: str, start: int, size: int, free: int, clean: int, strict: bool) -> None:
         self.name, self.start, self.size, self.free, self.clean = name, start, size, free, clean
+        self.strict = strict
         self.used = np.zeros(size // PAGE, bool)
 
     def has(self, frame: int) -> bool:
@@ -159,7 +161,7 @@ class _Part:
     def used_bytes(self) -> int:
         return int(self.used.sum()) * PAGE
 
-    def to_json(self) -> dict[str, int | str]:
+    def to_json(self) -> dict[str, int | str | bool]:
         return {
             "memory": self.name,
             "bytes": self.size,
@@ -167,6 +169,7 @@ class _Part:
             "clean": self.clean,
             "dirty": self.free - self.clean,
             "used": self.used_bytes,
+            "strict": self.strict,
         }
 
 

@@ -132,7 +132,7 @@ class Context:
         granule: bytes that come together, a power of two from 4 KiB to 2 MiB. small: a slot of 64 KiB that shares its page table
         with others, for many small things. region: the memory of the card that frames come from (`Card.memories`), which the heap has a
         part of (`heap_bytes`), ``host`` for memory of this process over the link (`heap.host_bytes`), the first when None; without
-        strict another one if there are fewer free than `nbytes` needs now. Needs a card with `heap.slots`. Raises ArgumentError or
+        strict another one if there are fewer free than `nbytes` needs now, or if a strict region (`heap_strict`) refuses. Needs a card with `heap.slots`. Raises ArgumentError or
         OutOfMemory with the hardware's reason.
         """
         return malloc(self, nbytes, granule, small, number_of(self.card, region, of_heap=True), strict)

@@ -167,6 +167,34 @@ def test_a_preferred_region_is_taken_while_it_has_room(card):
     assert in_slow(frames_of(card, large)) and in_fast(frames_of(card, small))
 
 
+def test_a_strict_region_refuses_what_it_has_no_room_for(library):
+    """By region, and with the sentence that says which; one that is not strict promises more than it has."""
+    with godwit.open(f"sim:{library}", memory={"fast": {"heap_strict": True}}) as card:
+        assert [region["strict"] for region in card.heap().regions] == [False, True, False]
+        kept = card.malloc(6 * MIB, region="fast")
+        kept.populate()
+        found = rf"malloc of {4 * MIB} bytes \({2 * MIB} free in `fast`\): .* is strict: .*heap_strict"
+        with pytest.raises(OutOfMemory, match=found):
+            card.malloc(4 * MIB, region="fast")
+        assert card.malloc(64 * MIB).nbytes == 64 * MIB, "the first memory has 32 MiB, and is not strict"
+        kept.free()
+        card.malloc(HEAP_FAST, region="fast").populate()
+
+
+def test_a_preferred_region_that_refuses_is_passed_over(library):
+    with godwit.open(f"sim:{library}", memory={"fast": {"heap_strict": True}}) as card:
+        with card.malloc(4 * MIB, region="fast", strict=False) as first:
+            first.populate()
+            assert in_fast(frames_of(card, first))
+            second = card.malloc(6 * MIB, region="fast", strict=False)
+            second.populate(MIB)
+            assert in_slow(frames_of(card, second))
+        # None has as much: it is one that waits for frames, not the one that refuses.
+        promised = card.malloc(64 * MIB, region="fast", strict=False)
+        promised.populate(MIB)
+        assert in_slow(frames_of(card, promised))
+
+
 def test_a_memory_that_the_heap_is_not_in_is_named(card):
     with pytest.raises(ArgumentError, match="the heap has no frames in memory 5"):
         card.default_context.native.malloc(4096, memory=5)

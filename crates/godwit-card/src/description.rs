@@ -109,6 +109,8 @@ pub struct MemoryConfig {
     pub bytes: u64,
     /// What the heap gives of it, if it is not the first.
     pub heap_bytes: u64,
+    /// The heap gives of it no allocation that is larger than what is free.
+    pub heap_strict: bool,
     /// How its accesses are timed.
     pub model: String,
 }
@@ -119,6 +121,7 @@ impl Default for MemoryConfig {
             name: "memory".to_owned(),
             bytes: 0,
             heap_bytes: 0,
+            heap_strict: false,
             model: String::new(),
         }
     }
@@ -182,9 +185,12 @@ pub struct HeapConfig {
     /// Memory of the host that it gives over the link; 0: none.
     #[serde(default)]
     pub host_bytes: u64,
-    /// No allocation is larger than what is free.
+    /// No allocation is larger than what is free, in whatever memory.
     #[serde(default)]
     pub strict: bool,
+    /// The same in memory of the host alone.
+    #[serde(default)]
+    pub host_strict: bool,
     /// Allocations that a context may have; 0: as many as there are slots.
     #[serde(default)]
     pub quota: u32,

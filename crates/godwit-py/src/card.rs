@@ -13,7 +13,7 @@ use crate::{launch, pages, ports};
 type Event = (u64, u64, u32, bool, u8, u16, u8);
 
 /// A memory's number, and of what the heap has of it the physical address, bytes, free ones, clean ones.
-type HeapPart = (usize, u64, u64, u64, u64);
+type HeapPart = (usize, u64, u64, u64, u64, bool);
 
 /// An open card.
 #[pyclass(frozen, module = "godwit._native")]
@@ -214,11 +214,21 @@ impl Card {
         ))
     }
 
-    /// What the heap has of each memory: its number, physical address, bytes, free, clean.
+    /// What the heap has of each memory: its number, physical address, bytes, free, clean; whether it is strict.
     fn heap_regions(&self, py: Python<'_>) -> PyResult<Vec<HeapPart>> {
         let regions = self.call(py, godwit::Card::heap_regions)?.into_iter();
         Ok(regions
-            .map(|each| (each.memory, each.start, each.bytes, each.free, each.clean))
+            .map(|each| {
+                let bytes = (each.bytes, each.free, each.clean);
+                (
+                    each.memory,
+                    each.start,
+                    bytes.0,
+                    bytes.1,
+                    bytes.2,
+                    each.strict,
+                )
+            })
             .collect())
     }
 

@@ -258,7 +258,8 @@ int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
  * read as zero, and frames come page by page, when kernels or this process write. `granule_bytes` is what comes together, a
  * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL, and GODWIT_MEMORY() for
  * the memory that frames come from, which the heap has a part of (heap_bytes of the configuration); GODWIT_MEMORY(godwit_memory_count()) is
- * memory of the host (heap.host_bytes). What the hardware refuses is GODWIT_ENOMEM (no slot, no
+ * memory of the host (heap.host_bytes). GODWIT_PREFERRED takes another memory when the heap has not as much free in that one, or when
+ * that one is strict (heap_strict) and refuses. What the hardware refuses is GODWIT_ENOMEM (no slot, no
  * frame, quota) or GODWIT_EINVAL (all else), and godwit_last_error() says why; nothing has changed then. It lives until it is
  * released, at most as long as the context.
  */

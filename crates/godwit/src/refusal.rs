@@ -29,7 +29,7 @@ pub enum HeapRefusal {
     /// The memory is promised to others.
     #[error(
         "the heap's memory has not as many free pages, and is strict: free something, or build the card with a larger \
-         heap.memory_bytes or without heap.strict"
+         heap.memory_bytes (heap_bytes of a further memory) or without heap.strict (heap_strict of that memory)"
     )]
     NoFrame,
     /// The pointer is none that malloc gave.

@@ -52,7 +52,7 @@ def _print_heap(title: str, heap: HeapReport) -> None:
         sizes = {name: bytes_text(int(part[name])) for name in ("bytes", "free", "clean", "dirty", "used")}
         console.print(
             f"  in {part['memory']}: {sizes['bytes']}, free {sizes['free']} (clean {sizes['clean']}, dirty {sizes['dirty']}), "
-            f"used {sizes['used']}",
+            f"used {sizes['used']}" + (", strict" if part["strict"] else ""),
             markup=False,
             soft_wrap=True,
         )

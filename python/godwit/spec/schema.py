@@ -226,6 +226,14 @@ class Config(Section):
             raise ValueError(
                 "memory.heap_bytes: what the heap gives of the first memory is heap.memory_bytes"
             )
+        for memory in self.memories:
+            part = self.heap.memory_bytes if memory is self.memory else memory.heap_bytes
+            if memory.heap_strict and not (self.heap.slots and part):
+                raise ValueError(
+                    f"{self.section_of(memory)}.heap_strict: the heap has no part of that memory; legal is false"
+                )
+        if self.heap.host_strict and not self.heap.host_bytes:
+            raise ValueError("heap.host_strict: the heap has no memory of the host; legal is false")
         if self.heap.host_bytes and not self.heap.slots:
             raise ValueError("heap.host_bytes: there is no heap; set heap.slots, or host_bytes to 0")
         if self.heap.host_bytes and self.page_cache.pages:

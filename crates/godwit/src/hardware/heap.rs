@@ -7,14 +7,14 @@
 use godwit_card::{CardError, Device, HeapConfig};
 use godwit_core::{TableMemory, layout};
 
+mod regions;
+
+pub use self::regions::{HeapMemory, HeapRegion};
+pub(crate) use self::regions::{Region, Wish, room};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::table_memory::FramePool;
 use crate::{Error, HeapRefusal, heap_regs as regs};
 
-/// What the heap's memory is counted in.
-const BLOCK_BYTES: u64 = 2 << 20;
-/// Of a block's bits, of one bitmap.
-const BITS_BYTES: u64 = 64;
 /// Cycles between two looks at something that takes longer.
 const PAUSE_CYCLES: u64 = 200;
 /// Cycles after which nothing comes any more: a context's end, with all of 64 GiB in pages of 4 KiB, takes fewer.
@@ -33,28 +33,6 @@ pub(crate) const HOST_BUS: u64 = 1 << 52;
 /// The same as a physical address.
 pub(crate) const HEAP_HOST: u64 = layout::HOST_APERTURE_BASE | HOST_BUS;
 
-/// What `malloc` is asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
-    /// log2 of the 4 KiB pages that come together.
-    pub granule: u32,
-    /// A slot of 64 KiB.
-    pub small: bool,
-    /// Number of the memory that frames come from.
-    pub memory: usize,
-    /// ... or of another one, if that has not as many free.
-    pub elsewhere: bool,
-}
-
-/// What the heap gives of one memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Region {
-    /// The memory's number.
-    pub memory: usize,
-    /// Where it is.
-    pub place: Extent,
-}
-
 /// A page of the heap, as the host finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeapPage {
@@ -72,38 +50,6 @@ pub(crate) enum HeapPage {
 enum Walk {
     Leaf(Extent),
     Missing { entry: u64, level: u32 },
-}
-
-/// What the heap has of one of the card's memories, at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeapRegion {
-    /// The memory's number ([`Card::memories`](crate::Card::memories)).
-    pub memory: usize,
-    /// Its physical address.
-    pub start: u64,
-    /// Bytes of it.
-    pub bytes: u64,
-    /// ... that nobody has.
-    pub free: u64,
-    /// ... and that are clean.
-    pub clean: u64,
-}
-
-/// The heap's memory at one time, all regions together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeapMemory {
-    /// Physical address of that in the first memory.
-    pub start: u64,
-    /// Bytes of it.
-    pub bytes: u64,
-    /// ... that nobody has.
-    pub free: u64,
-    /// ... and that are clean.
-    pub clean: u64,
-    /// Somebody found no frame, and none has come since.
-    pub lacks: bool,
-    /// What was freed is not all taken back.
-    pub reclaiming: bool,
 }
 
 /// The heap of a card.
@@ -137,7 +83,7 @@ impl Heap {
             if several {
                 write(device, regs::REGION, number as u32)?;
             }
-            begin(device, pool, region.place, number == 0, config.strict)?;
+            regions::begin(device, pool, region, number == 0)?;
         }
         let heap = Self {
             regions,
@@ -172,38 +118,7 @@ impl Heap {
         })
     }
 
-    /// From now on registers of memory are about this region; they are about the first when nobody reads them.
-    fn choose(&self, device: &mut dyn Device, region: usize) -> Result<(), Error> {
-        match self.regions.len() {
-            1 => Ok(()),
-            _ => Ok(write(device, regs::REGION, region as u32)?),
-        }
-    }
-
-    /// The region for a wish.
-    fn region_for(&self, device: &mut dyn Device, bytes: u64, wish: Wish) -> Result<usize, Error> {
-        let of = |memory| {
-            self.regions
-                .iter()
-                .position(|region| region.memory == memory)
-        };
-        let Some(wanted) = of(wish.memory) else {
-            return Err(Error::Argument(format!(
-                "the heap has no frames in memory {}: build the card with heap_bytes for it",
-                wish.memory
-            )));
-        };
-        if !wish.elsewhere {
-            return Ok(wanted);
-        }
-        let found = self.regions(device)?;
-        let has_room = |number: &usize| found[*number].free >= bytes;
-        let others = 0..self.regions.len();
-        let first = std::iter::once(wanted).chain(others).find(has_room);
-        Ok(first.unwrap_or(wanted))
-    }
-
-    /// `bytes` bytes for a context.
+    /// `bytes` bytes for a context. A wish that may be fulfilled elsewhere is asked of one region after the other, until one gives them.
     pub fn malloc(
         &self,
         device: &mut dyn Device,
@@ -215,12 +130,18 @@ impl Heap {
         if wish.small {
             command |= regs::COMMAND_SMALL_SLOT_MASK;
         }
-        let region = self.region_for(device, bytes, wish)?;
-        command |= (region as u32) << regs::COMMAND_REGION_SHIFT;
-        self.persist(device, |device| {
-            write64(device, regs::SIZE, bytes)?;
-            self.command(device, MALLOC | command, context)
-        })
+        let mut answer = Err(HeapRefusal::NoFrame);
+        for region in self.regions_for(device, bytes, wish)? {
+            let region = (region as u32) << regs::COMMAND_REGION_SHIFT;
+            answer = self.persist(device, |device| {
+                write64(device, regs::SIZE, bytes)?;
+                self.command(device, MALLOC | command | region, context)
+            })?;
+            if answer != Err(HeapRefusal::NoFrame) {
+                break;
+            }
+        }
+        Ok(answer)
     }
 
     /// Gives an allocation another size.
@@ -258,44 +179,6 @@ impl Heap {
     pub fn end(&self, device: &mut dyn Device, context: usize) -> Result<(), Error> {
         write(device, regs::END_CONTEXT, context as u32)?;
         self.wait(device, regs::STATUS_ENDING_MASK)
-    }
-
-    /// What its memory is like.
-    pub fn memory(&self, device: &mut dyn Device) -> Result<HeapMemory, Error> {
-        let status = read(device, regs::STATUS)?;
-        let regions = self.regions(device)?;
-        let sum = |of: fn(&HeapRegion) -> u64| regions.iter().map(of).sum();
-        Ok(HeapMemory {
-            start: self.regions[0].place.pa,
-            bytes: sum(|region| region.bytes),
-            free: sum(|region| region.free),
-            clean: sum(|region| region.clean),
-            lacks: status & regs::STATUS_LACKS_MASK != 0,
-            reclaiming: status & regs::STATUS_RECLAIMING_MASK != 0,
-        })
-    }
-
-    /// The same by memory.
-    pub fn regions(&self, device: &mut dyn Device) -> Result<Vec<HeapRegion>, Error> {
-        let frames = |register, device: &mut dyn Device| -> Result<u64, Error> {
-            Ok(u64::from(read(device, register)?) * FRAME_BYTES)
-        };
-        let mut found = Vec::new();
-        for (number, Region { memory, place }) in self.regions.iter().enumerate() {
-            self.choose(device, number)?;
-            // A frame that is taken between the two looks was clean.
-            let clean = frames(regs::CLEAN_FRAMES, device)?;
-            let free = frames(regs::FREE_FRAMES, device)?;
-            found.push(HeapRegion {
-                memory: *memory,
-                start: place.pa,
-                bytes: place.len,
-                free,
-                clean: clean.min(free),
-            });
-        }
-        self.choose(device, 0)?;
-        Ok(found)
     }
 
     /// The page at `va` of the context whose root table is at `root`; to be written: it gets a frame. Nobody frees or shrinks
@@ -452,45 +335,6 @@ fn touched(device: &mut dyn Device) -> Result<Extent, Error> {
     let how = read(device, regs::TOUCHED)?;
     let order = (how & regs::TOUCHED_ORDER_MASK) >> regs::TOUCHED_ORDER_SHIFT;
     Ok(group(read64(device, regs::TOUCHED_FRAME)?, order))
-}
-
-/// Begins the region that registers are about, with its bits in memory of `pool`; the first one has the zero frame, too.
-fn begin(
-    device: &mut dyn Device,
-    pool: &FramePool,
-    place: Extent,
-    first: bool,
-    strict: bool,
-) -> Result<(), Error> {
-    let blocks = place.len / BLOCK_BYTES;
-    let bits = (blocks * BITS_BYTES).next_multiple_of(FRAME_BYTES);
-    let zero = if first { FRAME_BYTES } else { 0 };
-    let frames = pool
-        .lock()
-        .alloc_contiguous(2 * bits + zero, FRAME_BYTES)
-        .ok_or_else(|| {
-            Error::Hardware(
-                "device memory does not hold what the heap keeps there: build the card with a larger card.memory_bytes"
-                    .to_owned(),
-            )
-        })?;
-    for (register, pa) in [
-        (regs::BASE, place.pa),
-        (regs::CLEAN_BITS, frames.pa),
-        (regs::DIRTY_BITS, frames.pa + bits),
-    ] {
-        write64(device, register, pa / FRAME_BYTES)?;
-    }
-    if first {
-        write64(device, regs::ZERO, (frames.pa + 2 * bits) / FRAME_BYTES)?;
-    }
-    // Memory of a card that was just opened is zero.
-    let mut how = (blocks as u32) << regs::MEMORY_BLOCKS_SHIFT | regs::MEMORY_CLEAN_MASK;
-    if strict {
-        how |= regs::MEMORY_STRICT_MASK;
-    }
-    write(device, regs::MEMORY, how)?;
-    Ok(write(device, regs::START, regs::START_START_MASK)?)
 }
 
 /// Reads until what was begun is done: in bounded time, whatever the memory does.

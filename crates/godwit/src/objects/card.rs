@@ -199,8 +199,11 @@ impl Card {
                     pa: HEAP_HOST,
                     len: bytes,
                 };
-                let memory = parts.len();
-                regions.push(Region { memory, place });
+                regions.push(Region {
+                    memory: parts.len(),
+                    place,
+                    strict: heap.strict || heap.host_strict,
+                });
                 Some(host)
             }
         };
@@ -523,18 +526,24 @@ fn memories_of(description: &Description) -> Vec<Extent> {
 
 /// Takes the heap's memory from the end of each of the memories that it is in.
 fn cut_heap(description: &Description, parts: &mut [Extent]) -> Vec<Region> {
-    let further = description.config.further_memory.iter();
-    let bytes = std::iter::once(description.config.heap.memory_bytes)
-        .chain(further.map(|memory| memory.heap_bytes));
+    let config = &description.config;
     let mut regions = Vec::new();
-    for (memory, (part, bytes)) in parts.iter_mut().zip(bytes).enumerate() {
+    for (memory, (part, (of, ..))) in parts.iter_mut().zip(config.memories()).enumerate() {
+        let bytes = match memory {
+            0 => config.heap.memory_bytes,
+            _ => of.heap_bytes,
+        };
         if bytes > 0 {
             part.len = part.len.saturating_sub(bytes);
             let place = Extent {
                 pa: part.end(),
                 len: bytes,
             };
-            regions.push(Region { memory, place });
+            regions.push(Region {
+                memory,
+                place,
+                strict: config.heap.strict || of.heap_strict,
+            });
         }
     }
     regions

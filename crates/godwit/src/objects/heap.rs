@@ -63,7 +63,7 @@ impl MallocOptions {
     }
 
     /// Frames come from the memory of this number, or, when the heap has not as many free there now, from the first of the others where
-    /// it has.
+    /// it has. When none has, it is the first of them that promises more than it has (one that is not strict), else none.
     pub fn prefer_memory(mut self, number: usize) -> Self {
         self.memory = number;
         self.elsewhere = true;
@@ -374,6 +374,7 @@ impl Card {
             bytes: all.bytes,
             free: all.free,
             clean: all.clean,
+            strict: false,
         }])
     }
 

@@ -6,7 +6,7 @@ use godwit_core::layout;
 
 use super::heap_watch::HeapWatch;
 use super::{BufferState, State};
-use crate::hardware::heap::{Heap, HeapMemory, HeapPage, HeapRegion, Region, Wish};
+use crate::hardware::heap::{Heap, HeapMemory, HeapPage, HeapRegion, Region, Wish, room};
 use crate::hardware::heap_map::HeapMap;
 use crate::{Error, HeapRefusal};
 
@@ -29,9 +29,19 @@ impl State {
     ) -> Result<u64, Error> {
         self.context(id, serial)?.allocates = true;
         let (heap, device) = self.heap()?;
-        let pointer = heap
-            .malloc(device, id, bytes, wish)?
-            .map_err(|refusal| refused(format!("malloc of {bytes} bytes"), refusal))?;
+        let pointer = match heap.malloc(device, id, bytes, wish)? {
+            Ok(pointer) => pointer,
+            Err(refusal) => {
+                let place = match refusal {
+                    HeapRefusal::NoFrame => {
+                        let found = heap.regions(device)?;
+                        room(&found, wish, device.description())
+                    }
+                    _ => String::new(),
+                };
+                return Err(refused(format!("malloc of {bytes} bytes{place}"), refusal));
+            }
+        };
         let buffers = &mut self.context(id, serial)?.buffers;
         buffers.insert(pointer, allocation(bytes));
         Ok(pointer)

@@ -49,6 +49,10 @@ class Memory(Section):
         multiple_of=MEMORY_BLOCK,
         description="what the heap gives of a further one: the end of it; of the first that is heap.memory_bytes",
     )
+    heap_strict: bool = Field(
+        default=False,
+        description="an allocation of the heap in this memory that is larger than what is free there is refused, as heap.strict says of all",
+    )
     model: Literal["fixed", "banked", "litedram-ddr4"] = Field(
         description="`fixed`: every read takes the same time; `banked`: DDR4 with row buffers; `litedram-ddr4`: the RTL of "
         "LiteDRAM's controller"

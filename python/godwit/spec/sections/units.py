@@ -73,8 +73,10 @@ class Heap(Section):
     lines: int = Field(default=4, ge=1, le=16, description="2 MiB blocks whose bitmaps are on chip")
     strict: bool = Field(
         default=False,
-        description="an allocation larger than what is free is refused, instead of waiting for frames when it is touched",
+        description="an allocation larger than what is free is refused, instead of waiting for frames when it is touched: in every "
+        "memory; heap_strict of `[[memory]]` and host_strict say it of one",
     )
+    host_strict: bool = Field(default=False, description="the same in the region `host` alone")
     quota: int = Field(
         default=0,
         ge=0,
