@@ -80,7 +80,7 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
 		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0) |
-			 (gdev->heap.bytes ? GODWIT_INFO_HEAP : 0),
+			 (gdev->heap.regions ? GODWIT_INFO_HEAP : 0),
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};
@@ -176,8 +176,11 @@ static int godwit_heap_call_of(struct godwit_context *ctx, void __user *user)
 static int godwit_heap_state_call(struct godwit_context *ctx, void __user *user)
 {
 	struct godwit_heap_state state;
-	int err = godwit_heap_state(ctx, &state);
+	int err;
 
+	if (copy_from_user(&state, user, sizeof(state)))
+		return -EFAULT;
+	err = godwit_heap_state(ctx, &state);
 	if (!err && copy_to_user(user, &state, sizeof(state)))
 		err = -EFAULT;
 	return err;

@@ -69,13 +69,17 @@ DEFINE_SHOW_ATTRIBUTE(contexts);
 static int pages_show(struct seq_file *out, void *unused)
 {
 	struct godwit_device *gdev = out->private;
+	u32 i;
 
 	seq_printf(out, "frames %llu\n", gdev->memory_bytes / GODWIT_FRAME_BYTES);
 	seq_printf(out, "frames_free %llu\n", (u64)gw_range_free_bytes(&gdev->frames) / GODWIT_FRAME_BYTES);
 	seq_printf(out, "pool %llu\n", godwit_pool_bytes(gdev) / PAGE_SIZE);
 	seq_printf(out, "pool_used %llu\n", godwit_pool_used_bytes(gdev) / PAGE_SIZE);
-	seq_printf(out, "heap %llu\n", gdev->heap.bytes / GODWIT_FRAME_BYTES);
+	seq_printf(out, "heap %llu\n", godwit_heap_bytes(gdev) / GODWIT_FRAME_BYTES);
 	seq_printf(out, "heap_free %llu\n", godwit_heap_free_bytes(gdev) / GODWIT_FRAME_BYTES);
+	for (i = 0; gdev->heap.regions > 1 && i < gdev->heap.regions; i++)
+		seq_printf(out, "heap_region %u %llu %llu\n", i, gdev->heap.region[i].bytes / GODWIT_FRAME_BYTES,
+			   godwit_heap_free_of(gdev, i, NULL) / GODWIT_FRAME_BYTES);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(pages);

@@ -12,6 +12,7 @@
  *   6. struct godwit_queue.lock         the command ring: from the first command to the fence behind the last
  *   7. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
  *   8. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
+ *   9. struct godwit_heap.choice        the region that registers of the heap's memory are about, while they are read
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
  *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while pages are copied, and under that struct

@@ -31,13 +31,7 @@ enum godwit_heap_command {
 /* Whether the heap is, or may come to be, at some of these addresses. */
 bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end)
 {
-	return gdev->heap.bytes && start < GODWIT_HEAP_WINDOW_END && end > GODWIT_HEAP_WINDOW_FIRST;
-}
-
-/* Whether a frame of device memory is the heap's to give. */
-bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa)
-{
-	return pa >= gdev->heap.base && pa - gdev->heap.base < gdev->heap.bytes;
+	return gdev->heap.regions && start < GODWIT_HEAP_WINDOW_END && end > GODWIT_HEAP_WINDOW_FIRST;
 }
 
 /* Most that an allocation may have; so much is hidden from processes before it is freed. */
@@ -160,6 +154,7 @@ static int godwit_heap_malloc(struct godwit_context *ctx, struct godwit_allocati
 		return -EINVAL;
 	if (what->flags & GODWIT_ALLOCATION_SMALL)
 		command |= GW_HEAP__COMMAND__SMALL_SLOT_bm;
+	command |= what->region << GW_HEAP__COMMAND__REGION_bp;
 	return godwit_heap_persist(ctx, command, what);
 }
 
@@ -187,11 +182,13 @@ int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what)
 {
 	u32 flags = what->op == GODWIT_ALLOCATION_MALLOC ? GODWIT_ALLOCATION_SMALL : 0;
 	u32 granules = what->op == GODWIT_ALLOCATION_MALLOC ? GODWIT_HEAP_FIELD(COMMAND__GRANULE, ~0u) : 0;
+	u32 regions = what->op == GODWIT_ALLOCATION_MALLOC ? ctx->device->heap.regions : 1;
 	u64 end;
 
-	if (!ctx->device->heap.bytes)
+	if (!ctx->device->heap.regions)
 		return -EOPNOTSUPP;
-	if ((what->flags & ~flags) || what->granule > granules || what->reserved)
+	if ((what->flags & ~flags) || what->granule > granules || what->region >= regions ||
+	    what->reserved)
 		return -EINVAL;
 	what->status = GODWIT_HEAP_OK;
 	if (what->op == GODWIT_ALLOCATION_MALLOC)
@@ -219,42 +216,12 @@ int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what)
 	}
 }
 
-u64 godwit_heap_free_bytes(struct godwit_device *gdev)
-{
-	if (!gdev->heap.bytes)
-		return 0;
-	return (u64)godwit_read(gdev, GODWIT_HEAP_REG(free_frames)) * GODWIT_FRAME_BYTES;
-}
-
 /* Whether somebody waits for a frame, and nobody gives one back. */
 bool godwit_heap_lacks(struct godwit_device *gdev)
 {
-	u32 status = gdev->heap.bytes ? godwit_read(gdev, GODWIT_HEAP_REG(status)) : 0;
+	u32 status = gdev->heap.regions ? godwit_read(gdev, GODWIT_HEAP_REG(status)) : 0;
 
 	return status != ~0u && (status & GW_HEAP__STATUS__LACKS_bm) && !(status & GW_HEAP__STATUS__RECLAIMING_bm);
-}
-
-int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state)
-{
-	struct godwit_device *gdev = ctx->device;
-	u32 status;
-
-	if (!gdev->heap.bytes)
-		return -EOPNOTSUPP;
-	status = godwit_read(gdev, GODWIT_HEAP_REG(status));
-	if (status == ~0u)
-		return -ENODEV;
-	*state = (struct godwit_heap_state){
-		.start = gdev->heap.base,
-		.bytes = gdev->heap.bytes,
-		/* A frame that is taken between the two looks was clean. */
-		.clean_bytes = (u64)godwit_read(gdev, GODWIT_HEAP_REG(clean_frames)) * GODWIT_FRAME_BYTES,
-		.flags = (status & GW_HEAP__STATUS__LACKS_bm ? GODWIT_HEAP_STATE_LACKS : 0) |
-			 (status & GW_HEAP__STATUS__RECLAIMING_bm ? GODWIT_HEAP_STATE_RECLAIMING : 0),
-	};
-	state->free_bytes = godwit_heap_free_bytes(gdev);
-	state->clean_bytes = min(state->clean_bytes, state->free_bytes);
-	return 0;
 }
 
 /* Gives back all that a context has, what kernels allocated included. No access of it is under way, and none comes. */
@@ -262,7 +229,7 @@ void godwit_heap_end(struct godwit_context *ctx)
 {
 	struct godwit_device *gdev = ctx->device;
 
-	if (!gdev->heap.bytes)
+	if (!gdev->heap.regions)
 		return;
 	mutex_lock(&gdev->heap.lock);
 	ctx->heap_ended = true;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The heap in hardware, on a card that has one: heap_start.c begins it, heap.c asks it, heap_pages.c shows its pages to processes. */
+/*
+ * The heap in hardware, on a card that has one: heap_regions.c knows its memory, heap_start.c begins it, heap.c asks it,
+ * heap_pages.c shows its pages to processes.
+ */
 #ifndef GODWIT_HEAP_H_
 #define GODWIT_HEAP_H_
 
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 #include <godwit_heap_regs.h>
@@ -20,35 +24,63 @@ struct vm_area_struct;
 
 /* Between two looks at something that takes longer. */
 #define GODWIT_HEAP_POLL_US 50
+/* What its memory is counted in. */
+#define GODWIT_HEAP_BLOCK SZ_2M
+/* That hardware can have. */
+#define GODWIT_HEAP_REGIONS 8
+
+/**
+ * struct godwit_heap_region - device memory that has frames of its own
+ * @base: physical address
+ * @bytes: of it
+ * @bits: physical address of its bitmaps
+ * @strict: it gives no allocation that is larger than what is free
+ */
+struct godwit_heap_region {
+	u64 base;
+	u64 bytes;
+	u64 bits;
+	bool strict;
+};
 
 /**
  * struct godwit_heap - the heap of a card
  * @lock: commands and touches, each from its registers to its answer, and what processes see of pages
- * @base: physical address of its memory
- * @bytes: of it; 0 without a heap. Does not change while somebody has the device open
+ * @choice: which region registers of memory are about, until they are read
+ * @region: its memory; page tables are in the first. Does not change while somebody has the device open
+ * @regions: of them; 0 without a heap
  * @broken: it did not answer, or said so itself; nothing is asked of it any more
  */
 struct godwit_heap {
 	struct mutex lock;
-	u64 base;
-	u64 bytes;
+	struct mutex choice;
+	struct godwit_heap_region region[GODWIT_HEAP_REGIONS];
+	u32 regions;
 	bool broken;
 };
 
 /* heap.c */
 int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what);
-int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state);
 void godwit_heap_end(struct godwit_context *ctx);
-u64 godwit_heap_free_bytes(struct godwit_device *gdev);
 bool godwit_heap_lacks(struct godwit_device *gdev);
 bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end);
-bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa);
 int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer);
 
 /* heap_pages.c */
 int godwit_heap_mmap(struct file *file, struct vm_area_struct *vma);
 int godwit_heap_populate(struct godwit_context *ctx, struct godwit_allocation *what);
 void godwit_heap_hide(struct godwit_context *ctx, u64 start, u64 end);
+
+/* heap_regions.c */
+int godwit_heap_plan(struct godwit_device *gdev);
+bool godwit_heap_region_fits(struct godwit_device *gdev, const struct godwit_heap_region *region);
+u32 godwit_heap_hardware_regions(struct godwit_device *gdev);
+void godwit_heap_choose(struct godwit_device *gdev, u32 region);
+u64 godwit_heap_free_of(struct godwit_device *gdev, u32 region, u64 *clean);
+u64 godwit_heap_bytes(struct godwit_device *gdev);
+u64 godwit_heap_free_bytes(struct godwit_device *gdev);
+bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa);
+int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state);
 
 /* heap_start.c */
 void godwit_heap_init(struct godwit_device *gdev);

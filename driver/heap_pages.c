@@ -173,7 +173,7 @@ int godwit_heap_mmap(struct file *file, struct vm_area_struct *vma)
 	struct godwit_context *ctx = file->private_data;
 	u64 start = vma->vm_start;
 
-	if (!ctx->device->heap.bytes)
+	if (!ctx->device->heap.regions)
 		return -ENODEV;
 	if (!(vma->vm_flags & VM_SHARED) || start < GODWIT_HEAP_WINDOW_FIRST || vma->vm_end > GODWIT_HEAP_WINDOW_END ||
 	    vma->vm_pgoff != start >> PAGE_SHIFT)

@@ -128,7 +128,7 @@ static int godwit_wait(struct godwit_device *gdev, u32 slot, u32 timeout_ms)
 			return left < 0 ? -EINTR : 0;
 		if (timeout_ms && time_after(jiffies, deadline))
 			return -ETIMEDOUT;
-		if (!gdev->heap.bytes)
+		if (!gdev->heap.regions)
 			continue;
 		/* Who stands still while the heap lacks a frame waits for that. */
 		before = requests;

@@ -32,7 +32,7 @@ GODWIT_ATTRIBUTE(va_bits, "%u", gdev->va_bits);
 GODWIT_ATTRIBUTE(memory_bytes, "%llu", gdev->memory_bytes);
 GODWIT_ATTRIBUTE(free_bytes, "%llu", (u64)gw_range_free_bytes(&gdev->frames));
 GODWIT_ATTRIBUTE(pool_bytes, "%llu", godwit_pool_bytes(gdev));
-GODWIT_ATTRIBUTE(heap_bytes, "%llu", gdev->heap.bytes);
+GODWIT_ATTRIBUTE(heap_bytes, "%llu", godwit_heap_bytes(gdev));
 GODWIT_ATTRIBUTE(page_requests, "%u", gdev->demand);
 
 static struct attribute *godwit_attributes[] = {

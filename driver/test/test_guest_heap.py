@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from guest_checks import checks
 
-from godwit.vm import guests
+from godwit.spec import config
+from godwit.vm import guests, regions
 from godwit.vm.machine import Ended
 
 Boot = Callable[..., Ended]
@@ -57,6 +58,57 @@ def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> End
 @pytest.mark.parametrize("name", [name for names in CHECKS.values() for name in names])
 def test_guest(guest: Ended, name: str) -> None:
     assert checks(guest).get(name, "it was not reached") == ""
+
+
+REGIONS = "0x1e800000:0x800000,0x1fc00000:0x400000:strict"
+"""Where the card's configuration has them."""
+NONE = (
+    "0x1e800000:3M",
+    "0x1e800000:8M:lax",
+    "0x1ff00000:2M",
+    "0x20000000:2M",
+    "0x1e800000:8M,0x1ec00000:4M",
+    "0:2M,2M:2M,4M:2M",
+)
+"""Regions that no card has, or not this one: it then has no heap, and can be given one later."""
+ASKED = f"""
+for regions in {" ".join(NONE)}; do
+  insmod /godwit.ko heap_regions=$regions || exit 1
+  [ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 0 ] && rmmod godwit || exit 1
+done
+dmesg -c > /dev/null
+insmod /godwit.ko heap_regions={REGIONS} || exit 1
+"""
+AGAIN = """
+rmmod godwit && insmod /godwit.ko || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 12582912 ] || exit 1
+grep -q "heap_region 1 1024 " /sys/kernel/debug/godwit/godwit0/pages || code=1
+"""
+"""A driver that is told nothing finds the regions as they were begun."""
+
+OF_REGIONS = {
+    "heap_regions": [
+        "each_region_gives_its_own_frames",
+        "a_strict_region_refuses_what_it_has_not",
+        "a_region_that_is_not_there_is_refused",
+    ],
+    "runtime_regions": ["memories_of_the_card_are_regions_of_its_heap"],
+}
+
+
+@pytest.mark.parametrize("kind", ["stock", "backports"])
+def test_each_memory_of_the_card_is_a_region(boot_on: Callable[[str], Boot], kind: str) -> None:
+    programs = "".join(f"timeout 200 /{name} || code=1\n" for name in OF_REGIONS)
+    guest = boot_on(kind)(
+        f"code=0\n{ASKED}{programs}{AGAIN}{programs}{guests.UNLOAD}", *OF_REGIONS, config=CARD
+    )
+    assert checks(guest) == {name: "" for names in OF_REGIONS.values() for name in names}
+    assert guest.code == 0
+
+
+def test_regions_are_where_the_configuration_has_them() -> None:
+    assert guests.load(CARD) == f"insmod /godwit.ko heap_regions={REGIONS}"
+    assert regions.heap_regions(config.load("default").model_dump(mode="json")) == ""
 
 
 @pytest.mark.parametrize("kind", ["stock", "backports"])

@@ -246,6 +246,7 @@ enum godwit_allocation_op {
  * @status: filled in: 0, or why the card refused it, and nothing has changed (`heap` of the card's layout)
  * @pointer: filled in by a malloc, for which it is 0; else where: what malloc gave, or, to populate, any byte of it
  * @size: bytes; 0 of a free
+ * @region: of a malloc, the region that frames come from (GODWIT_IOC_HEAP_STATE); else 0
  * @reserved: 0
  *
  * The memory is the context's, and ends with it. Accelerators use @pointer as it is. A process that maps the file there
@@ -260,21 +261,26 @@ struct godwit_allocation {
 	__u32 status;
 	__aligned_u64 pointer;
 	__aligned_u64 size;
-	__aligned_u64 reserved;
+	__u32 region;
+	__u32 reserved;
 };
 
 /* godwit_heap_state.flags: somebody found no frame, and none has come since. */
 #define GODWIT_HEAP_STATE_LACKS 1u
 /* godwit_heap_state.flags: what was freed is not all taken back. */
 #define GODWIT_HEAP_STATE_RECLAIMING 2u
+/* godwit_heap_state.flags: an allocation that is larger than what is free in the region is refused. */
+#define GODWIT_HEAP_STATE_STRICT 4u
 
 /**
- * struct godwit_heap_state - the heap's memory, of all contexts
- * @start: where it is in device memory
+ * struct godwit_heap_state - a region of the heap's memory, with what all contexts have of it
+ * @start: filled in, as all but @region: where it is in device memory
  * @bytes: of it
  * @free_bytes: ... that nobody has
  * @clean_bytes: ... and that need not be cleared first
  * @flags: GODWIT_HEAP_STATE_*
+ * @region: which, below @regions; page tables are in region 0
+ * @regions: that the heap has
  * @reserved: 0
  */
 struct godwit_heap_state {
@@ -283,6 +289,8 @@ struct godwit_heap_state {
 	__aligned_u64 free_bytes;
 	__aligned_u64 clean_bytes;
 	__u32 flags;
+	__u32 region;
+	__u32 regions;
 	__u32 reserved;
 };
 
@@ -295,7 +303,7 @@ struct godwit_heap_state {
 #define GODWIT_IOC_RESIDENCY _IOW('g', 0x46, struct godwit_residency)
 #define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
 #define GODWIT_IOC_HEAP _IOWR('g', 0x48, struct godwit_allocation)
-#define GODWIT_IOC_HEAP_STATE _IOR('g', 0x49, struct godwit_heap_state)
+#define GODWIT_IOC_HEAP_STATE _IOWR('g', 0x49, struct godwit_heap_state)
 #define GODWIT_IOC_ADVISE _IOW('g', 0x4a, struct godwit_advise)
 
 /* Version of the interface of /dev/godwit-cmt. */

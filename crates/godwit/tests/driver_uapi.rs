@@ -25,6 +25,7 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_ALLOCATION_SMALL", ALLOCATION_SMALL.into()),
         ("GODWIT_HEAP_STATE_LACKS", HEAP_STATE_LACKS.into()),
         ("GODWIT_HEAP_STATE_RECLAIMING", HEAP_STATE_RECLAIMING.into()),
+        ("GODWIT_HEAP_STATE_STRICT", HEAP_STATE_STRICT.into()),
         ("GODWIT_RUN_FAULT", RUN_FAULT.into()),
         ("GODWIT_RUN_REGISTERS", RUN_REGISTERS as u64),
         ("GODWIT_MIGRATE_TO_HOST", MIGRATE_TO_HOST.into()),
@@ -65,7 +66,7 @@ fn pairs() -> Vec<(String, u64)> {
     layout!("godwit_residency" Residency: addr size places reserved);
     layout!("godwit_counters" Counters: words count reserved);
     layout!("godwit_allocation" Allocation: op flags granule status pointer size reserved);
-    layout!("godwit_heap_state" HeapState: start bytes free_bytes clean_bytes flags reserved);
+    layout!("godwit_heap_state" HeapState: start bytes free_bytes clean_bytes flags region regions reserved);
     pairs
 }
 

@@ -6,75 +6,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "allocations.h"
 #include "bus.h"
 #include "files.h"
 #include "values.h"
-
-#define SLOT (8ull << 30)
-/* As the card answers: `heap` of its layout. */
-#define SIZE_ZERO 1
-#define TOO_LARGE 2
-#define ARGUMENT 3
-#define FOREIGN 6
-#define NOT_LIVE 7
-#define OTHER_CONTEXT 8
-
-static uint32_t status;
-
-static uint64_t call(int fd, uint32_t op, uint64_t pointer, uint64_t size, uint32_t granule, uint32_t flags)
-{
-	struct godwit_allocation what = { .op = op, .flags = flags, .granule = granule, .pointer = pointer, .size = size };
-
-	status = ~0u;
-	if (ioctl(fd, GODWIT_IOC_HEAP, &what))
-		return 0;
-	status = what.status;
-	return what.status ? 0 : what.pointer;
-}
-
-/* What is at an allocation's addresses for this process. */
-static void *look_at(int fd, uint64_t pointer, uint64_t bytes)
-{
-	return mmap((void *)pointer, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, pointer);
-}
-
-/* Memory that this process sees; NULL without it. */
-static void *give(int fd, uint64_t bytes, uint32_t granule, uint32_t flags)
-{
-	uint64_t pointer = call(fd, GODWIT_ALLOCATION_MALLOC, 0, bytes, granule, flags);
-	void *seen = pointer ? look_at(fd, pointer, (bytes + PAGE - 1) / PAGE * PAGE) : NULL;
-
-	return seen == (void *)pointer ? seen : NULL;
-}
-
-static bool freed(int fd, void *pointer)
-{
-	return call(fd, GODWIT_ALLOCATION_FREE, (uint64_t)pointer, 0, 0, 0);
-}
-
-static bool resized(int fd, void *pointer, uint64_t bytes)
-{
-	return call(fd, GODWIT_ALLOCATION_REALLOC, (uint64_t)pointer, bytes, 0, 0);
-}
-
-static struct godwit_heap_state state_of(int fd)
-{
-	struct godwit_heap_state state = { 0 };
-
-	ioctl(fd, GODWIT_IOC_HEAP_STATE, &state);
-	return state;
-}
-
-/* Frames that nobody has, when all is taken back that was freed; the card clears some at any time. */
-static uint64_t free_in_the_end(int fd)
-{
-	struct godwit_heap_state state;
-
-	do
-		state = state_of(fd);
-	while (state.flags & GODWIT_HEAP_STATE_RECLAIMING);
-	return state.free_bytes;
-}
 
 static void memory_has_one_address_for_both(const char *name)
 {
@@ -139,7 +74,7 @@ static void realloc_changes_the_size_where_it_is(const char *name)
 
 static void what_is_freed_is_gone_for_both(const char *name)
 {
-	uint64_t before = free_in_the_end(card);
+	uint64_t before = free_in_the_end(card, 0);
 	uint64_t *values = give(card, BYTES, 0, 0), *small[4], i;
 
 	fill(values, 1);
@@ -160,8 +95,8 @@ static void what_is_freed_is_gone_for_both(const char *name)
 		munmap(small[i], 65536);
 	}
 	/* Tables that small slots share stay until the context ends; the card clears 64 KiB at a time. */
-	CHECK(free_in_the_end(card) + 20 * PAGE + 65536 >= before, "%llu of %llu bytes are free",
-	      (unsigned long long)free_in_the_end(card), (unsigned long long)before);
+	CHECK(free_in_the_end(card, 0) + 20 * PAGE + 65536 >= before, "%llu of %llu bytes are free",
+	      (unsigned long long)free_in_the_end(card, 0), (unsigned long long)before);
 }
 
 /* What a child does with its own file and its parent's memory; 0 if nothing. */
@@ -183,7 +118,7 @@ static int child_of(uint64_t parents)
 
 static void processes_have_their_own(const char *name)
 {
-	uint64_t before = free_in_the_end(card), *values = give(card, BYTES, 0, 0), sum = fill(values, 5);
+	uint64_t before = free_in_the_end(card, 0), *values = give(card, BYTES, 0, 0), sum = fill(values, 5);
 	int ended = -1, ready[2];
 	char byte = 0;
 	pid_t child;
@@ -212,8 +147,8 @@ static void processes_have_their_own(const char *name)
 	SEES(values, sum);
 	CHECK(freed(card, values), "status %u", status);
 	munmap(values, BYTES);
-	CHECK(free_in_the_end(card) + 2 * 65536 >= before, "%llu of %llu bytes are free",
-	      (unsigned long long)free_in_the_end(card), (unsigned long long)before);
+	CHECK(free_in_the_end(card, 0) + 2 * 65536 >= before, "%llu of %llu bytes are free",
+	      (unsigned long long)free_in_the_end(card, 0), (unsigned long long)before);
 }
 
 static void what_makes_no_sense_is_refused(const char *name)
@@ -238,6 +173,8 @@ static void what_makes_no_sense_is_refused(const char *name)
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &odd), EINVAL);
 	odd = (struct godwit_allocation){ .op = GODWIT_ALLOCATION_FREE, .pointer = at, .reserved = 1 };
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &odd), EINVAL);
+	odd = (struct godwit_allocation){ .op = GODWIT_ALLOCATION_MALLOC, .size = 1, .region = 1 };
+	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &odd), EINVAL);
 	odd = (struct godwit_allocation){ .op = GODWIT_ALLOCATION_POPULATE, .pointer = at, .size = ~0ull };
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &odd), EINVAL);
 
@@ -260,7 +197,7 @@ static void what_makes_no_sense_is_refused(const char *name)
 
 static void a_heap_that_is_full_says_so(const char *name)
 {
-	uint64_t bytes = state_of(card).bytes;
+	uint64_t bytes = state_of(card, 0).bytes;
 	uint64_t *values = give(card, 2 * bytes, 0, 0), *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum, end;
 	struct godwit_allocation all = { .op = GODWIT_ALLOCATION_POPULATE, .pointer = (uint64_t)values, .size = 2 * bytes };
 	struct godwit_run run;
@@ -270,7 +207,7 @@ static void a_heap_that_is_full_says_so(const char *name)
 	sum = fill(from, 9);
 	CHECK(values, "status %u", status);
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &all), ENOMEM);
-	end = state_of(card).free_bytes;
+	end = state_of(card, 0).free_bytes;
 	CHECK(!end, "%llu bytes are free", (unsigned long long)end);
 	CHECK(is_nothing(values + (2 * bytes - PAGE) / 8), "a frame comes from nowhere");
 	REFUSED(card_memcopy(card, values + bytes / 8, from, BYTES, &run, &done), ENOMEM);

@@ -165,6 +165,7 @@ def info(
 ) -> None:
     """Show what a built card is: its configuration, kernels and their arguments."""
     from godwit import cards
+    from godwit.vm import regions
 
     card = cards.find(name)
     description = card.description()
@@ -186,6 +187,8 @@ def info(
             console.print(f"[bold]{escape(f'[{section}]')}[/bold]  {escape(values)}", soft_wrap=True)
         else:
             console.print(f"{section}: {fields}", markup=False, soft_wrap=True)
+    if where := regions.heap_regions(config):
+        console.print(f"[bold]driver[/bold]  heap_regions={where}", soft_wrap=True)
     for port, kernel in enumerate(description["kernels"]):
         args = ", ".join(
             f"{arg['name']}: {arg['kind']}"

@@ -69,7 +69,7 @@ def run(
         with resident.alone():
             ended = resident.run(there, guests.built(program, cards.ensure(config).name), args or [], say)
     else:
-        script = f"{guests.LOAD} && {guests.call(program, args or ())}"
+        script = f"{guests.load(config)} && {guests.call(program, args or ())}"
         guest, card = guests.with_driver(booted, script, [program], config)
         ended = machine.run(booted, guest, card, say=say)
     if as_json:

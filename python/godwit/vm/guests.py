@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from godwit import cards, toolchain
-from godwit.vm import initramfs, module, pythons
+from godwit.vm import initramfs, module, pythons, regions
 from godwit.vm.kernel import Kernel
 from godwit.vm.machine import Guest
 
@@ -43,6 +43,11 @@ def card_header(description: Mapping[str, Any]) -> str:
         lines.append(f"#define {name}_SLOT {slot}")
         lines += [f"#define {name}_{arg['name'].upper()} {arg['offset']}" for arg in found["args"]]
     return "\n".join(lines) + "\n"
+
+
+def load(config: str | Path = "default") -> str:
+    """A script's first words for a card of this configuration: `LOAD`, and where its heap has its regions."""
+    return f"{LOAD}{regions.parameter(cards.find(cards.ensure(config).name).description()['config'])}"
 
 
 def identity(kernel: Kernel, config: str = "default") -> str:

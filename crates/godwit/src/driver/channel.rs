@@ -55,8 +55,8 @@ pub trait Channel: Send + Sync {
     /// Has this process see `bytes` of the heap's memory from `offset` of a window on, which is where the card has them.
     fn show(&self, window: &mut Window, offset: u64, bytes: u64) -> Result<(), Errno>;
 
-    /// What the heap's memory is like.
-    fn heap_state(&self) -> Result<HeapState, Errno>;
+    /// What a region of the heap's memory is like.
+    fn heap_state(&self, region: u32) -> Result<HeapState, Errno>;
 }
 
 /// `/dev/godwitN`, opened.
@@ -168,8 +168,11 @@ impl Channel for Node {
         window.fill(offset, self.0.as_fd(), window.address() + offset, bytes)
     }
 
-    fn heap_state(&self) -> Result<HeapState, Errno> {
-        let mut state = HeapState::default();
+    fn heap_state(&self, region: u32) -> Result<HeapState, Errno> {
+        let mut state = HeapState {
+            region,
+            ..HeapState::default()
+        };
         self.update::<IOC_HEAP_STATE, _>(&mut state)?;
         Ok(state)
     }

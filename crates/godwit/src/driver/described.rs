@@ -108,7 +108,8 @@ pub(crate) mod tests {
 
     pub const JSON: &str = r#"{"name": "test", "hash": "ab", "spec_hash": SPEC,
         "config": {"card": {"clock_mhz": 250, "memory_bytes": 65536}, "axi": {"id_width": 4, "data_width": 512},
-                   "walker": {"levels": 4}, "contexts": {"count": 4}, "page_requests": {"places": 8}},
+                   "walker": {"levels": 4}, "contexts": {"count": 4}, "page_requests": {"places": 8},
+                   "memory": {"name": "first"}, "further_memory": [{"name": "second", "bytes": 4096}]},
         "kernels": [{"name": "add", "port": 0,
                      "args": [{"name": "values", "kind": "buffer", "access": "r", "offset": 16},
                               {"name": "count", "kind": "u64", "offset": 28},

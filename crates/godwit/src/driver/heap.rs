@@ -34,13 +34,14 @@ impl Shown {
 }
 
 impl DriverContext {
-    /// Memory of `bytes` bytes; its first byte. This process does not see it yet.
-    pub fn malloc(&self, bytes: u64, wish: Wish) -> Result<u64, Error> {
+    /// Memory of `bytes` bytes, its frames from this region; its first byte. This process does not see it yet.
+    pub fn malloc(&self, bytes: u64, wish: Wish, region: usize) -> Result<u64, Error> {
         let call = Allocation {
             op: ALLOCATION_MALLOC,
             flags: if wish.small { ALLOCATION_SMALL } else { 0 },
             granule: wish.granule,
             size: bytes,
+            region: region as u32,
             ..Allocation::default()
         };
         let done = self.allocation(call, || format!("malloc of {bytes} bytes"))?;
@@ -155,28 +156,45 @@ impl DriverContext {
 }
 
 impl DriverCard {
-    /// What the heap's memory is like.
-    pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
-        let state = self.any_channel()?.heap_state().map_err(|errno| {
+    /// What each region of the heap's memory is like, the one with page tables first.
+    pub fn heap_states(&self) -> Result<Vec<HeapState>, Error> {
+        let channel = self.any_channel()?;
+        states(channel.as_ref()).map_err(|errno| {
             let asked = "the state of the heap's memory";
             refused(&self.path, asked, errno)
-        })?;
+        })
+    }
+
+    /// What the heap's memory is like, all regions together.
+    pub fn heap_memory(&self) -> Result<HeapMemory, Error> {
+        let states = self.heap_states()?;
+        let sum = |of: fn(&HeapState) -> u64| states.iter().map(of).sum();
+        let any = |flag| states.iter().any(|state| state.flags & flag != 0);
         Ok(HeapMemory {
-            start: state.start,
-            bytes: state.bytes,
-            free: state.free_bytes,
-            clean: state.clean_bytes,
-            lacks: state.flags & HEAP_STATE_LACKS != 0,
-            reclaiming: state.flags & HEAP_STATE_RECLAIMING != 0,
+            start: states[0].start,
+            bytes: sum(|state| state.bytes),
+            free: sum(|state| state.free_bytes),
+            clean: sum(|state| state.clean_bytes),
+            lacks: any(HEAP_STATE_LACKS),
+            reclaiming: any(HEAP_STATE_RECLAIMING),
         })
     }
 }
 
-/// Nobody freed what was needed.
+/// What all regions are like.
+fn states(channel: &dyn Channel) -> Result<Vec<HeapState>, Errno> {
+    let first = channel.heap_state(0)?;
+    let further = (1..first.regions).map(|region| channel.heap_state(region));
+    std::iter::once(Ok(first)).chain(further).collect()
+}
+
+/// Nobody freed what was needed. Of several regions the one that lacks frames is the one with the fewest.
 pub(super) fn full(who: String, channel: &dyn Channel, stopped: Option<bool>) -> Error {
+    let states = states(channel).unwrap_or_default();
+    let fullest = states.into_iter().min_by_key(|state| state.free_bytes);
     let HeapState {
         bytes, free_bytes, ..
-    } = channel.heap_state().unwrap_or_default();
+    } = fullest.unwrap_or_default();
     Error::HeapFull {
         who,
         cycles: 0,

@@ -48,6 +48,8 @@ pub const ALLOCATION_SMALL: u32 = 1;
 pub const HEAP_STATE_LACKS: u32 = 1;
 /// `GODWIT_HEAP_STATE_RECLAIMING`.
 pub const HEAP_STATE_RECLAIMING: u32 = 2;
+/// `GODWIT_HEAP_STATE_STRICT`.
+pub const HEAP_STATE_STRICT: u32 = 4;
 
 /// First letter of the calls.
 const GROUP: u8 = b'g';
@@ -158,7 +160,8 @@ pub struct Allocation {
     pub status: u32,
     pub pointer: u64,
     pub size: u64,
-    pub reserved: u64,
+    pub region: u32,
+    pub reserved: u32,
 }
 
 /// `struct godwit_heap_state`.
@@ -171,6 +174,8 @@ pub struct HeapState {
     pub free_bytes: u64,
     pub clean_bytes: u64,
     pub flags: u32,
+    pub region: u32,
+    pub regions: u32,
     pub reserved: u32,
 }
 
@@ -189,6 +194,6 @@ pub const IOC_COUNTERS: Opcode = opcode::write::<Counters>(GROUP, 0x47);
 /// `GODWIT_IOC_HEAP`.
 pub const IOC_HEAP: Opcode = opcode::read_write::<Allocation>(GROUP, 0x48);
 /// `GODWIT_IOC_HEAP_STATE`.
-pub const IOC_HEAP_STATE: Opcode = opcode::read::<HeapState>(GROUP, 0x49);
+pub const IOC_HEAP_STATE: Opcode = opcode::read_write::<HeapState>(GROUP, 0x49);
 /// `GODWIT_IOC_ADVISE`.
 pub const IOC_ADVISE: Opcode = opcode::write::<Advise>(GROUP, 0x4a);

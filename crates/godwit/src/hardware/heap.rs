@@ -10,7 +10,7 @@ use godwit_core::{TableMemory, layout};
 mod regions;
 
 pub use self::regions::{HeapMemory, HeapRegion};
-pub(crate) use self::regions::{Region, Wish, room};
+pub(crate) use self::regions::{Region, Wish, by_room, region_of, room};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::table_memory::FramePool;
 use crate::{Error, HeapRefusal, heap_regs as regs};

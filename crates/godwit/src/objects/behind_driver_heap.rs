@@ -44,8 +44,8 @@ fn memory_of_the_heap_is_where_the_driver_has_it() {
     let small = context.malloc(1, MallocOptions::new().small()).unwrap();
     assert!(small as u64 >= layout::HEAP_WINDOW_SMALL);
     let found = card.heap_memory().unwrap();
-    assert_eq!((found.bytes, found.lacks), (HEAP_BYTES, true));
-    assert!(found.free < HEAP_BYTES && card.heap_free().unwrap() == found.free);
+    assert_eq!((found.bytes, found.lacks), (2 * HEAP_BYTES, true));
+    assert!(found.free < 2 * HEAP_BYTES && card.heap_free().unwrap() == found.free);
     context.release(small).unwrap();
     context.release(memory).unwrap();
     assert!(
@@ -55,7 +55,7 @@ fn memory_of_the_heap_is_where_the_driver_has_it() {
             .unwrap()
             .live
             .values()
-            .all(|(of, _)| *of != context.id())
+            .all(|(of, ..)| *of != context.id())
     );
     let refused = [
         (context.release(memory), HeapRefusal::NotLive),
@@ -72,6 +72,32 @@ fn memory_of_the_heap_is_where_the_driver_has_it() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn each_region_of_the_driver_is_a_memory_of_the_card() {
+    let (card, machine) = open(0);
+    let context = card.context(None).unwrap();
+    let regions = card.heap_regions().unwrap();
+    let about: Vec<_> = regions
+        .iter()
+        .map(|each| (each.memory, each.strict))
+        .collect();
+    assert_eq!(about, [(0, false), (1, true)]);
+    let of = |pointer: *mut u8| machine.heap.lock().unwrap().live[&(pointer as u64)].2;
+    let options = MallocOptions::new();
+    assert_eq!(of(context.malloc(8, options).unwrap()), 0);
+    assert_eq!(of(context.malloc(8, options.memory(1)).unwrap()), 1);
+    let refused = context.malloc(2 * HEAP_BYTES, options.memory(1));
+    let why = refused.unwrap_err().to_string();
+    assert!(
+        why.contains("free in `second`") && why.contains("is strict"),
+        "{why}"
+    );
+    let elsewhere = context.malloc(2 * HEAP_BYTES, options.prefer_memory(1));
+    assert_eq!(of(elsewhere.unwrap()), 0);
+    let none = context.malloc(8, options.memory(2)).unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::Argument);
 }
 
 #[test]

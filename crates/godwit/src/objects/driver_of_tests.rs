@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use crate::Card;
 use crate::driver::uapi::{
     ALLOCATION_FREE, ALLOCATION_MALLOC, ALLOCATION_POPULATE, ALLOCATION_REALLOC, ALLOCATION_SMALL,
-    Allocation, HEAP_STATE_LACKS, HeapState, Info, PLACE_CARD, PLACE_HOST, PLACE_NONE, PLACE_SHOWN,
+    Allocation, HEAP_STATE_LACKS, HEAP_STATE_STRICT, HeapState, Info, PLACE_CARD, PLACE_HOST,
+    PLACE_NONE, PLACE_SHOWN,
 };
 use crate::driver::{Channel, DriverCard, Ran, described_tests};
 use crate::hardware::window::Window;
@@ -126,8 +127,9 @@ impl Channel for File {
         window.blank(offset, bytes, true)
     }
 
-    fn heap_state(&self) -> Result<HeapState, Errno> {
-        Ok(self.machine.heap.lock().unwrap().state())
+    fn heap_state(&self, region: u32) -> Result<HeapState, Errno> {
+        let heap = self.machine.heap.lock().unwrap();
+        heap.state(region).ok_or(Errno::INVAL)
     }
 }
 
@@ -164,14 +166,16 @@ pub(super) fn until_running(machine: &Machine) {
     }
 }
 
-/// Of the heap's memory.
+/// Of a region of the heap's memory.
 pub(super) const HEAP_BYTES: u64 = 1 << 20;
+/// The second one is strict, and in the card's second memory.
+const REGIONS: u32 = 2;
 
 /// That of the tests' driver.
 #[derive(Default)]
 pub(super) struct Heap {
-    /// Allocations by first address: file and bytes.
-    pub live: BTreeMap<u64, (u32, u64)>,
+    /// Allocations by first address: file, bytes and region.
+    pub live: BTreeMap<u64, (u32, u64, u32)>,
 }
 
 impl Heap {
@@ -180,6 +184,10 @@ impl Heap {
         let live = self.live.get(&call.pointer).copied();
         call.status = match (call.op, live) {
             (ALLOCATION_MALLOC | ALLOCATION_REALLOC, _) if call.size == 0 => layout::HEAP_SIZE_ZERO,
+            (ALLOCATION_MALLOC, _) if call.region >= REGIONS => return Err(Errno::INVAL),
+            (ALLOCATION_MALLOC, _) if call.region == 1 && call.size > HEAP_BYTES => {
+                layout::HEAP_NO_FRAME
+            }
             (ALLOCATION_MALLOC, _) => {
                 let (first, step) = match call.flags & ALLOCATION_SMALL {
                     0 => (layout::HEAP_WINDOW_FIRST, 8 << 30),
@@ -187,17 +195,18 @@ impl Heap {
                 };
                 let mut slots = (0..).map(|slot| first + slot * step);
                 call.pointer = slots.find(|at| !self.live.contains_key(at)).unwrap();
-                self.live.insert(call.pointer, (file, call.size));
+                let allocation = (file, call.size, call.region);
+                self.live.insert(call.pointer, allocation);
                 layout::HEAP_OK
             }
             // Where something is populated is checked before.
             (ALLOCATION_POPULATE, _) if call.size > HEAP_BYTES => return Err(Errno::NOMEM),
             (ALLOCATION_POPULATE, _) => layout::HEAP_OK,
             (_, None) => layout::HEAP_NOT_LIVE,
-            (_, Some((of, _))) if of != file => layout::HEAP_OTHER_CONTEXT,
+            (_, Some((of, ..))) if of != file => layout::HEAP_OTHER_CONTEXT,
             (ALLOCATION_REALLOC, _) if call.size > 8 << 30 => layout::HEAP_TOO_LARGE,
-            (ALLOCATION_REALLOC, _) => {
-                self.live.insert(call.pointer, (file, call.size));
+            (ALLOCATION_REALLOC, Some((.., region))) => {
+                self.live.insert(call.pointer, (file, call.size, region));
                 layout::HEAP_OK
             }
             (ALLOCATION_FREE, _) => {
@@ -209,15 +218,19 @@ impl Heap {
         Ok(())
     }
 
-    /// What its memory is like.
-    pub fn state(&self) -> HeapState {
-        HeapState {
-            start: 1 << 16,
+    /// What a region is like.
+    pub fn state(&self, region: u32) -> Option<HeapState> {
+        let taken = self.live.values().filter(|(.., of)| *of == region).count() as u64;
+        let strict = region == 1;
+        (region < REGIONS).then_some(HeapState {
+            start: 1 << 15 << region,
             bytes: HEAP_BYTES,
-            free_bytes: HEAP_BYTES - 4096 * self.live.len() as u64,
+            free_bytes: HEAP_BYTES - 4096 * taken,
             clean_bytes: 4096,
-            flags: HEAP_STATE_LACKS,
+            flags: HEAP_STATE_LACKS | if strict { HEAP_STATE_STRICT } else { 0 },
+            region,
+            regions: REGIONS,
             reserved: 0,
-        }
+        })
     }
 }

@@ -9,8 +9,12 @@ use godwit_card::Memory;
 use godwit_core::{Mode, layout};
 use rustix::io::Errno;
 
+use crate::driver::DriverContext;
+use crate::driver::uapi::HEAP_STATE_STRICT;
 use crate::hardware::frames::FRAME_BYTES;
-use crate::hardware::heap::{HEAP_HOST, HeapMemory, HeapPage, HeapRegion, Wish};
+use crate::hardware::heap::{
+    HEAP_HOST, HeapMemory, HeapPage, HeapRegion, Wish, by_room, region_of, room,
+};
 use crate::hardware::heap_map::HeapMap;
 use crate::objects::card::{Card, Shared};
 use crate::objects::context::Context;
@@ -205,15 +209,34 @@ impl Context {
         let shared = &self.card().shared;
         if let Some(driver) = self.by_driver() {
             shared.check_process()?;
-            if wish.memory > 0 {
-                return Err(Error::Argument(
-                    "the driver's heap is in one memory: number 0".into(),
-                ));
-            }
-            return driver.malloc(bytes, wish);
+            return self.take_by(driver, bytes, wish);
         }
         let (id, serial) = (self.id() as usize, self.serial());
         shared.with(|state| state.heap_malloc(id, serial, bytes, wish))
+    }
+
+    /// The same behind the driver, of one region after the other where another memory will do.
+    fn take_by(&self, driver: &DriverContext, bytes: u64, wish: Wish) -> Result<u64, Error> {
+        let found = self.card().heap_regions()?;
+        let wanted = region_of(found.iter().map(|region| region.memory), wish.memory)?;
+        let order = match wish.elsewhere {
+            true => by_room(&found, wanted, bytes),
+            false => vec![wanted],
+        };
+        for region in order {
+            match driver.malloc(bytes, wish, region) {
+                Err(Error::Heap {
+                    refusal: HeapRefusal::NoFrame,
+                    ..
+                }) => {}
+                answer => return answer,
+            }
+        }
+        let place = room(&found, wish, self.card().description());
+        Err(Error::Heap {
+            asked: format!("malloc of {bytes} bytes{place}"),
+            refusal: HeapRefusal::NoFrame,
+        })
     }
 
     /// Has this process see it.
@@ -364,18 +387,25 @@ impl Card {
 
     /// What the heap has of each memory.
     pub fn heap_regions(&self) -> Result<Vec<HeapRegion>, Error> {
-        if self.shared.driver().is_none() {
+        let Some(driver) = self.shared.driver() else {
             return self.shared.with(|state| state.heap_regions());
-        }
-        let all = self.heap_memory()?;
-        Ok(vec![HeapRegion {
-            memory: 0,
-            start: all.start,
-            bytes: all.bytes,
-            free: all.free,
-            clean: all.clean,
-            strict: false,
-        }])
+        };
+        self.shared.check_process()?;
+        let memories = self.description().config.memories();
+        let memory_of = |start: u64| {
+            let last = memories.iter().rposition(|(_, first, _)| *first <= start);
+            last.unwrap_or(0)
+        };
+        let states = driver.heap_states()?.into_iter();
+        let regions = states.map(|state| HeapRegion {
+            memory: memory_of(state.start),
+            start: state.start,
+            bytes: state.bytes,
+            free: state.free_bytes,
+            clean: state.clean_bytes,
+            strict: state.flags & HEAP_STATE_STRICT != 0,
+        });
+        Ok(regions.collect())
     }
 
     /// What the heap's memory is like, all regions together.
