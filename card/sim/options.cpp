@@ -136,9 +136,6 @@ void read_memory(const json& object, MemoryOptions& memory, const std::string& n
                  {{"fixed", MemoryOptions::Model::kFixed},
                   {"banked", MemoryOptions::Model::kBanked},
                   {"litedram-ddr4", MemoryOptions::Model::kLiteDram}});
-    // Of who drives the card, which reads it in the card's description: known here, and nothing in the simulation.
-    bool strict = false;
-    section.take("heap_strict", strict);
     section.take("latency_cycles", memory.latency_cycles);
     section.take("page_table_latency_cycles", memory.page_table_latency_cycles);
     section.take("requests_per_cycle", memory.requests_per_cycle);
@@ -158,6 +155,9 @@ void read_memory(const json& object, MemoryOptions& memory, const std::string& n
     section.take("t_wr_ns", memory.t_wr_ns);
     section.take("t_rfc_ns", memory.t_rfc_ns);
     section.take("t_refi_ns", memory.t_refi_ns);
+    // Of who drives the card, which reads it in the card's description: known here, and nothing in the simulation.
+    bool strict = false;
+    section.take("heap_strict", strict);
     section.refuse_others();
 
     if (memory.row_bytes % memory.interleave_bytes != 0)
