@@ -304,7 +304,7 @@ fn run_heap(options: &Options, card: SimCard, random: &mut Random) -> Result<Rep
         batch += 1;
     }
     world
-        .finish(&mut report)?
+        .finish(random, &mut report)?
         .map_err(|what| options.mismatch(batch, what))?;
     Ok(report)
 }

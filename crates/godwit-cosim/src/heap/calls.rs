@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands of the host and, at the same time, of a kernel by its streams: each waits for its own answers only.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use godwit::{HeapRefusal, layout};
 use godwit_card::{CardError, Description, Device, SimCard};
 use rand::Rng;
 
 use super::model::{Command, Given};
-use super::{Found, HeapWorld, registers};
+use super::{CONTEXTS, Found, HeapWorld, registers};
 use crate::{CosimError, Random};
 
 /// Commands that the kernel takes at once.
@@ -23,6 +23,8 @@ pub struct Caller {
     count: u64,
     /// Of each command: pointer, size, how; its result and its answer.
     calls: Vec<[u64; 5]>,
+    /// What its registers hold: most words are what they were, and each write takes cycles.
+    written: HashMap<u64, u32>,
 }
 
 impl Caller {
@@ -48,16 +50,21 @@ impl Caller {
             port: kernel.port,
             count: at("count")?,
             calls: calls.collect::<Option<_>>()?,
+            written: HashMap::new(),
         })
     }
 
-    fn start(&self, card: &mut SimCard, commands: &[Command]) -> Result<(), CardError> {
-        card.reg_write(self.base + self.count, commands.len() as u32)?;
+    fn start(&mut self, card: &mut SimCard, commands: &[Command]) -> Result<(), CardError> {
+        let mut words = vec![(self.count, commands.len() as u32)];
         for (call, command) in self.calls.iter().zip(commands) {
             let (pointer, size, how) = registers::words(*command);
             for (offset, value) in call.iter().zip([pointer, size, how.into()]) {
-                card.reg_write(self.base + offset, value as u32)?;
-                card.reg_write(self.base + offset + 4, (value >> 32) as u32)?;
+                words.extend([(*offset, value as u32), (offset + 4, (value >> 32) as u32)]);
+            }
+        }
+        for (offset, word) in words {
+            if self.written.insert(offset, word) != Some(word) {
+                card.reg_write(self.base + offset, word)?;
             }
         }
         let control = self.base + u64::from(layout::HLS_AP_CTRL);
@@ -82,9 +89,13 @@ impl Caller {
         for (call, command) in self.calls.iter().zip(commands) {
             let [.., result, answer] = *call;
             let status = card.reg_read(self.base + answer)?;
-            let low = card.reg_read(self.base + result)?;
-            let high = card.reg_read(self.base + result + 4)?;
-            let result = u64::from(high) << 32 | u64::from(low);
+            let result = match command {
+                Command::Malloc { .. } if status == layout::HEAP_OK => {
+                    let low = card.reg_read(self.base + result)?;
+                    u64::from(card.reg_read(self.base + result + 4)?) << 32 | u64::from(low)
+                }
+                _ => 0,
+            };
             match registers::told(context, *command, (status, result)) {
                 Ok(answer) => given.push(answer),
                 Err(what) => return Ok(Err(what)),
@@ -95,11 +106,13 @@ impl Caller {
 }
 
 impl HeapWorld {
-    /// Commands of the kernel, of the host, or of both at once; in the name of any context but `beside`.
-    pub(super) fn calls(&mut self, beside: Option<usize>, random: &mut Random) -> Found {
+    /// Commands of the kernel, of the host, or of both at once; in the name of any context but one that ends.
+    pub(super) fn calls(&mut self, random: &mut Random) -> Found {
+        let ending = self.ending.map(|(context, _)| context);
         let mut named = HashSet::new();
         let kernel = self.kernel_context;
-        let asks = self.on[kernel] && beside != Some(kernel) && random.random_bool(0.7);
+        let there = self.on[kernel] && kernel >= self.over && ending != Some(kernel);
+        let asks = there && random.random_bool(0.7);
         let mut calls = Vec::new();
         if asks {
             let count = random.random_range(1..=CALLS);
@@ -107,8 +120,8 @@ impl HeapWorld {
         }
         let mut own: Vec<(usize, Command)> = Vec::new();
         for _ in 0..random.random_range(u32::from(!asks)..=3) {
-            let context = random.random_range(0..super::CONTEXTS);
-            if beside == Some(context) || !self.back(context, random)? {
+            let context = random.random_range(self.over.min(CONTEXTS - 1)..CONTEXTS);
+            if ending == Some(context) || !self.back(context, random)? {
                 continue;
             }
             let mut commands = Vec::new();
@@ -120,7 +133,9 @@ impl HeapWorld {
 
     /// Gives these, and holds the answers against the rules.
     fn give(&mut self, calls: &[Command], own: &[(usize, Command)]) -> Found {
-        self.look(true)?;
+        let commands = calls.iter().chain(own.iter().map(|(_, command)| command));
+        let strict = self.strict_of(commands);
+        self.look(&strict, true)?;
         let kernel = self.kernel_context;
         let begin = self.now()?;
         if !calls.is_empty() {
@@ -140,7 +155,7 @@ impl HeapWorld {
             };
         }
         let end = self.now()?;
-        self.look(false)?;
+        self.look(&strict, false)?;
         for given in queues.iter().flatten() {
             self.tell(given);
         }

@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use super::model::{Command, PAGE};
 use super::registers::{self, Touched};
 use super::tables::{Walk, walk};
-use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
+use super::{BESIDE, CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
 use crate::{CosimError, Random};
 
 /// The largest allocation: eight slots of 8 GiB.
@@ -28,7 +28,7 @@ impl HeapWorld {
                 let context = random.random_range(0..CONTEXTS);
                 self.touch(context, random)
             }
-            _ => self.calls(None, random),
+            _ => self.calls(random),
         }
     }
 
@@ -178,39 +178,56 @@ impl HeapWorld {
 
     /// A context's end; half of the time it is away then, for a while.
     fn take_away(&mut self, context: usize, random: &mut Random) -> Found {
-        if let Err(what) = self.end(context, Some(random))? {
-            return Ok(Err(what));
-        }
-        if self.on[context] && random.random_bool(0.5) {
-            let begin = self.now()?;
-            self.on[context] = false;
-            self.write_context(context)?;
-            crate::invalidate_all(&mut self.card)?;
-            let end = self.now()?;
-            self.host_ends(context, (begin, end));
-        }
-        Ok(Ok(()))
+        let away = random.random_bool(0.5);
+        self.begin_end(context, away, random)?;
+        self.see_end(random)
     }
 
-    /// Takes all from a context, and looks whether its tables are empty. Others' commands go on beside it, and another end, which is
-    /// not taken.
-    pub(super) fn end(&mut self, context: usize, beside: Option<&mut Random>) -> Found {
+    /// Begins to take all from a context. Others' commands go on beside it, and another end, which is not taken.
+    pub(super) fn begin_end(
+        &mut self,
+        context: usize,
+        away: bool,
+        random: &mut Random,
+    ) -> Result<(), CosimError> {
         let begin = self.now()?;
         self.model.end_context(context, begin);
         registers::begin_end(&mut self.card, context)?;
-        if let Some(random) = beside {
-            if random.random_bool(0.3) {
-                registers::begin_end(&mut self.card, random.random_range(0..CONTEXTS))?;
+        if random.random_bool(0.3) {
+            registers::begin_end(&mut self.card, random.random_range(0..CONTEXTS))?;
+        }
+        self.ending = Some((context, away));
+        Ok(())
+    }
+
+    /// Waits for a context's end: tens of thousands of cycles, of which others' commands have a part.
+    pub(super) fn see_end(&mut self, random: &mut Random) -> Found {
+        for _ in 0..random.random_range(0..=BESIDE) {
+            if let Err(what) = self.look_for_end()? {
+                return Ok(Err(what));
             }
-            for _ in 0..random.random_range(0..40) {
-                if let Err(what) = self.calls(Some(context), random)? {
-                    return Ok(Err(what));
-                }
+            if self.ending.is_none() {
+                return Ok(Ok(()));
+            }
+            if let Err(what) = self.calls(random)? {
+                return Ok(Err(what));
             }
         }
-        if let Err(what) = registers::ended(&mut self.card)? {
-            return Ok(Err(format!("context {context}: {what}")));
+        match registers::ended(&mut self.card)? {
+            Ok(_) => self.look_for_end(),
+            Err(what) => Ok(Err(format!("{:?}: {what}", self.ending))),
         }
+    }
+
+    /// If a context's end is over by now: whether its tables are empty.
+    fn look_for_end(&mut self) -> Found {
+        let Some((context, away)) = self.ending else {
+            return Ok(Ok(()));
+        };
+        if registers::ends(&mut self.card)? {
+            return Ok(Ok(()));
+        }
+        self.ending = None;
         let now = self.now()?;
         self.model.settled(Some(context), now);
         self.counts.ends += 1;
@@ -221,6 +238,14 @@ impl HeapWorld {
                     "context {context} ended, and entry {index} of its root is {entry:#x}"
                 )));
             }
+        }
+        if self.on[context] && away {
+            let begin = self.now()?;
+            self.on[context] = false;
+            self.write_context(context)?;
+            crate::invalidate_all(&mut self.card)?;
+            let end = self.now()?;
+            self.host_ends(context, (begin, end));
         }
         Ok(Ok(()))
     }

@@ -37,6 +37,13 @@ pub struct Rings {
     waiting: Vec<(u64, u64)>,
 }
 
+impl Rings {
+    /// Page requests that were read and not answered.
+    pub fn unanswered(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
 impl HeapWorld {
     /// Turns both queues on.
     pub(super) fn turn_queues_on(&mut self) -> Result<(), CardError> {

@@ -62,8 +62,10 @@ const COUNT_BATCHES: u64 = 4;
 const HOST_ENTRIES: u64 = layout::HEAP_WINDOW_FIRST >> (12 + 9 * (tables::LEVELS - 1));
 /// The zero frame, behind the bitmaps.
 const ZERO: u64 = TABLE_REGION + (29 << 20);
+/// Groups of commands beside a context's end, at most: they make it longer, too.
+const BESIDE: u32 = 256;
 /// Rounds of commands between two groups of accesses, at most.
-const ROUNDS: u32 = 8;
+const ROUNDS: u32 = 16;
 
 /// One access of a batch; its token is its place in the plan.
 #[derive(Debug)]
@@ -83,6 +85,10 @@ pub struct HeapWorld {
     memory: Arc<Memory>,
     tables: Vec<PageTable<Frames>>,
     on: [bool; CONTEXTS],
+    /// So many of the first are over: nothing is allocated in their name any more.
+    over: usize,
+    /// The context whose end is under way, and whether it is away then.
+    ending: Option<(usize, bool)>,
     ports: Vec<usize>,
     /// The first of them.
     first_port: u32,
@@ -126,6 +132,8 @@ impl HeapWorld {
             memory,
             tables: Vec::new(),
             on: [true; CONTEXTS],
+            over: 0,
+            ending: None,
             ports: vec![0; ports],
             first_port,
             id_bits,
@@ -271,9 +279,27 @@ impl HeapWorld {
                 }
             }
             if self.now()? - since > HANG_CYCLES {
-                return Ok(Err(format!("{left} accesses wait, and nothing goes on")));
+                return Ok(Err(self.standstill(left, status)?));
             }
         }
+    }
+
+    /// What there is to know when nothing goes on.
+    fn standstill(&mut self, left: u64, status: u32) -> Result<String, CosimError> {
+        let mut free = Vec::new();
+        for number in 0..self.places.len() {
+            free.push(registers::free(&mut self.card, number)?);
+        }
+        let live = self.model.live.len();
+        let head = self.card.reg_read(regs::CQH)?;
+        let queue = self.card.reg_read(regs::CQCSR)?;
+        Ok(format!(
+            "{left} accesses wait, and nothing goes on: the heap's status is {status:#x}, its regions have {free:?} frames free and clean, \
+             {live} allocations are live, {:?} ends, contexts are {:?}, {} page requests wait for an answer, the command queue is at {head}, its status {queue:#x}",
+            self.ending,
+            self.on,
+            self.rings.unanswered()
+        ))
     }
 
     /// Allocations of each context where most of the next accesses go: the last one, and any.
@@ -437,10 +463,12 @@ impl HeapWorld {
         Ok(Ok(()))
     }
 
-    /// Ends every context: then all frames are free again. Adds what was done to the report.
-    pub fn finish(&mut self, report: &mut Report) -> Found {
+    /// Ends every context, those behind it at work meanwhile: then all frames are free again. Adds what was done to the report.
+    pub fn finish(&mut self, random: &mut Random, report: &mut Report) -> Found {
         for number in 0..CONTEXTS {
-            if let Err(what) = self.end(number, None)? {
+            self.over = number + 1;
+            self.begin_end(number, false, random)?;
+            if let Err(what) = self.see_end(random)? {
                 return Ok(Err(what));
             }
         }

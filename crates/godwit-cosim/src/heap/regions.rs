@@ -79,15 +79,28 @@ pub fn begin(card: &mut SimCard, places: &[Place], all: usize) -> Result<Vec<Reg
 }
 
 impl HeapWorld {
-    /// Looks how many frames of the strict regions are free: before commands, or behind them.
-    pub(super) fn look(&mut self, before: bool) -> Result<(), CosimError> {
-        for number in 0..self.places.len() {
-            let (free, _) = match self.model.regions[number].strict {
-                true => registers::free(&mut self.card, number)?,
-                false => continue,
-            };
+    /// The strict regions that commands are about: those of mallocs, and of what reallocs name. What a malloc among them gives, and a
+    /// realloc behind it names, is of a region that the malloc names.
+    pub(super) fn strict_of<'a>(&self, commands: impl Iterator<Item = &'a Command>) -> Vec<usize> {
+        let mut regions: Vec<usize> = commands
+            .filter_map(|command| match command {
+                Command::Malloc { region, .. } => Some(*region),
+                Command::Realloc { pointer, .. } => Some(self.model.live.get(pointer)?.region),
+                Command::Free { .. } => None,
+            })
+            .filter(|number| self.places.get(*number).is_some_and(|place| place.strict))
+            .collect();
+        regions.sort_unstable();
+        regions.dedup();
+        regions
+    }
+
+    /// Looks how many frames of strict regions are free: before commands, or behind them.
+    pub(super) fn look(&mut self, strict: &[usize], before: bool) -> Result<(), CosimError> {
+        for number in strict {
+            let free = registers::free_frames(&mut self.card, *number)?;
             let (least, most) = (free.saturating_sub(MOVING), free + MOVING);
-            let known = &mut self.model.regions[number].free;
+            let known = &mut self.model.regions[*number].free;
             *known = if before {
                 (least, most)
             } else {
@@ -99,12 +112,12 @@ impl HeapWorld {
 
     /// A region for so many pages: the one that is preferred, or another one if too little of it is free.
     pub(super) fn preferred(&mut self, region: usize, pages: u64) -> Result<usize, CosimError> {
-        if registers::free(&mut self.card, region)?.0 >= pages {
+        if registers::free_frames(&mut self.card, region)? >= pages {
             return Ok(region);
         }
         let mut best = (0, region);
         for number in 0..self.places.len() {
-            best = best.max((registers::free(&mut self.card, number)?.0, number));
+            best = best.max((registers::free_frames(&mut self.card, number)?, number));
         }
         Ok(best.1)
     }

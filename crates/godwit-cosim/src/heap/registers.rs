@@ -91,11 +91,16 @@ pub fn set(card: &mut SimCard, zero: u64, quota: u64) -> Result<(), CardError> {
     write(card, regs::QUOTA, quota as u32)
 }
 
-/// A region's frames that nobody has, and those of them that are clean.
-pub fn free(card: &mut SimCard, region: usize) -> Result<(u64, u64), CardError> {
+/// A region's frames that nobody has.
+pub fn free_frames(card: &mut SimCard, region: usize) -> Result<u64, CardError> {
     write(card, regs::REGION, region as u32)?;
-    let free = read(card, regs::FREE_FRAMES)?;
-    Ok((free.into(), read(card, regs::CLEAN_FRAMES)?.into()))
+    Ok(read(card, regs::FREE_FRAMES)?.into())
+}
+
+/// The same, and those of them that are clean.
+pub fn free(card: &mut SimCard, region: usize) -> Result<(u64, u64), CardError> {
+    let free = free_frames(card, region)?;
+    Ok((free, read(card, regs::CLEAN_FRAMES)?.into()))
 }
 
 /// Pointer and size of a command, and the register that begins it, without a context.
@@ -205,6 +210,11 @@ pub fn settle(card: &mut SimCard) -> Result<Result<u32, String>, CosimError> {
 /// Begins to take all from a context.
 pub fn begin_end(card: &mut SimCard, context: usize) -> Result<(), CardError> {
     write(card, regs::END_CONTEXT, context as u32)
+}
+
+/// Whether a context's end is under way.
+pub fn ends(card: &mut SimCard) -> Result<bool, CardError> {
+    Ok(read(card, regs::STATUS)? & regs::STATUS_ENDING_MASK != 0)
 }
 
 /// Waits until a context's end is over.
