@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 5
+#define GODWIT_ABI 6
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u

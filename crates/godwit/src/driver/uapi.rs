@@ -4,7 +4,7 @@
 use rustix::ioctl::{Opcode, opcode};
 
 /// `GODWIT_ABI` of the driver.
-pub const ABI: u32 = 5;
+pub const ABI: u32 = 6;
 
 /// `GODWIT_INFO_DEMAND`.
 pub const INFO_DEMAND: u32 = 1;
