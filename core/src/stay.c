@@ -10,8 +10,8 @@
 #define GW_WENT 4u
 /* flags: the lines that are known are all those of a stay. */
 #define GW_WHOLE 8u
-/* Share of its price by which a way has to be the better one to be taken back, as a shift: who goes to and fro pays both. */
-#define GW_MARGIN 4u
+/* Share of its price, as a shift, that lines may cost for a group to go back: one number stands for reads, which are waited for, and for writes. */
+#define GW_BACK 1u
 
 static uint8_t gw_next_wait(const struct gw_stay *s)
 {
@@ -40,12 +40,10 @@ static void gw_note_lines(struct gw_stay *s)
 	s->flags = (uint8_t)(whole ? s->flags | GW_WHOLE : s->flags & ~GW_WHOLE);
 }
 
-/* Whether the lines that are known cost clearly less in place than moving at the begin of a stay. */
+/* Whether the lines that are known cost clearly less in place than moving at the begin of a stay: half of that. */
 static bool gw_are_cheap(const struct gw_stay *s, const struct gw_stay_costs *costs)
 {
-	uint64_t price = costs->begin - (costs->begin >> GW_MARGIN);
-
-	return s->known && costs->line && !gw_they_cost(s->known, costs->line, price, 0);
+	return s->known && costs->line && !gw_they_cost(s->known, costs->line, costs->begin >> GW_BACK, 0);
 }
 
 void gw_stay_begin(struct gw_stay *s)

@@ -352,8 +352,8 @@ static void stay_there(struct gw_stay *s, const struct gw_stay_costs *costs)
 
 static void what_lines_turn_out_to_cost_decides_again(void)
 {
-	const struct gw_stay_costs hardly = { .line = 2, .begin = 126, .move = 300 };
-	const struct gw_stay_costs cheaper = { .line = 1, .begin = 100, .move = 300 };
+	const struct gw_stay_costs hardly = { .line = 1, .begin = 120, .move = 300 };
+	const struct gw_stay_costs cheaper = { .line = 1, .begin = 122, .move = 300 };
 	struct gw_stay s = { 0 };
 	enum gw_stay_place began;
 

@@ -51,7 +51,7 @@ pub(super) struct Lines {
     threshold: u32,
     /// The only launch at work, since it began, and what a line costs in it, if that is known.
     alone: Option<Launch>,
-    exact: Option<u64>,
+    known: Option<u64>,
     /// What is known of launches.
     paces: Paces,
     /// When the lines of a launch were counted last.
@@ -103,7 +103,7 @@ impl State {
             waiting: 0,
             threshold: FIRST,
             alone,
-            exact: None,
+            known: None,
             paces: Paces::default(),
             mark: None,
             from: None,
@@ -165,9 +165,9 @@ impl State {
             return Ok(());
         };
         let launch = Launch::of(slot, request);
-        lines.exact = lines.paces.line_ps(&launch);
+        lines.known = lines.paces.line_ps(&launch);
         lines.alone = Some(launch);
-        let (wanted, line_ps) = (lines.wanted, lines.exact.unwrap_or(lines.line_ps));
+        let (wanted, line_ps) = (lines.wanted, lines.known.unwrap_or(lines.line_ps));
         if line_ps > 0 {
             self.set_threshold(line_ps)?;
         }
@@ -182,7 +182,7 @@ impl State {
     /// Another kernel begins while one is at work: nobody can tell the lines of the one from those of the other.
     pub(super) fn lines_of_many(&mut self) {
         if let Some(lines) = &mut self.lines {
-            (lines.alone, lines.exact) = (None, None);
+            (lines.alone, lines.known) = (None, None);
         }
     }
 
@@ -193,20 +193,20 @@ impl State {
         };
         let now = self.lines_now()?;
         let cost = self.cost_between(&from, &now);
-        let limits = line_limits(&self.device.description().config);
         let took = self.took_between(&from, &now);
         let Some(lines) = &mut self.lines else {
             return Ok(());
         };
-        lines.line_ps = cost.unwrap_or(lines.line_ps);
         let alone = lines.alone.take();
+        let mut with_most = true;
         if let (Some(launch), Some(took)) = (&alone, took) {
-            lines.paces.add(launch, took);
-            let exact = lines.paces.line_ps(launch);
-            lines.exact = exact.map(|line_ps| line_ps.clamp(1, limits.1));
+            with_most = lines.paces.add(launch, took, cost.unwrap_or(0));
+            lines.known = lines.paces.line_ps(launch);
         }
+        // The time of a launch that has its pages on the card says nothing of the few lines that it had beside them.
+        lines.line_ps = cost.filter(|_| with_most).unwrap_or(lines.line_ps);
         let pin = pin.filter(|_| alone.is_some());
-        let Some(cost) = lines.exact.or(cost) else {
+        let Some(cost) = lines.known.or(cost) else {
             return Ok(());
         };
         lines.waiting += 1;
@@ -283,8 +283,8 @@ impl State {
 
     /// What a line costs in this launch, or has since the last measurement: the time in which kernels worked for it, within what the link allows.
     fn cost_of_lines(&mut self) -> Result<u64, Error> {
-        if let Some(exact) = self.lines.as_ref().and_then(|lines| lines.exact) {
-            return Ok(exact);
+        if let Some(known) = self.lines.as_ref().and_then(|lines| lines.known) {
+            return Ok(known);
         }
         let now = self.lines_now()?;
         let Some(lines) = &mut self.lines else {

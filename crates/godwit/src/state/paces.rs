@@ -51,32 +51,37 @@ impl Took {
 #[derive(Debug)]
 struct Pace {
     launch: Launch,
-    /// With most pages in place.
+    /// With most pages in place, and what a line costs at most by that.
     many: Took,
+    most_ps: u64,
     /// With most of them on the card.
     few: Option<Took>,
 }
 
 impl Pace {
-    fn add(&mut self, took: Took) {
+    fn add(&mut self, took: Took, most_ps: u64) {
         if took.is_below(&self.many) {
             self.few = Some(took);
-        } else if self.many.is_below(&took) {
-            self.few = Some(std::mem::replace(&mut self.many, took));
-        } else {
-            self.many = took;
-            self.few = self.few.filter(|few| few.is_below(&took));
+            return;
         }
+        let before = std::mem::replace(&mut self.many, took);
+        self.most_ps = most_ps;
+        self.few = match before.is_below(&took) {
+            true => Some(before),
+            false => self.few.filter(|few| few.is_below(&took)),
+        };
     }
 
     /// Copies have their price elsewhere, so that both ways are compared by it: what of it is not in the time of the one is in the lines'
-    /// of the other.
+    /// of the other. At least 1, for 0 is what nobody knows. What was not seen both ways has the most that it can be.
     fn line_ps(&self) -> Option<u64> {
-        let few = self.few?;
+        let Some(few) = self.few else {
+            return Some(self.most_ps).filter(|most| *most > 0);
+        };
         let without = |took: &Took| i128::from(took.time_ps) - i128::from(took.copies_ps);
         let more = without(&self.many) - without(&few);
         let line = more / i128::from(self.many.lines - few.lines).max(1);
-        Some(u64::try_from(line).unwrap_or(0))
+        Some(u64::try_from(line).unwrap_or(0).max(1))
     }
 }
 
@@ -85,27 +90,31 @@ impl Pace {
 pub(super) struct Paces(VecDeque<Pace>);
 
 impl Paces {
-    /// A launch has taken that.
-    pub fn add(&mut self, launch: &Launch, took: Took) {
+    /// A launch has taken that; by its time and lines alone a line costs so much at most, 0 if it had none. Whether that is the launch with
+    /// most pages in place.
+    pub fn add(&mut self, launch: &Launch, took: Took, most_ps: u64) -> bool {
         let known = self.0.iter().position(|pace| pace.launch == *launch);
         let pace = match known.and_then(|at| self.0.remove(at)) {
             Some(mut pace) => {
-                pace.add(took);
+                pace.add(took, most_ps);
                 pace
             }
             None => Pace {
                 launch: launch.clone(),
                 many: took,
+                most_ps,
                 few: None,
             },
         };
+        let with_most = pace.many == took;
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
         self.0.push_back(pace);
+        with_most
     }
 
-    /// What a line costs in a launch: none as long as it was not seen both ways.
+    /// What a line costs in a launch, if that was seen before.
     pub fn line_ps(&self, launch: &Launch) -> Option<u64> {
         let mut known = self.0.iter();
         known.find(|pace| pace.launch == *launch)?.line_ps()
@@ -135,17 +144,17 @@ mod tests {
     #[test]
     fn a_line_costs_what_the_launch_in_place_takes_longer() {
         let mut paces = Paces::default();
-        paces.add(&launch(0), took(10_000, 100, 0));
-        assert_eq!(paces.line_ps(&launch(0)), None);
+        assert!(paces.add(&launch(0), took(10_000, 100, 0), 100));
+        assert_eq!(paces.line_ps(&launch(0)), Some(100));
         // As many lines say nothing new.
-        paces.add(&launch(0), took(11_000, 90, 0));
-        assert_eq!(paces.line_ps(&launch(0)), None);
-        paces.add(&launch(0), took(9_200, 0, 0));
+        assert!(paces.add(&launch(0), took(11_000, 90, 0), 120));
+        assert_eq!(paces.line_ps(&launch(0)), Some(120));
+        assert!(!paces.add(&launch(0), took(9_200, 0, 0), 0));
         assert_eq!(paces.line_ps(&launch(0)), Some(1_800 / 90));
         // Of another kernel nothing is known.
         assert_eq!(paces.line_ps(&launch(1)), None);
         // The latest ones count.
-        paces.add(&launch(0), took(10_100, 90, 0));
+        paces.add(&launch(0), took(10_100, 90, 0), 110);
         assert_eq!(paces.line_ps(&launch(0)), Some(10));
     }
 
@@ -153,20 +162,20 @@ mod tests {
     fn copies_count_by_their_price_whatever_they_took() {
         let mut paces = Paces::default();
         // Copies for 3,000 have made the launch on the card longer by 1,000 only.
-        paces.add(&launch(0), took(9_000, 0, 3_000));
-        paces.add(&launch(0), took(10_000, 100, 0));
+        paces.add(&launch(0), took(9_000, 0, 3_000), 0);
+        assert_eq!(paces.line_ps(&launch(0)), None);
+        paces.add(&launch(0), took(10_000, 100, 0), 100);
         assert_eq!(paces.line_ps(&launch(0)), Some(40));
         // To copy is dearer than the lines in any case.
-        paces.add(&launch(0), took(14_000, 0, 3_000));
-        assert_eq!(paces.line_ps(&launch(0)), Some(0));
+        paces.add(&launch(0), took(14_000, 0, 3_000), 0);
+        assert_eq!(paces.line_ps(&launch(0)), Some(1));
     }
 
     #[test]
     fn launches_that_are_not_seen_any_more_are_forgotten() {
         let mut paces = Paces::default();
         for slot in 0..=KEPT {
-            paces.add(&launch(slot), took(10, 100, 0));
-            paces.add(&launch(slot), took(5, 0, 0));
+            paces.add(&launch(slot), took(10, 100, 0), 1);
         }
         assert_eq!(paces.0.len(), KEPT);
         assert_eq!(paces.line_ps(&launch(0)), None);

@@ -4,7 +4,8 @@
 use rustix::io::Errno;
 
 use super::blocks::Place;
-use super::memory::write_process;
+use super::memory::{pages_inside, write_process};
+use super::moves::Going;
 use super::owner::{Leaving, Piece};
 use super::pager::Want;
 use super::pages::Pages;
@@ -147,6 +148,21 @@ impl Pages {
             self.lends.insert((owner, page), lend);
         }
         Ok(())
+    }
+
+    /// Brings the whole pages of ranges to a card, all or none. Those that stay are returned: they cannot move, or are lent already.
+    pub fn bring_free(&mut self, parts: &[(u64, u64, Going)]) -> Result<Ranges, Error> {
+        let (mut ranges, mut stay) = (Vec::new(), Vec::new());
+        for (start, len, going) in parts {
+            let Some((start, len)) = pages_inside(*start, *len) else {
+                continue;
+            };
+            let (free, lent) = self.free_of_lends(going.owner, start, len);
+            ranges.extend(free.into_iter().map(|(at, len)| (at, len, *going)));
+            stay.extend(lent);
+        }
+        stay.extend(self.bring(&ranges)?);
+        Ok(stay)
     }
 
     /// The parts of a range of whole pages that are not lent to an owner, and those that are.

@@ -400,21 +400,6 @@ impl Pages {
         self.lend(end, first + len - end, loan)
     }
 
-    /// Brings the whole pages of ranges to a card, all or none. Those that stay are returned: they cannot move, or are lent already.
-    fn bring_free(&mut self, parts: &[(u64, u64, Going)]) -> Result<Vec<(u64, u64)>, Error> {
-        let (mut ranges, mut stay) = (Vec::new(), Vec::new());
-        for (start, len, going) in parts {
-            let Some((start, len)) = pages_inside(*start, *len) else {
-                continue;
-            };
-            let (free, lent) = self.free_of_lends(going.owner, start, len);
-            ranges.extend(free.into_iter().map(|(at, len)| (at, len, *going)));
-            stay.extend(lent);
-        }
-        stay.extend(self.bring(&ranges)?);
-        Ok(stay)
-    }
-
     /// Ends a pin, if it has not ended.
     fn unpin(&mut self, id: PinId) {
         if let Err(error) = self.take_back(id) {
