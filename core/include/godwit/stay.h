@@ -14,6 +14,8 @@
  *   cost more than moving at its begin would have makes the next one begin on the device. On the device no line is counted, so
  *   after 16 to 31 such stays, then 32, then every 64, one begins in place to look whether that still holds; it moves as soon as its
  *   lines have cost what moving at the begin would have.
+ *   What a line really costs may be known only when a stay on the device has been seen, too. So the lines of the last stay in place are kept:
+ *   do they cost less than half of moving by now, the next stay is in place again; if they are not all of that stay's, for it moved, it looks.
  *   Hardware that counts lines reports a group from some number of lines on. What is below that is worth asking for at the end of the first stay
  *   in place, and of every 16th: a group may cost more than moving it, stay for stay, and never be reported.
  *   A stay on the device that ends for want of memory was worth nothing: the next one begins in place, and each such end doubles
