@@ -76,7 +76,9 @@ def parse(lines: list[str]) -> Counted:
     for line in lines:
         if line.startswith("counted "):
             _, way, phase, size, *pairs = line.split()
-            found[way, phase, int(size)] = {name: int(value) for name, value in (pair.split("=") for pair in pairs)}
+            found[way, phase, int(size)] = {
+                name: int(value) for name, value in (pair.split("=") for pair in pairs)
+            }
     return found
 
 
@@ -89,7 +91,13 @@ def _events(counted: Counted, release: str) -> Iterator[Row]:
         name = f"{WAYS[way]}, {bytes_text(size)}, {PHASES[phase]}"
         for event, counters in EVENTS.items():
             if found := _sum(count, counters):
-                yield Row(SUITE, f"{name}: {event}", f"Linux {release} in QEMU, {CONFIG}", found / (size / PAGE), "a page")
+                yield Row(
+                    SUITE,
+                    f"{name}: {event}",
+                    f"Linux {release} in QEMU, {CONFIG}",
+                    found / (size / PAGE),
+                    "a page",
+                )
 
 
 def _times(counted: Counted, release: str, own: Mapping[int, Mapping[str, float]]) -> Iterator[Row]:
@@ -99,10 +107,20 @@ def _times(counted: Counted, release: str, own: Mapping[int, Mapping[str, float]
         theirs = THEIRS.get(size, (None, None))[phase == "home"]
         name = f"{WAYS[way]}, {bytes_text(size)}, {'to the card' if phase == 'there' else 'home'}"
         config = f"events of Linux {release}, costs of {CONFIG}"
-        yield Row(SUITE, f"{name}: time", config, modelled_us(count, home=phase == "home"), "µs", theirs, kind="modelled")
+        yield Row(
+            SUITE,
+            f"{name}: time",
+            config,
+            modelled_us(count, home=phase == "home"),
+            "µs",
+            theirs,
+            kind="modelled",
+        )
         if way == "hand":
             found = own[size][phase]
-            yield Row(SUITE, f"{name}: time in user space", f"sim:{CONFIG}", found, "µs", theirs, kind="modelled")
+            yield Row(
+                SUITE, f"{name}: time in user space", f"sim:{CONFIG}", found, "µs", theirs, kind="modelled"
+            )
 
 
 def modelled_us(count: Mapping[str, int], *, home: bool) -> float:
