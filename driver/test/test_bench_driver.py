@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`godwit bench driver` still runs, and its rows are of what the driver did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bench.suites import driver
+from godwit.vm import kernel
+
+
+def test_every_page_goes_once_and_comes_home(kernel_named: Callable[[str], kernel.Kernel]) -> None:
+    kernel_named(driver.KERNEL)
+    rows = {row.row: row for row in driver.run(lambda what, done, total: None, quick=True)}
+
+    def value(row: str) -> float:
+        found = rows[row].value
+        assert found is not None
+        return found
+
+    for way in ("on demand", "by calls"):
+        for phase in ("first launch", "home"):
+            assert value(f"{way}, 32 KiB, {phase}: DMA descriptors") == 1
+        assert value(f"{way}, 32 KiB, to the card: time") > 0
+    # What was moved by a call is not asked for, and what stays is not copied.
+    assert "by calls, 32 KiB, first launch: requests" not in rows
+    assert value("in place, 32 KiB, first launch: requests") == 1
+    assert "in place, 32 KiB, first launch: DMA descriptors" not in rows
+    assert value("by calls, 32 KiB, home: time in user space") > 0
+
+
+def test_what_the_guest_says_is_read() -> None:
+    said = ["counted hand home 8192 calls=1 page_requests=0", "godwit-guest-end 0"]
+    assert driver.parse(said) == {("hand", "home", 8192): {"calls": 1, "page_requests": 0}}
+
+
+def test_time_is_that_of_the_costs() -> None:
+    nothing = dict.fromkeys(
+        ["mmu_interrupts", "dma_interrupts", "dma_lists", "dma_pages", "pages_out", "pages_home"], 0
+    )
+    assert driver.modelled_us(nothing, home=False) == 0
+    # One list of two pages, told by an interrupt: a group, two pages, their bytes, and who waits.
+    one = nothing | {"dma_interrupts": 1, "dma_lists": 1, "dma_pages": 2, "pages_out": 2}
+    assert driver.modelled_us(one, home=False) == pytest.approx(2.5 + 5.5 + 8.9 + 2 * 1.3 + 8192 / 1440)
