@@ -444,6 +444,7 @@ void godwit_place_init(struct godwit_context *ctx);
 void godwit_place_fini(struct godwit_context *ctx);
 int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what);
 void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
+u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end);
 bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
 

@@ -31,6 +31,25 @@ static struct gw_fault godwit_decode(const __le64 *record)
 	};
 }
 
+/* Moves what is to of pages that were asked for, with what is around them; whether any was to. */
+static bool godwit_move_group(struct godwit_context *ctx, u64 at, u64 end, u64 around, u32 most)
+{
+	bool moves = false;
+
+	/* Of some of them something else may have been said. */
+	for (; at < end; at = godwit_place_alike(ctx, at, end)) {
+		u64 first = around;
+		u32 count = most;
+
+		if (!godwit_place_moves(ctx, at, &first, &count))
+			continue;
+		godwit_migrate_asked(ctx, first, count);
+		godwit_ahead_note(ctx, at);
+		moves = true;
+	}
+	return moves;
+}
+
 /* Brings the pages of a group; what its records are answered. */
 static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group *group)
 {
@@ -47,11 +66,7 @@ static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group 
 		godwit_context_put(ctx);
 		return GODWIT_PAGE_RESPONSE_SUCCESS;
 	}
-	moves = godwit_place_moves(ctx, group->page, &around, &most);
-	if (moves) {
-		godwit_migrate_asked(ctx, around, most);
-		godwit_ahead_note(ctx, group->page);
-	}
+	moves = godwit_move_group(ctx, group->page, group->page + (1u << group->order), around, most);
 	err = godwit_inplace_bring(ctx, group->page, 1u << group->order,
 				   group->flags & GW_FAULT_WRITE ? GODWIT_BRING_WRITE : GODWIT_BRING_READ);
 	/* A hint, once those that were asked for are there. */

@@ -105,6 +105,16 @@ static bool godwit_fights(struct godwit_context *ctx, u64 first, u32 count)
 	return turns == GODWIT_FIGHT_TURNS;
 }
 
+/* The end of the pages from @first on, up to @end, of which the same was said. */
+u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end)
+{
+	void *advice = mtree_load(&ctx->advice, first++);
+
+	while (first < end && mtree_load(&ctx->advice, first) == advice)
+		first++;
+	return first;
+}
+
 /*
  * Which pages around those that the card asks for are to move to it: @first and @count are given as a group of neighbours and
  * narrowed to those of which the same was said. false: none, they are used where they are.
@@ -112,7 +122,7 @@ static bool godwit_fights(struct godwit_context *ctx, u64 first, u32 count)
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count)
 {
 	void *advice = mtree_load(&ctx->advice, page);
-	u64 start = page, end = page + 1;
+	u64 start = page, end = *first + *count;
 
 	if (!ctx->device->pool || (advice ? xa_to_value(advice) == GODWIT_ADVICE_IN_PLACE : !READ_ONCE(godwit_param_move)))
 		return false;
@@ -122,9 +132,7 @@ bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *c
 	}
 	while (start > *first && mtree_load(&ctx->advice, start - 1) == advice)
 		start--;
-	while (end < *first + *count && mtree_load(&ctx->advice, end) == advice)
-		end++;
+	*count = godwit_place_alike(ctx, page, end) - start;
 	*first = start;
-	*count = end - start;
 	return true;
 }

@@ -161,6 +161,8 @@ static void answers_of_a_batch_have_one_fence(const char *name)
 	long long requests = after(DEBUG "counters", "\npage_requests "), batches = after(DEBUG "counters", "\nbatches ");
 	long long fences = fences_of_answers();
 
+	/* Each page by a request of its own. */
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
 	SEES(values, sum);
 	/* What the last batch has still to do is done when the context has ended. */
 	munmap(values, BYTES);
@@ -178,6 +180,7 @@ static void one_page_at_a_time_is_one_group_a_page(const char *name)
 	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 3);
 	long long groups;
 
+	CHECK(advise(values, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
 	CHECK(tell(PARAMETERS "bring_pages", "1"), "%s", strerror(errno));
 	groups = after(DEBUG "counters", "\ngroups ");
 	SEES(values, sum);
