@@ -11,8 +11,6 @@
 
 #include "driver.h"
 
-/* Pages of one step. */
-#define GODWIT_AHEAD_STEP 64
 /* A plan takes no more than such a part of the pool: what it brings shall not keep out what is asked for. */
 #define GODWIT_AHEAD_SHARE 8
 
@@ -20,7 +18,7 @@ static u32 godwit_ahead_most(struct godwit_device *gdev)
 {
 	u64 pool = godwit_pool_bytes(gdev) >> PAGE_SHIFT;
 
-	return min3((u64)READ_ONCE(godwit_param_ahead_pages), pool / GODWIT_AHEAD_SHARE, (u64)GW_PREFETCH_MAX_WINDOW);
+	return min_t(u64, READ_ONCE(godwit_param_ahead_pages), pool / GODWIT_AHEAD_SHARE);
 }
 
 /* The area of a page, in pages; false without one. */
@@ -89,7 +87,7 @@ static void godwit_ahead_bring(struct godwit_context *ctx, u64 first, u64 count)
 			stop = first + 1;
 			continue;
 		}
-		stop = min(end, round_down(first, GODWIT_AHEAD_STEP) + GODWIT_AHEAD_STEP);
+		stop = min(end, round_down(first, GODWIT_STEP_PAGES) + GODWIT_STEP_PAGES);
 		if (!godwit_place_lets(ctx, first, stop - first))
 			continue;
 		godwit_migrate_asked(ctx, first, stop - first);

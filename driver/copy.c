@@ -47,15 +47,14 @@ static int godwit_copy_by_processor(struct godwit_device *gdev, const struct god
 static bool godwit_copy_by_dma(struct godwit_device *gdev, const struct godwit_copy *copy)
 {
 	unsigned long i;
-	int err = 0, ended;
+	int err = 0;
 
 	if (!godwit_dma_begin(gdev, copy->home))
 		return false;
 	for (i = 0; i < copy->count && !err; i++)
 		if (copy->dst[i])
 			err = godwit_dma_add(gdev, godwit_copy_host(copy, i), godwit_copy_device(copy, i));
-	ended = godwit_dma_end(gdev);
-	return !err && !ended;
+	return !godwit_dma_end(gdev, err);
 }
 
 /* Copies the pages that have a place to go to, all or none. -ENODEV: the card is gone. */

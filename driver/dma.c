@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The page DMA: lists of page copies through a ring of descriptors in host memory, one list at a time. The last descriptor of
- * a list gives a fence number and an interrupt; the number, in host memory too, says that the list is done. A list that stops
- * is over, and so is what of it was done: whoever gave it copies otherwise.
+ * a list gives a fence number and an interrupt; the number, in host memory too, says that the list is done. One that stops is over:
+ * whoever gave it copies all of it otherwise.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -126,7 +126,7 @@ int godwit_dma_add(struct godwit_device *gdev, struct page *host, u64 device)
 	u64 lines = PAGE_SIZE / GODWIT_DMA_LINE_BYTES, bus = 0;
 
 	lockdep_assert_held(&dma->lock);
-	if (WARN_ON_ONCE(dma->count == GODWIT_DMA_LIST))
+	if (WARN_ON_ONCE(dma->count == GODWIT_STEP_PAGES))
 		return -ENOSPC;
 	if (godwit_fails(gdev))
 		return -EIO;
@@ -199,14 +199,15 @@ static int godwit_dma_run(struct godwit_device *gdev)
 	return err;
 }
 
-/* Has the list done, and ends it. After an error some of its pages may have been copied, and none is under way. */
-int godwit_dma_end(struct godwit_device *gdev)
+/* Has the list done, unless @err says that it is none, and ends it. After an error some pages may have been copied, none is under way. */
+int godwit_dma_end(struct godwit_device *gdev, int err)
 {
 	struct godwit_dma *dma = &gdev->dma;
-	int err = dma->count ? godwit_dma_run(gdev) : 0;
 	u32 i;
 
 	lockdep_assert_held(&dma->lock);
+	if (!err && dma->count)
+		err = godwit_dma_run(gdev);
 	for (i = 0; i < dma->mapped; i++)
 		dma_unmap_page(&gdev->pdev->dev, dma->hosts[i], PAGE_SIZE, godwit_dma_direction(dma));
 	mutex_unlock(&dma->lock);

@@ -9,11 +9,10 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "params.h"
+
 struct godwit_device;
 struct page;
-
-/* Copies of one list. */
-#define GODWIT_DMA_LIST 64
 
 /**
  * struct godwit_dma - the page DMA of a card
@@ -36,7 +35,7 @@ struct godwit_dma {
 	__le64 *ring;
 	dma_addr_t bus;
 	u32 put;
-	dma_addr_t hosts[GODWIT_DMA_LIST];
+	dma_addr_t hosts[GODWIT_STEP_PAGES];
 	u32 count;
 	u32 mapped;
 	bool home;
@@ -50,6 +49,6 @@ void godwit_dma_fini(struct godwit_device *gdev);
 irqreturn_t godwit_dma_irq(int irq, void *data);
 bool godwit_dma_begin(struct godwit_device *gdev, bool home);
 int godwit_dma_add(struct godwit_device *gdev, struct page *host, u64 device);
-int godwit_dma_end(struct godwit_device *gdev);
+int godwit_dma_end(struct godwit_device *gdev, int err);
 
 #endif /* GODWIT_DMA_H_ */

@@ -15,10 +15,10 @@
  *   9. struct godwit_heap.choice        the region that registers of the heap's memory are about, while they are read
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
- *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's, struct godwit_pool.device_lock is held while pages are copied, and under that struct
- *   godwit_dma.lock. Interrupts are handled in threads:
- *   that of the MMU brings pages, with 3 for finding a context, then the memory map's lock, then 5 and 6; it takes no 1, for
- *   the card's end waits for it.
+ *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's,
+ *   struct godwit_pool.device_lock is held while pages are copied, and under that struct godwit_dma.lock. Interrupts are handled
+ *   in threads: that of the MMU brings pages and has them move, with 3 for finding a context, then the memory map's lock, then as
+ *   above; it takes no 1, for the card's end waits for it. That of the page DMA takes struct godwit_dma.csr_lock alone.
  *   Contiguous memory is of no card, and its locks (cmt_blocks.c) are taken with none of these but the memory map's.
  *
  * DOC: limits
@@ -443,8 +443,9 @@ void godwit_unpin_all(struct godwit_context *ctx);
 void godwit_place_init(struct godwit_context *ctx);
 void godwit_place_fini(struct godwit_context *ctx);
 int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what);
-void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
+void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
 u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end);
+bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
 

@@ -43,6 +43,8 @@ static bool godwit_move_group(struct godwit_context *ctx, u64 at, u64 end, u64 a
 
 		if (!godwit_place_moves(ctx, at, &first, &count))
 			continue;
+		if (!moves && godwit_place_fights(ctx, around, most))
+			return false;
 		godwit_migrate_asked(ctx, first, count);
 		godwit_ahead_note(ctx, at);
 		moves = true;

@@ -20,8 +20,6 @@
 
 /* How often pages that move meanwhile are looked for again. */
 #define GODWIT_TRIES 1000
-/* Pages that are shown in one go. */
-#define GODWIT_SHOW_PAGES 64
 /* Ranges to invalidate that are gathered before they are stretched. */
 #define GODWIT_RANGES 16
 
@@ -164,7 +162,7 @@ static bool godwit_inplace_changes(struct mmu_interval_notifier *notifier, const
 	mutex_lock(&ctx->lock);
 	mmu_interval_set_seq(notifier, sequence);
 	if (range->event == MMU_NOTIFY_UNMAP)
-		godwit_advice_ends(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
+		godwit_place_ends(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
 	if (ctx->alive)
 		godwit_inplace_drop(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
 	mutex_unlock(&ctx->lock);
@@ -273,8 +271,8 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
  */
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
 {
-	struct godwit_page *fresh[GODWIT_SHOW_PAGES] = {};
-	unsigned long pfns[GODWIT_SHOW_PAGES] = {};
+	struct godwit_page *fresh[GODWIT_STEP_PAGES] = {};
+	unsigned long pfns[GODWIT_STEP_PAGES] = {};
 	struct hmm_range range = {
 		.notifier = &ctx->notifier,
 		.start = first << PAGE_SHIFT,
@@ -285,7 +283,7 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum 
 	int err = 0, tries;
 	u32 i;
 
-	if (WARN_ON_ONCE(count > GODWIT_SHOW_PAGES))
+	if (WARN_ON_ONCE(count > GODWIT_STEP_PAGES))
 		return -EINVAL;
 	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) ||
 	    godwit_heap_is_at(ctx->device, range.start, range.end) || !mmget_not_zero(ctx->mm))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of a process moves to device memory when the program asks for it, and comes back when a processor touches it, when
- * the program asks, or when the card goes. Linux takes a page from the process (migrate_vma_setup(), which has the notifier
- * take it from the card), it is copied through BAR 2, and the process gets the copy: nobody can write it in between.
+ * Memory of a process moves to device memory when an accelerator asks for it, when it is likely to, or when the program says so, and
+ * comes back when a processor touches it, when the program says so, or when the card goes. Linux takes a page from the process
+ * (migrate_vma_setup(), which has the notifier take it from the card), it is copied (copy.c), and the process gets the copy:
+ * nobody can write it in between.
  *
  * DOC: locking
- *   The memory map's lock of the process first, then struct godwit_pool.device_lock. The notifier's locks are taken inside
- *   migrate_vma_setup(), before the latter.
+ *   The memory map's lock of the process first, then struct godwit_pool.device_lock, and under that the page DMA's. The
+ *   notifier's locks are taken inside migrate_vma_setup(), before these.
  */
 #include <linux/hmm.h>
 #include <linux/migrate.h>
@@ -17,8 +18,6 @@
 #include "migrate.h"
 #include "trace.h"
 
-/* Pages of one step. */
-#define GODWIT_STEP 64
 /* How often pages are brought back that somebody else holds for a moment. */
 #define GODWIT_HOME_TRIES 10
 /* Looks at pages that are made writable: one comes home, is written, and is so. */
@@ -125,11 +124,11 @@ static void godwit_tell_home(struct godwit_pool *pool, u64 address, u32 pages)
 	up_read(&pool->device_lock);
 }
 
-/* Moves what can be of an area's range that is at most GODWIT_STEP pages; how many pages went. */
+/* Moves what can be of an area's range that is at most GODWIT_STEP_PAGES pages; how many pages went. */
 static int godwit_move(struct godwit_pool *pool, struct vm_area_struct *vma, unsigned long start, unsigned long end,
 		       bool home)
 {
-	unsigned long src[GODWIT_STEP] = {}, dst[GODWIT_STEP] = {}, i, count = (end - start) >> PAGE_SHIFT;
+	unsigned long src[GODWIT_STEP_PAGES] = {}, dst[GODWIT_STEP_PAGES] = {}, i, count = (end - start) >> PAGE_SHIFT;
 	struct migrate_vma args = {
 		.vma = vma,
 		.src = src,
@@ -184,7 +183,7 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 	if (!mmget_not_zero(ctx->mm))
 		return -EFAULT;
 	while (at < end && done >= 0) {
-		unsigned long next = min_t(u64, end, at + GODWIT_STEP * PAGE_SIZE);
+		unsigned long next = min_t(u64, end, at + GODWIT_STEP_PAGES * PAGE_SIZE);
 
 		if (READ_ONCE(ctx->device->going) || fatal_signal_pending(current)) {
 			done = READ_ONCE(ctx->device->going) ? -ENODEV : -EINTR;
@@ -199,7 +198,7 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 			next = min_t(u64, end, vma->vm_end);
 		} else {
 			at = max_t(u64, at, vma->vm_start);
-			next = min3((u64)end, (u64)vma->vm_end, at + GODWIT_STEP * PAGE_SIZE);
+			next = min3((u64)end, (u64)vma->vm_end, at + GODWIT_STEP_PAGES * PAGE_SIZE);
 			done = godwit_move(ctx->device->pool, vma, at, next, home);
 			what->pages += max(done, 0);
 		}
@@ -220,7 +219,7 @@ int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
  */
 static void godwit_make_writable(struct godwit_context *ctx, unsigned long start, unsigned long end)
 {
-	unsigned long pfns[GODWIT_STEP] = {};
+	unsigned long pfns[GODWIT_STEP_PAGES] = {};
 	struct hmm_range range = {
 		.notifier = &ctx->notifier,
 		.start = start,
@@ -246,7 +245,7 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
 	unsigned long at = first << PAGE_SHIFT, end = (first + count) << PAGE_SHIFT;
 	struct vm_area_struct *vma;
 
-	if (WARN_ON_ONCE(count > GODWIT_STEP) || end > BIT_ULL(ctx->device->va_bits) || !mmget_not_zero(ctx->mm))
+	if (WARN_ON_ONCE(count > GODWIT_STEP_PAGES) || end > BIT_ULL(ctx->device->va_bits) || !mmget_not_zero(ctx->mm))
 		return;
 	mmap_read_lock(ctx->mm);
 	for (; at < end && (vma = find_vma_intersection(ctx->mm, at, end)); at = vma->vm_end) {
@@ -318,12 +317,12 @@ vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
 /* Brings all pages of a pool back, whosever they are. */
 void godwit_migrate_home_all(struct godwit_pool *pool)
 {
-	unsigned long src[GODWIT_STEP], dst[GODWIT_STEP], at, count, i;
+	unsigned long src[GODWIT_STEP_PAGES], dst[GODWIT_STEP_PAGES], at, count, i;
 	int tries, err;
 
 	for (tries = 0; tries < GODWIT_HOME_TRIES && READ_ONCE(pool->used); tries++) {
 		for (at = 0, err = 0; at < pool->fresh && err != -ENODEV; at += count) {
-			count = min_t(unsigned long, GODWIT_STEP, pool->fresh - at);
+			count = min_t(unsigned long, GODWIT_STEP_PAGES, pool->fresh - at);
 			memset(dst, 0, sizeof(dst));
 			migrate_device_range(src, pool->first_pfn + at, count);
 			for (i = 0; i < count; i++)

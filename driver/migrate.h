@@ -44,7 +44,7 @@ struct godwit_pool {
  * struct godwit_copy - pages of a migration, as Linux has them
  * @src: where they are
  * @dst: where they go; 0: not at all
- * @count: how many, at most GODWIT_DMA_LIST
+ * @count: how many, at most GODWIT_STEP_PAGES
  * @home: to the host
  */
 struct godwit_copy {

@@ -3,13 +3,17 @@
 #ifndef GODWIT_PARAMS_H_
 #define GODWIT_PARAMS_H_
 
+#include <godwit/prefetch.h>
+
 /* Pages brought in one go are at most what one entry of the TLB covers. */
 #define GODWIT_BRING_PAGES 16
 /* Pages that come home in one go. */
 #define GODWIT_HOME_PAGES 16
+/* Pages that move in one go, as a list of the page DMA, and are shown to the card then. */
+#define GODWIT_STEP_PAGES 64
 #define GODWIT_MAX_CONTEXTS 256
-/* Most pages of a plan, which is core's. */
-#define GODWIT_AHEAD_PAGES 4096
+/* Most pages that are brought ahead, as core has it. */
+#define GODWIT_AHEAD_PAGES GW_PREFETCH_MAX_WINDOW
 /* pool_mib: as much as the host has memory, at most half of the card's. */
 #define GODWIT_POOL_AUTO (~0u)
 

@@ -47,10 +47,49 @@ int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what)
 }
 
 /* There is no memory any more of which something was said; what is not easily forgotten is said of what comes there. */
-void godwit_advice_ends(struct godwit_context *ctx, unsigned long first, unsigned long last)
+void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned long last)
 {
+	unsigned long group;
+	void *record;
+
 	if (!mtree_empty(&ctx->advice))
 		mtree_store_range(&ctx->advice, first, last, NULL, GFP_NOWAIT | __GFP_NOWARN);
+	/* Else they would be as many as there ever were addresses. */
+	xa_for_each_range(&ctx->fights, group, record, round_down(first, GODWIT_BRING_PAGES), last)
+		xa_erase(&ctx->fights, group);
+}
+
+static bool godwit_advice_moves(const void *advice)
+{
+	return advice ? xa_to_value(advice) == GODWIT_ADVICE_MOVE : READ_ONCE(godwit_param_move);
+}
+
+/* The end of the pages from @first on, up to @end, of which the same was said. */
+u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end)
+{
+	void *advice = mtree_load(&ctx->advice, first++);
+
+	while (first < end && mtree_load(&ctx->advice, first) == advice)
+		first++;
+	return first;
+}
+
+/*
+ * Which pages around one that the card asks for are to move to it: @first and @count are given as a group of neighbours and
+ * narrowed to those of which the same was said. false: none, they are used where they are.
+ */
+bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count)
+{
+	void *advice = mtree_load(&ctx->advice, page);
+	u64 start = page, end = *first + *count;
+
+	if (!ctx->device->pool || !godwit_advice_moves(advice))
+		return false;
+	while (start > *first && mtree_load(&ctx->advice, start - 1) == advice)
+		start--;
+	*count = godwit_place_alike(ctx, page, end) - start;
+	*first = start;
+	return true;
 }
 
 /* When a group went, in a record that a pointer holds. */
@@ -60,30 +99,10 @@ static unsigned long godwit_fight_now(void)
 }
 
 /*
- * Whether pages in a row that nobody has asked for may move: of all of them nothing was said, or that they shall, and nobody
- * fights for any.
- */
-bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count)
-{
-	void *advice = mtree_load(&ctx->advice, first), *record;
-	unsigned long page;
-
-	if (advice ? xa_to_value(advice) == GODWIT_ADVICE_IN_PLACE : !READ_ONCE(godwit_param_move))
-		return false;
-	for (page = first + 1; page < first + count; page++)
-		if (mtree_load(&ctx->advice, page) != advice)
-			return false;
-	xa_for_each_range(&ctx->fights, page, record, round_down(first, GODWIT_BRING_PAGES), first + count - 1)
-		if ((xa_to_value(record) & GODWIT_FIGHT_MASK) == GODWIT_FIGHT_TURNS)
-			return false;
-	return true;
-}
-
-/*
  * Whether a group that is to go to the card was there a moment ago and came back, time and again; takes down that it goes. As
  * long as pages of it are still there it is the same visit.
  */
-static bool godwit_fights(struct godwit_context *ctx, u64 first, u32 count)
+bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count)
 {
 	unsigned long soon = msecs_to_jiffies(READ_ONCE(godwit_param_fight_ms)), now = godwit_fight_now(), turns = 0;
 	void *record = xa_load(&ctx->fights, first);
@@ -101,38 +120,24 @@ static bool godwit_fights(struct godwit_context *ctx, u64 first, u32 count)
 			turns++;
 	}
 	/* Without memory for that it is not remembered. */
-	xa_store(&ctx->fights, first, xa_mk_value(now << GODWIT_FIGHT_BITS | turns), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	return turns == GODWIT_FIGHT_TURNS;
+	xa_store(&ctx->fights, first, xa_mk_value(now << GODWIT_FIGHT_BITS | turns), GFP_KERNEL | __GFP_NOWARN);
+	if (turns < GODWIT_FIGHT_TURNS)
+		return false;
+	godwit_count(ctx->device, GODWIT_EVENT_FIGHTS, 1);
+	return true;
 }
 
-/* The end of the pages from @first on, up to @end, of which the same was said. */
-u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end)
+/* Whether pages in a row that nobody has asked for may move: all of them by what was said, and nobody fights for any. */
+bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count)
 {
-	void *advice = mtree_load(&ctx->advice, first++);
+	unsigned long group;
+	void *record;
 
-	while (first < end && mtree_load(&ctx->advice, first) == advice)
-		first++;
-	return first;
-}
-
-/*
- * Which pages around those that the card asks for are to move to it: @first and @count are given as a group of neighbours and
- * narrowed to those of which the same was said. false: none, they are used where they are.
- */
-bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count)
-{
-	void *advice = mtree_load(&ctx->advice, page);
-	u64 start = page, end = *first + *count;
-
-	if (!ctx->device->pool || (advice ? xa_to_value(advice) == GODWIT_ADVICE_IN_PLACE : !READ_ONCE(godwit_param_move)))
+	if (!godwit_advice_moves(mtree_load(&ctx->advice, first)) ||
+	    godwit_place_alike(ctx, first, first + count) != first + count)
 		return false;
-	if (godwit_fights(ctx, *first, *count)) {
-		godwit_count(ctx->device, GODWIT_EVENT_FIGHTS, 1);
-		return false;
-	}
-	while (start > *first && mtree_load(&ctx->advice, start - 1) == advice)
-		start--;
-	*count = godwit_place_alike(ctx, page, end) - start;
-	*first = start;
+	xa_for_each_range(&ctx->fights, group, record, round_down(first, GODWIT_BRING_PAGES), first + count - 1)
+		if ((xa_to_value(record) & GODWIT_FIGHT_MASK) == GODWIT_FIGHT_TURNS)
+			return false;
 	return true;
 }

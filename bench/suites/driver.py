@@ -97,6 +97,7 @@ def _events(counted: Counted, release: str) -> Iterator[Row]:
                     f"Linux {release} in QEMU, {CONFIG}",
                     found / (size / PAGE),
                     "a page",
+                    kind="native",
                 )
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["simulated", "modelled", "native", "quoted", "yosys", "nextpnr"]
 """`simulated`: counted in the RTL, exact on every machine. `modelled`: from a cost table of the
-configuration. `native`: timed on this machine. `quoted`: another's figure. `yosys`, `nextpnr`: cells and
+configuration. `native`: timed on this machine, or counted where the timing of
+its threads has a say. `quoted`: another's figure. `yosys`, `nextpnr`: cells and
 clock that the tool makes of the RTL, the same on every machine with the pinned version.
 """
 

@@ -37,12 +37,13 @@ static void count(const char *said)
 		printf("\n");
 }
 
-static uint64_t sum_of(const uint64_t *values, uint64_t bytes)
+/* The sum that the process sees of all of it. */
+static uint64_t sum_up(const volatile uint64_t *values, uint64_t bytes)
 {
 	uint64_t sum = 0, i;
 
 	for (i = 0; i < bytes / 8; i++)
-		sum += ((volatile const uint64_t *)values)[i];
+		sum += values[i];
 	return sum;
 }
 
@@ -70,7 +71,7 @@ static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
 
 	for (i = 0; i < bytes / 8; i++)
 		values[i] = i * 0x9e3779b97f4a7c15ull;
-	wanted = sum_of(values, bytes);
+	wanted = sum_up(values, bytes);
 	right = advise(values, bytes, in_place ? GODWIT_ADVICE_IN_PLACE : GODWIT_ADVICE_MOVE);
 	count(NULL);
 	right = right && (!by_hand || moves(values, bytes, 0)) && launch(values, bytes, wanted);
@@ -79,7 +80,7 @@ static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
 	right = right && launch(values, bytes, wanted);
 	snprintf(said, sizeof(said), "counted %s again %llu", name, (unsigned long long)bytes);
 	count(said);
-	right = right && (!by_hand || moves(values, bytes, GODWIT_MIGRATE_TO_HOST)) && sum_of(values, bytes) == wanted;
+	right = right && (!by_hand || moves(values, bytes, GODWIT_MIGRATE_TO_HOST)) && sum_up(values, bytes) == wanted;
 	snprintf(said, sizeof(said), "counted %s home %llu", name, (unsigned long long)bytes);
 	count(said);
 	munmap(values, bytes);

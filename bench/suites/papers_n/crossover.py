@@ -12,6 +12,7 @@ import numpy as np
 import godwit
 from godwit.api import Card
 from godwit.report import Progress, Row
+from godwit.shared import Advice
 
 SUITE = "papers"
 OVERRIDES = (
@@ -30,7 +31,7 @@ LAUNCHES = 3
 DENSE, SPARSE = (64, 4), (1, 1)
 """Lines a page, and times that they are read."""
 ROUNDS = 4
-WAYS = ("migrate", "in_place", "auto")
+WAYS: tuple[Advice, ...] = ("migrate", "in_place", "auto")
 
 
 def run(progress: Progress, quick: bool = False) -> list[Row]:
@@ -67,6 +68,11 @@ def pages(count: int) -> np.ndarray:
     return memory[first : first + count * PAGE // 8]
 
 
+def launches(way: Advice) -> int:
+    """As many as it takes `auto` to learn; the others are as they are at once."""
+    return LAUNCHES if way == "auto" else 1
+
+
 def row(name: str, value: float, goal: str | None = None) -> Row:
     return Row(SUITE, name, CONFIG, value, "times", goal=goal, kind="modelled")
 
@@ -74,9 +80,9 @@ def row(name: str, value: float, goal: str | None = None) -> Row:
 def _cell(card: Card, array: np.ndarray, reuse: int, density: int) -> tuple[float, float, float, float]:
     """Times moved, in place, and with `auto` the first and the last."""
     times = []
-    for way, launches in (("migrate", 1), ("in_place", 1), ("auto", LAUNCHES)):
-        card.advise(array, way)  # type: ignore[arg-type]
-        took = [_time(card, array, reuse, density) for _ in range(launches)]
+    for way in WAYS:
+        card.advise(array, way)
+        took = [_time(card, array, reuse, density) for _ in range(launches(way))]
         times += [took[0], took[-1]] if way == "auto" else took
     moved, in_place, first, later = times
     return moved, in_place, first, later
@@ -112,7 +118,7 @@ def _both_kinds(card: Card) -> list[Row]:
     took: dict[str, float] = {}
     for way in WAYS:
         for array in (dense, sparse):
-            card.advise(array, way)  # type: ignore[arg-type]
+            card.advise(array, way)
         rounds = [
             _time(card, dense, *DENSE[::-1]) + _time(card, sparse, *SPARSE[::-1]) for _ in range(ROUNDS)
         ]

@@ -146,10 +146,10 @@ def _bfs(random: np.random.Generator, vertices: int, degree: int) -> Program:
 
 def _rows(card: Card, program: Program) -> list[Row]:
     times: dict[str, list[float]] = {}
-    for way, launches in (("migrate", 1), ("in_place", 1), ("auto", crossover.LAUNCHES)):
+    for way in crossover.WAYS:
         for array in program.arrays.values():
-            card.advise(array, way)  # type: ignore[arg-type]
-        times[way] = [_time(card, program) for _ in range(launches)]
+            card.advise(array, way)
+        times[way] = [_time(card, program) for _ in range(crossover.launches(way))]
     moved, in_place, auto = times["migrate"][0], times["in_place"][0], times["auto"]
     better = min(moved, in_place)
     row = crossover.row

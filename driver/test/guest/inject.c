@@ -20,15 +20,6 @@ static long long injected(void)
 	return after(DEBUG "counters", "\ninjected ");
 }
 
-static uint64_t sum_of(const uint64_t *values)
-{
-	uint64_t sum = 0, i;
-
-	for (i = 0; i < COUNT; i++)
-		sum += values[i];
-	return sum;
-}
-
 static bool moves(const uint64_t *values, uint32_t flags)
 {
 	struct godwit_migrate what = { .addr = (uint64_t)values, .size = BYTES, .flags = flags };

@@ -4,12 +4,12 @@
  * has too are of its cases; here an accelerator makes the accesses.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "bind.h"
+#include "counting.h"
 #include "files.h"
 #include "values.h"
 
@@ -33,15 +33,6 @@ static long moved(const void *at, uint64_t bytes, uint32_t flags)
 		CHECK(moved_ == (long)(wanted), "%ld pages moved, not %ld: %s", moved_, (long)(wanted), \
 		      moved_ < 0 ? strerror(errno) : "");                                           \
 	} while (0)
-
-static uint64_t sum_of(const uint64_t *values)
-{
-	uint64_t sum = 0, i;
-
-	for (i = 0; i < COUNT; i++)
-		sum += values[i];
-	return sum;
-}
 
 static void migrate(const char *name)
 {
@@ -225,29 +216,12 @@ static void anon_teardown(const char *name)
 	}
 }
 
-/* A thread counts in every page while these go to the card and come back: no count is lost. */
-static volatile bool stop;
-static uint64_t *counted;
-static uint64_t rounds;
-
-static void *count_up(void *none)
-{
-	uint64_t i;
-
-	for (rounds = 0; !stop; rounds++)
-		for (i = 0; i < PAGES; i++)
-			counted[i * PAGE / 8]++;
-	return none;
-}
-
 static void no_write_is_lost_while_pages_move(const char *name)
 {
-	pthread_t other;
 	long i, there = 0;
+	int wrong;
 
-	counted = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
-	stop = false;
-	CHECK(!pthread_create(&other, NULL, count_up, NULL), "pthread_create");
+	CHECK(counting_begins(), "pthread_create");
 	for (i = 0; i < 50; i++) {
 		long now = moved(counted, BYTES, TO_DEVICE);
 
@@ -255,12 +229,10 @@ static void no_write_is_lost_while_pages_move(const char *name)
 		if (now < 0)
 			break;
 	}
-	stop = true;
-	pthread_join(other, NULL);
+	wrong = counting_ends();
 	CHECK(i == 50 && there > 0, "%ld pages moved: %s", there, strerror(errno));
-	for (i = 0; i < PAGES; i++)
-		CHECK(counted[i * PAGE / 8] == rounds, "page %ld counts %llu of %llu", i,
-		      (unsigned long long)counted[i * PAGE / 8], (unsigned long long)rounds);
+	CHECK(wrong == PAGES, "page %d counts %llu of %llu", wrong, (unsigned long long)counted[wrong * PAGE / 8],
+	      (unsigned long long)counts);
 	munmap(counted, BYTES);
 }
 

@@ -38,6 +38,16 @@ static inline uint64_t fill(uint64_t *values, uint64_t first)
 	return sum;
 }
 
+/* The sum that the process sees. */
+static inline uint64_t sum_of(const volatile uint64_t *values)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < COUNT; i++)
+		sum += values[i];
+	return sum;
+}
+
 /* The sum that the card sees; 1 after a fault, which no sum here is. */
 static inline uint64_t seen(const uint64_t *values)
 {
