@@ -13,11 +13,13 @@ use godwit_core::layout;
 use crate::driver::{self, DriverCard};
 use crate::hardware::counters::Counters;
 use crate::hardware::dma::{Dma, Move};
-use crate::hardware::frames::{Extent, FRAME_BYTES};
+use crate::hardware::frames::Extent;
 use crate::hardware::heap::{HEAP_HOST, HOST_BUS, Region};
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
+use crate::objects::memories::{cut_heap, memories_of};
+
 use crate::state::State;
 use crate::state::driven::Drain;
 use crate::state::engine::Engine;
@@ -325,69 +327,6 @@ impl Card {
         self.shared.with(State::take_fault)
     }
 
-    /// The card's memories, in the order of their addresses; their numbers are what [`AllocOptions::memory`](crate::AllocOptions::memory)
-    /// takes. Behind the driver, which gives frames from any, they are one.
-    pub fn memories(&self) -> Vec<CardMemory> {
-        let config = &self.description().config;
-        if let Some(driver) = self.shared.driver() {
-            return vec![CardMemory {
-                name: config.memory.name.clone(),
-                model: config.memory.model.clone(),
-                first: 0,
-                bytes: config.card.memory_bytes,
-                free: driver.free_bytes(),
-                largest: 0,
-            }];
-        }
-        let frames = self.shared.pool.each();
-        frames
-            .zip(config.memories())
-            .map(|(frames, (memory, first, bytes))| CardMemory {
-                name: memory.name.clone(),
-                model: memory.model.clone(),
-                first,
-                bytes,
-                free: frames.free_bytes(),
-                largest: frames.largest(),
-            })
-            .collect()
-    }
-
-    /// Bytes of device memory that are free, and those of the largest contiguous piece, which is 0 on a card behind the driver: it gives
-    /// programs none. Of several memories it is the first.
-    pub fn memory_free(&self) -> (u64, u64) {
-        if let Some(driver) = self.shared.driver() {
-            return (driver.free_bytes(), 0);
-        }
-        let frames = self.shared.pool.lock();
-        (frames.free_bytes(), frames.largest())
-    }
-
-    /// Takes `bytes` (whole frames) of zeroed device memory in one piece, for mappings that are made by hand.
-    pub fn alloc_frames(&self, bytes: u64, align: u64) -> Result<Frames, Error> {
-        if bytes == 0 || bytes % FRAME_BYTES != 0 || !align.is_power_of_two() {
-            return Err(Error::Argument(format!(
-                "frames: {bytes} bytes aligned to {align} are not whole frames aligned to a power of two"
-            )));
-        }
-        if let Some(driver) = self.shared.driver() {
-            return Err(driver.not_there());
-        }
-        let mut frames = self.shared.pool.lock();
-        match frames.alloc_contiguous(bytes, align) {
-            Some(extent) => Ok(Frames {
-                card: self.clone(),
-                extent,
-            }),
-            None => Err(Error::OutOfMemory {
-                asked: bytes,
-                contiguous: true,
-                free: frames.free_bytes(),
-                largest: frames.largest(),
-            }),
-        }
-    }
-
     /// Lets the card reach `memory` at `layout::HOST_APERTURE_BASE + bus_addr` over the host link; `None` ends that.
     pub fn set_host_window(&self, bus_addr: u64, memory: Option<Arc<Memory>>) -> Result<(), Error> {
         self.shared
@@ -497,76 +436,5 @@ impl std::fmt::Debug for Card {
         f.debug_struct("Card")
             .field("name", &self.description().name)
             .finish_non_exhaustive()
-    }
-}
-
-/// One of a card's memories.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardMemory {
-    /// Its name in the card's configuration.
-    pub name: String,
-    /// How its accesses are timed.
-    pub model: String,
-    /// Its first physical address.
-    pub first: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Bytes that are free.
-    pub free: u64,
-    /// Bytes of the largest free piece.
-    pub largest: u64,
-}
-
-/// Where the memories are.
-fn memories_of(description: &Description) -> Vec<Extent> {
-    let memories = description.config.memories();
-    let place = memories.into_iter().map(|(_, pa, len)| Extent { pa, len });
-    place.collect()
-}
-
-/// Takes the heap's memory from the end of each of the memories that it is in.
-fn cut_heap(description: &Description, parts: &mut [Extent]) -> Vec<Region> {
-    let config = &description.config;
-    let mut regions = Vec::new();
-    for (memory, (part, (of, ..))) in parts.iter_mut().zip(config.memories()).enumerate() {
-        let bytes = match memory {
-            0 => config.heap.memory_bytes,
-            _ => of.heap_bytes,
-        };
-        if bytes > 0 {
-            part.len = part.len.saturating_sub(bytes);
-            let place = Extent {
-                pa: part.end(),
-                len: bytes,
-            };
-            regions.push(Region {
-                memory,
-                place,
-                strict: config.heap.strict || of.heap_strict,
-            });
-        }
-    }
-    regions
-}
-
-/// Device memory in one piece that belongs to no buffer; freed when dropped. Unmap it before that.
-#[derive(Debug)]
-pub struct Frames {
-    card: Card,
-    extent: Extent,
-}
-
-impl Frames {
-    /// Where it is.
-    pub fn extent(&self) -> Extent {
-        self.extent
-    }
-}
-
-impl Drop for Frames {
-    fn drop(&mut self) {
-        if self.card.shared.check_process().is_ok() {
-            self.card.shared.pool.free(self.extent);
-        }
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod alloc;
 pub(crate) mod buffer;
 pub(crate) mod card;
+mod card_side;
 pub(crate) mod context;
 pub(crate) mod copies;
 pub(crate) mod crossing;
@@ -13,6 +14,7 @@ pub(crate) mod in_place;
 pub(crate) mod launch;
 pub(crate) mod launch_builder;
 pub(crate) mod mapping;
+pub(crate) mod memories;
 mod on_heap;
 pub(crate) mod peers;
 pub(crate) mod reserve;

@@ -32,6 +32,7 @@ mod evict;
 #[cfg(test)]
 mod fights;
 mod fork;
+mod home;
 mod lend;
 pub(crate) mod log;
 pub(crate) mod memory;
