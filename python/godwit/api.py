@@ -17,7 +17,6 @@ itself: nothing is copied, and a kernel is given the same pointer that Python se
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -28,16 +27,18 @@ from weakref import WeakSet
 
 import numpy as np
 
+from godwit.arguments import Argument, native_arguments
 from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream
 from godwit.buffers import Access, Buffer, PageSize, Shape, end
 from godwit.counters import nested
-from godwit.errors import ArgumentError, InputError, SetupError, StatusError
+from godwit.errors import InputError, StatusError
 from godwit.events import EventFile
 from godwit.heap import HeapMemory
 from godwit.heap_report import HeapReport, heap_report
 from godwit.launches import Launch, LaunchResult, with_result
 from godwit.memories import CardMemory
 from godwit.memory import Context, Place, Ranges
+from godwit.opening import library_of, native_module
 from godwit.shared import Advice, Migration, Residency, SharedMemory
 from godwit.units import parse_size
 
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from godwit.report import Progress
 
 Mode = Literal["translate", "bare"]
-Argument = Buffer | HeapMemory | np.ndarray | int | None
-"""What a kernel's argument can be: device memory, an array of this process where it is shared, a number, or the null pointer."""
-
 OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
 """Comparisons as the `op` argument of the kernel `split` has them."""
 
@@ -111,12 +109,12 @@ def open(
         return _behind_driver(
             device, [name for name, value in given.items() if value not in (None, (), [], {})]
         )
-    library, settings = _library(device, overrides, kernels, waves is not None, build, progress)
+    library, settings = library_of(device, overrides, kernels, waves is not None, build, progress)
     changes = {
         section: {**settings.get(section, {}), **(given or {})}
         for section, given in (("memory", memory), ("host_link", host_link))
     }
-    native = _native_module()
+    native = native_module()
     event_file = EventFile(Path(events)) if events else None
     options: dict[str, Any] = {
         "memory": changes["memory"] or None,
@@ -347,7 +345,7 @@ class Card:
         when nothing moves any more. Ctrl-C stops the kernel.
         """
         space = context or self.default_context
-        plain = _arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
+        plain = native_arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
         try:
             done = self.native.launch(
                 kernel,
@@ -377,7 +375,7 @@ class Card:
         waits for its turn; kernels beside each other run at once. The arguments are those of `launch`.
         """
         space = context or self.default_context
-        plain = _arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
+        plain = native_arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
         native = self.native.start(
             kernel, plain, space.native, mode=mode, timeout_cycles=timeout_cycles, check_status=check_status
         )
@@ -445,69 +443,6 @@ class Card:
         return f"<godwit.Card {self.device} {self.description['hash'][:12]}>"
 
 
-def _arguments(
-    kernel: str,
-    arguments: Mapping[str, Argument] | None,
-    args: Mapping[str, Argument],
-    shared: SharedMemory | None,
-) -> dict[str, _native.Buffer | _native.HostArray | int | None]:
-    """A launch's arguments as the native module takes them. Raises ArgumentError."""
-    twice = sorted((arguments or {}).keys() & args.keys())
-    if twice:
-        raise ArgumentError(f"argument {twice[0]} of {kernel} is given twice: by its name and in `arguments`")
-    given = {**(arguments or {}), **args}
-    return {name: _argument(kernel, name, value, shared) for name, value in given.items()}
-
-
-def _argument(
-    kernel: str, name: str, value: object, shared: SharedMemory | None
-) -> _native.Buffer | _native.HostArray | int | None:
-    if value is None or isinstance(value, int):
-        return value
-    if isinstance(value, Buffer):
-        return value.native
-    if isinstance(value, HeapMemory):
-        return value.address
-    if isinstance(value, np.integer):
-        return int(value)
-    if shared and not isinstance(value, ArrayBuffer):
-        return shared.host_array(f"argument {name} of {kernel}", value)
-    hint = (
-        "give its .values, or **array.column()"
-        if isinstance(value, ArrayBuffer)
-        else "put it on the card first, open the card with shared=True, or card.share() an array of contiguous memory"
-    )
-    raise ArgumentError(
-        f"argument {name} of {kernel} is a {type(value).__name__}, not a Buffer or an integer: {hint}"
-    )
-
-
-def _native_module():
-    import importlib
-
-    try:
-        return importlib.import_module("godwit._native")
-    except ImportError as error:
-        raise SetupError(
-            "the native module is not built",
-            found=str(error).splitlines()[0],
-            hint="make demo, or maturin develop --release",
-        ) from None
-
-
-def _require_this_spec() -> None:
-    """A card built now would be refused by a native module built from another spec/."""
-    from godwit.spec import layout
-
-    native, tree = _native_module().SPEC_HASH, layout.spec_hash()
-    if native != tree:
-        raise SetupError(
-            "the native module was built from another specification than this source tree has",
-            found=f"{native:08x} there, {tree:08x} in spec/",
-            hint="make demo builds it again",
-        )
-
-
 def _behind_driver(device: str, given: Sequence[str]) -> Card:
     """A card that the Linux driver has."""
     if given:
@@ -515,38 +450,4 @@ def _behind_driver(device: str, given: Sequence[str]) -> Card:
             f"'{device}' is a card of the Linux driver, which has no option '{given[0]}'",
             hint="that is one of simulated cards: sim:NAME",
         )
-    return Card(_native_module().Card.open(device, None), device, shared=True)
-
-
-def _library(
-    device: str,
-    overrides: Sequence[str],
-    kernels: Sequence[str | Path],
-    waves: bool,
-    build: bool,
-    progress: Progress | None,
-) -> tuple[Path, dict[str, dict[str, Any]]]:
-    """The shared library behind a device name, built when it is a configuration's and missing; and what it is opened with."""
-    backend, _, name = device.partition(":")
-    if backend != "sim" or not name:
-        raise InputError(
-            f"no device '{device}'", found="devices: sim:NAME, sim:/path/to/libgw_card.so, /dev/godwit0"
-        )
-    if name.endswith(".so"):
-        if not Path(name).is_file():
-            raise InputError(f"no card library '{name}'", hint="godwit card list shows those that are built")
-        if overrides or kernels:
-            raise InputError(
-                f"'{name}' is built already", hint="name a configuration to change it or to add kernels"
-            )
-        return Path(name).resolve(), {}
-    from godwit import cards
-    from godwit.spec import config
-
-    config.load(name, tuple(overrides), [cards.brought_kernel(kernel).name for kernel in kernels])
-    _require_this_spec()  # said before a build of minutes, not after it
-    card = cards.ensure(name, overrides, kernels, waves=waves, build=build, progress=progress)
-    if not card.cached:
-        for text in card.warnings:
-            warnings.warn(text, stacklevel=3)
-    return card.library, card.settings
+    return Card(native_module().Card.open(device, None), device, shared=True)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
-    from godwit.api import Argument, Card, Mode
+    from godwit.api import Card, Mode
+    from godwit.arguments import Argument
     from godwit.launches import Launch, LaunchResult
 
 Place = Literal["device", "host"]

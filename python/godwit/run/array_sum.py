@@ -11,7 +11,8 @@ import numpy as np
 from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError, nearest
 from godwit.run.column import INTEGERS, read_column, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.figures import cost_figures
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 
 if TYPE_CHECKING:
     from godwit.launches import LaunchResult

@@ -13,7 +13,8 @@ from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run.column import INTEGERS, read_column, read_table, type_name
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.figures import cost_figures
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa

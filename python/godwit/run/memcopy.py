@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.errors import CheckError, InputError
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.figures import cost_figures
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 from godwit.units import bytes_text
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ import numpy as np
 
 from godwit.errors import CheckError, InputError, nearest
 from godwit.outputs import OutputSet
+from godwit.run.figures import cost_figures
 from godwit.run.picture import read_picture, write_picture
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 
 if TYPE_CHECKING:
     from godwit.launches import LaunchResult

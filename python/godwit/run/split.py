@@ -15,8 +15,9 @@ from godwit.errors import CheckError, InputError
 from godwit.outputs import OutputSet
 from godwit.run import on_heap
 from godwit.run.column import read_column, read_table, type_name
+from godwit.run.figures import cost_figures
 from godwit.run.where import parse
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 
 if TYPE_CHECKING:
     import pyarrow as pa

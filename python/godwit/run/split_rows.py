@@ -14,8 +14,9 @@ from godwit.api import OPERATOR_CODES
 from godwit.errors import CheckError
 from godwit.outputs import OutputSet
 from godwit.run import on_heap, split_malloc, split_text
+from godwit.run.figures import cost_figures
 from godwit.run.split import column_to_split, split_facts
-from godwit.run.workload import Outcome, Setup, card_facts, cost_figures, run_all
+from godwit.run.workload import Outcome, Setup, card_facts, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

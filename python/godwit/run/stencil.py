@@ -19,6 +19,7 @@ import numpy as np
 from godwit.errors import CheckError, InputError, nearest
 from godwit.outputs import OutputSet
 from godwit.report import Figure
+from godwit.run.figures import cost_figures
 from godwit.run.picture import read_picture, write_picture
 from godwit.run.workload import (
     LAUNCHES,
@@ -27,7 +28,6 @@ from godwit.run.workload import (
     Runs,
     Setup,
     card_facts,
-    cost_figures,
     launch,
     run_all,
     summed,

@@ -14,6 +14,7 @@ import numpy as np
 
 from godwit.errors import CheckError, InputError
 from godwit.report import Figure
+from godwit.run.figures import cost_figures
 from godwit.run.workload import (
     LAUNCHES,
     Measurement,
@@ -22,7 +23,6 @@ from godwit.run.workload import (
     Setup,
     as_bytes,
     card_facts,
-    cost_figures,
     measure,
 )
 from godwit.units import seconds_text
