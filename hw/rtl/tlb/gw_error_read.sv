@@ -7,7 +7,7 @@
 //   it that no later one of this ID goes to the memory meanwhile. Reads whose ID is not drained yet
 //   do not hold up the others.
 // - One beat a cycle as far as the response channel takes them. Data is zero.
-// - done_o: one cycle, after the last beat was taken; at most every second cycle.
+// - last_o: the last beat is taken in this cycle. done_o: one cycle, after that; at most every second cycle.
 // - in_ready_o is always high: there is room for one of every slot.
 `include "gw_assert.svh"
 
@@ -34,7 +34,8 @@ module gw_error_read #(
   output logic r_valid_o,
   input  logic r_ready_i,
   output r_t   r_o,
-  /// A read was answered.
+  /// A read is answered; a cycle later, which.
+  output logic                 last_o,
   output logic                 done_o,
   output logic [SlotWidth-1:0] done_slot_o,
   output logic [IdWidth-1:0]   done_id_o
@@ -72,6 +73,7 @@ module gw_error_read #(
 
   assign active_last = active_q_data.len == '0;
   assign r_valid_o = active_q;
+  assign last_o = r_valid_o && r_ready_i && active_last;
   assign r_o = '{id: active_q_data.id, data: '0, resp: gw_axi_pkg::RespSlvErr, last: active_last};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -79,7 +81,7 @@ module gw_error_read #(
       active_q <= 1'b0;
       done_o <= 1'b0;
     end else begin
-      done_o <= r_valid_o && r_ready_i && active_last;
+      done_o <= last_o;
       if (serve) active_q <= 1'b1;
       else if (r_ready_i && active_last) active_q <= 1'b0;
     end

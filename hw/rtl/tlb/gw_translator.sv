@@ -30,6 +30,7 @@
 // - Reset empties everything; no burst may be under way on the memory side.
 //
 // All sizes of the blocks inside follow from the parameters here.
+`include "gw_assert.svh"
 `include "gw_axi_typedef.svh"
 
 module gw_translator #(
@@ -107,7 +108,7 @@ module gw_translator #(
   logic [1:0][7:0] err_len;
   logic [1:0][CountWidth-1:0] sent;
   logic [1:0][ParkedWidth-1:0] parked;
-  logic read_err_done, epoch_q, flip;
+  logic read_err_last, read_err_done, epoch_q, flip;
   logic [SlotWidth-1:0] read_err_slot;
   id_t read_err_id;
 
@@ -217,6 +218,7 @@ module gw_translator #(
     .r_valid_o   (err_r_valid),
     .r_ready_i   (err_r_ready),
     .r_o         (err_r),
+    .last_o      (read_err_last),
     .done_o      (read_err_done),
     .done_slot_o (read_err_slot),
     .done_id_o   (read_err_id)
@@ -241,7 +243,8 @@ module gw_translator #(
 
   assign complete[0] = m_rsp_i.r_valid && mem_r_ready && m_rsp_i.r.last;
   assign complete_id[0] = m_rsp_i.r.id;
-  assign done[0] = complete[0] || read_err_done;
+  // In the cycle of the last beat, which is the memory's or an error's: a cycle later the memory may end another one.
+  assign done[0] = complete[0] || read_err_last;
 
   // Writes: data follows its address; error answers join the memory's.
   logic w_ready, m_w_valid, swallowed, err_b_valid, err_b_ready, mem_b_ready, b_valid, b_block;
@@ -331,5 +334,10 @@ module gw_translator #(
     ar_valid: m_valid[0],
     r_ready: mem_r_ready
   };
+
+  // Bursts that end are counted one a cycle.
+  `GW_INVARIANT(OneReadEnds_A, !(complete[0] && read_err_last))
+  `GW_INVARIANT(OneWriteEnds_A, !(complete[1] && err_b_valid && err_b_ready))
+  `GW_COVER(MemoryBehindError_C, read_err_done && complete[0])
 
 endmodule

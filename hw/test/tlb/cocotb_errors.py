@@ -260,3 +260,30 @@ async def swallowed_data_takes_one_cycle_a_beat(dut):
     await b.run()
     assert good.done - bad.accepted < 120
     assert bad.done < good.done
+
+
+@cocotb.test()
+async def bursts_that_end_one_behind_the_other_are_counted_each(dut):
+    """An error's last beat, then one of the memory: both bursts end, and there is room for as many as before."""
+    limit = int(dut.Outstanding.value)
+    b = await bench(dut)
+    for write in BOTH:
+        await passes(b, write, 0x1000)
+        answers = "s_b" if write else "s_r"
+        for _ in range(limit):
+            for ident in range(8):
+                b.submit(write, ident, 0x55000 if ident % 2 else 0x1000)
+            # All are answered before one answer is taken, so that they leave one behind the other.
+            b.stall[answers] = 1.0
+            for _ in range(60):
+                await b.step()
+            b.stall[answers] = 0.0
+            await b.run()
+        held = b.memory_hold if write == READ else b.write_hold
+        held |= set(range(8))
+        accesses = [b.submit(write, i % 8, 0x1000) for i in range(limit + 10)]
+        for _ in range(limit + 30):
+            await b.step()
+        assert sum(a.sent is not None for a in accesses) == limit
+        held.clear()
+        await b.run()

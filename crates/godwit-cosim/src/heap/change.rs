@@ -19,10 +19,14 @@ const MOST: u64 = 64 << 30;
 impl HeapWorld {
     /// One random operation.
     pub(super) fn change(&mut self, random: &mut Random) -> Found {
+        if let Err(what) = self.look_for_end()? {
+            return Ok(Err(what));
+        }
         match random.random_range(0..192) {
-            0 => {
+            0 if self.ending.is_none() => {
                 let context = random.random_range(0..CONTEXTS);
-                self.take_away(context, random)
+                self.take_away(context, random)?;
+                Ok(Ok(()))
             }
             1..28 => {
                 let context = random.random_range(0..CONTEXTS);
@@ -176,14 +180,14 @@ impl HeapWorld {
         })
     }
 
-    /// A context's end; half of the time it is away then, for a while.
-    fn take_away(&mut self, context: usize, random: &mut Random) -> Found {
+    /// A context's end begins; half of the time it is away then, for a while.
+    fn take_away(&mut self, context: usize, random: &mut Random) -> Result<(), CosimError> {
         let away = random.random_bool(0.5);
-        self.begin_end(context, away, random)?;
-        self.see_end(random)
+        self.begin_end(context, away, random)
     }
 
-    /// Begins to take all from a context. Others' commands go on beside it, and another end, which is not taken.
+    /// Begins to take all from a context. It takes ten thousands of cycles, in which others' commands go on, and accesses, its own among
+    /// them, and another end, which is not taken.
     pub(super) fn begin_end(
         &mut self,
         context: usize,
@@ -200,7 +204,7 @@ impl HeapWorld {
         Ok(())
     }
 
-    /// Waits for a context's end: tens of thousands of cycles, of which others' commands have a part.
+    /// Waits for a context's end, others' commands beside it for a while.
     pub(super) fn see_end(&mut self, random: &mut Random) -> Found {
         for _ in 0..random.random_range(0..=BESIDE) {
             if let Err(what) = self.look_for_end()? {

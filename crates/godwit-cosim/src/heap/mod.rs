@@ -62,7 +62,7 @@ const COUNT_BATCHES: u64 = 4;
 const HOST_ENTRIES: u64 = layout::HEAP_WINDOW_FIRST >> (12 + 9 * (tables::LEVELS - 1));
 /// The zero frame, behind the bitmaps.
 const ZERO: u64 = TABLE_REGION + (29 << 20);
-/// Groups of commands beside a context's end, at most: they make it longer, too.
+/// Groups of commands beside what is left of a context's end when a batch is over, at most: it takes long.
 const BESIDE: u32 = 256;
 /// Rounds of commands between two groups of accesses, at most.
 const ROUNDS: u32 = 16;
@@ -210,6 +210,9 @@ impl HeapWorld {
             }
         }
         if let Err(what) = self.drain(random)? {
+            return Ok(Err(what));
+        }
+        if let Err(what) = self.see_end(random)? {
             return Ok(Err(what));
         }
         let mut answers = PortAnswers::new();
