@@ -31,6 +31,12 @@
 
 struct godwit_context;
 
+/*
+ * Of DMA mappings of pages that processors go on using, and that may be mapped more than once: nothing is to be done for either
+ * side at the mapping or its end.
+ */
+#define GODWIT_SHARED_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+
 /* Frames of device memory are those of the page tables. */
 #define GODWIT_FRAME_BYTES GODWIT_PT_PAGE_SIZE
 

@@ -49,7 +49,7 @@ static int godwit_reach(struct device *dev, struct godwit_page *page, u64 *pa)
 		*pa = godwit_pool_address(page->page);
 		return 0;
 	}
-	page->bus = dma_map_page(dev, page->page, 0, PAGE_SIZE, godwit_direction(page));
+	page->bus = dma_map_page_attrs(dev, page->page, 0, PAGE_SIZE, godwit_direction(page), GODWIT_SHARED_ATTRS);
 	if (dma_mapping_error(dev, page->bus))
 		return -EIO;
 	*pa = GODWIT_HOST_APERTURE_BASE + page->bus;
@@ -59,7 +59,7 @@ static int godwit_reach(struct device *dev, struct godwit_page *page, u64 *pa)
 static void godwit_hide(struct device *dev, const struct godwit_page *page)
 {
 	if (!page->device)
-		dma_unmap_page(dev, page->bus, PAGE_SIZE, godwit_direction(page));
+		dma_unmap_page_attrs(dev, page->bus, PAGE_SIZE, godwit_direction(page), GODWIT_SHARED_ATTRS);
 }
 
 /* A page has come, or goes. */
@@ -222,22 +222,28 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	page->page = hmm_pfn_to_page(pfn);
 	page->write = pfn & HMM_PFN_WRITE;
 	page->device = is_device_private_page(page->page);
-	err = godwit_reach(dev, page, &pa);
+	/* Its place was reserved, but somebody who brought the same may have given that back. */
+	err = xa_err(xa_store(&ctx->pages, index, page, GFP_NOWAIT | __GFP_NOWARN));
 	if (err)
 		return err;
+	err = godwit_reach(dev, page, &pa);
+	if (err)
+		goto erase;
 	perm = page->write ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
 	err = godwit_pt_errno(gw_pt_map(&ctx->table, (u64)index << PAGE_SHIFT, pa, PAGE_SIZE, perm, GW_PT_ORDER_4K));
 	if (err) {
 		godwit_hide(dev, page);
-		/* Pinned meanwhile. */
-		return err == -EEXIST ? 0 : err;
+		goto erase;
 	}
-	/* Its place was reserved: this allocates nothing. */
-	xa_store(&ctx->pages, index, page, GFP_NOWAIT);
 	godwit_tell(ctx, page, 1);
 	godwit_count(ctx->device, GODWIT_EVENT_PAGES_SHOWN, 1);
 	*fresh = NULL;
 	return 0;
+
+erase:
+	xa_erase(&ctx->pages, index);
+	/* Pinned meanwhile. */
+	return err == -EEXIST ? 0 : err;
 }
 
 /* Whether a page that nobody asked for is to be shown: as it is when it has moved with one that was. */

@@ -161,7 +161,7 @@ static int godwit_move(struct godwit_pool *pool, struct vm_area_struct *vma, uns
 }
 
 /* Whether memory of this area can be anywhere but in the host. */
-static bool godwit_can_move(const struct vm_area_struct *vma)
+static bool godwit_can_move(struct vm_area_struct *vma)
 {
 	return !(vma->vm_flags & (VM_SPECIAL | VM_HUGETLB | VM_LOCKED)) && vma_is_anonymous(vma);
 }

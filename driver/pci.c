@@ -73,6 +73,8 @@ static int godwit_pci_on(struct godwit_device *gdev)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(GODWIT_DMA_BITS));
 	if (err)
 		goto release;
+	/* Page tables have as many entries as it takes: neighbours of any number are one piece. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	err = -ENOMEM;
 	gdev->memory_bytes = pci_resource_len(pdev, GODWIT_PCI_BAR_MEMORY);
 	gdev->regs = pci_iomap(pdev, GODWIT_PCI_BAR_REGISTERS, 0);
@@ -192,6 +194,8 @@ static void godwit_remove(struct pci_dev *pdev)
 	godwit_kernels_wake(gdev);
 	down_write(&gdev->alive_lock);
 	godwit_contexts_end(gdev);
+	/* Its thread may be at a request of a context that was there, and uses the pool without a lock. */
+	disable_irq(pci_irq_vector(pdev, GODWIT_PCI_VECTOR_MMU));
 	godwit_pool_fini(gdev);
 	godwit_dma_fini(gdev);
 	godwit_mmu_fini(gdev);

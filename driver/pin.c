@@ -78,7 +78,7 @@ static int godwit_map(struct godwit_context *ctx, struct godwit_pinned *pinned)
 /* The card reaches it no more. */
 static void godwit_pinned_free(struct godwit_device *gdev, struct godwit_pinned *pinned)
 {
-	dma_unmap_sgtable(&gdev->pdev->dev, &pinned->sgt, godwit_direction(pinned), 0);
+	dma_unmap_sgtable(&gdev->pdev->dev, &pinned->sgt, godwit_direction(pinned), GODWIT_SHARED_ATTRS);
 	sg_free_table(&pinned->sgt);
 	unpin_user_pages_dirty_lock(pinned->pages, pinned->count, pinned->write);
 	account_locked_vm(pinned->mm, pinned->count, false);
@@ -128,7 +128,7 @@ static struct godwit_pinned *godwit_pinned_new(struct godwit_device *gdev, u64 a
 	err = sg_alloc_table_from_pages(&pinned->sgt, pinned->pages, count, 0, (u64)count << PAGE_SHIFT, GFP_KERNEL);
 	if (err)
 		goto unpin;
-	err = dma_map_sgtable(&gdev->pdev->dev, &pinned->sgt, godwit_direction(pinned), 0);
+	err = dma_map_sgtable(&gdev->pdev->dev, &pinned->sgt, godwit_direction(pinned), GODWIT_SHARED_ATTRS);
 	if (err)
 		goto free_table;
 	pinned->mm = current->mm;

@@ -20,7 +20,8 @@
 
 void godwit_place_init(struct godwit_context *ctx)
 {
-	mt_init(&ctx->advice);
+	/* The thread that brings pages looks at it while programs change it. */
+	mt_init_flags(&ctx->advice, MT_FLAGS_USE_RCU);
 	xa_init(&ctx->fights);
 }
 

@@ -204,6 +204,8 @@ static int __init rig_init(void)
 	rig_device = platform_device_register_simple("rig", PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(rig_device))
 		return PTR_ERR(rig_device);
+	/* It takes what it gets in one piece. */
+	dma_set_max_seg_size(&rig_device->dev, UINT_MAX);
 	err = dma_coerce_mask_and_coherent(&rig_device->dev, DMA_BIT_MASK(64));
 	if (!err)
 		err = misc_register(&rig_misc);
