@@ -25,6 +25,10 @@ def kernel_named() -> Callable[[str], kernel.Kernel]:
     def find(kind: str) -> kernel.Kernel:
         if problems := machine.lacking():
             pytest.skip(f"no virtual machine here: {'; '.join(problems)}")
+        if kind in kernel.BUILT and not kernel.is_there(kind):
+            pytest.skip(
+                f"no kernel `{kind}` here: `godwit vm kernel {kind}` builds it, once, in half an hour of one processor"
+            )
         if kind == "stock":
             return kernel.ensure(kind)
         try:

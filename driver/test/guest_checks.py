@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from godwit.vm.machine import Ended
+
+KERNELS = os.environ.get("GODWIT_KERNELS", "stock backports").split()
+"""Those that guests boot: Debian's in CI; `GODWIT_KERNELS=debug` has all of it on a kernel with Linux's own checks in it."""
+MOVING = "debug" if "debug" in KERNELS else "backports"
+"""One on which memory of processes moves to the card."""
+LIMIT = f"timeout {1200 if 'debug' in KERNELS else 200}"
+"""The words before a program of a guest: one that hangs ends."""
 
 
 def checks(guest: Ended) -> dict[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from guest_checks import checks
+from guest_checks import KERNELS, LIMIT, checks
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -64,7 +64,7 @@ def script() -> str:
     lines.append("insmod /godwit.ko && [ ! -e /dev/godwit-cmt ] && rmmod godwit || exit 1")
     for kind, words in (("pages", PAGES), ("reserved", AREAS)):
         lines.append(f"insmod /godwit.ko {words} || exit 1")
-        lines.append(f"echo begin {kind}; timeout 200 /cmt || code=1; timeout 200 /cmt_pool || code=1")
+        lines.append(f"echo begin {kind}; {LIMIT} /cmt || code=1; {LIMIT} /cmt_pool || code=1")
         lines.append(
             "cat /sys/class/misc/godwit-cmt/free_bytes /sys/class/misc/godwit-cmt/total_bytes | uniq | wc -l"
         )
@@ -74,7 +74,7 @@ def script() -> str:
     return "\n".join(lines) + f"\n{guests.UNLOAD}"
 
 
-@pytest.fixture(scope="module", params=["stock", "backports"])
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> Ended:
     """The same programs on both kinds of memory."""
     return boot_on(request.param)(script(), "cmt", "cmt_pool", boot=BOOT, rig=True)

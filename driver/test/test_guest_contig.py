@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from guest_checks import LIMIT, MOVING
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -27,8 +28,8 @@ ASKED = ["godwit-cmt", "hugetlb", "cma", "contig"]
 @pytest.fixture(scope="module")
 def rows(boot_on: Callable[[str], Boot]) -> dict[tuple[str, str], tuple[int, int]]:
     """Pieces that came, and pages that moved, by condition and by who was asked."""
-    script = f"code=0\n{LOAD}timeout 300 /contig || code=1\nrmmod rig || code=1\n{guests.UNLOAD}"
-    guest = boot_on("backports")(script, "contig", config=None, boot=BOOT, memory_mib=1024, rig=True)
+    script = f"code=0\n{LOAD}{LIMIT} /contig || code=1\nrmmod rig || code=1\n{guests.UNLOAD}"
+    guest = boot_on(MOVING)(script, "contig", config=None, boot=BOOT, memory_mib=1024, rig=True)
     assert guest.code == 0
     said = [line.split() for line in guest.lines if line.startswith("row ")]
     return {(condition, asked): (int(got), int(moved)) for _, condition, asked, got, moved, _ in said}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_checks import checks
+from guest_checks import LIMIT, MOVING, checks
 from test_guest import CHECKS, PULLED_AT_US
 
 from godwit.vm import guests
@@ -17,7 +17,6 @@ Boot = Callable[..., Ended]
 
 CARD = Path(__file__).parent / "dma.toml"
 LOAD = f"{guests.LOAD} || exit 1\n"
-KERNEL = "backports"
 CALLS = 2000
 PROGRAMS = ("asked", "migrate", "inject", "removal", "fuzz")
 
@@ -25,10 +24,10 @@ PROGRAMS = ("asked", "migrate", "inject", "removal", "fuzz")
 @pytest.fixture(scope="module")
 def guest(boot_on: Callable[[str], Boot]) -> Ended:
     """The programs that have memory move."""
-    words = {name: f"timeout 200 /{name}" for name in PROGRAMS}
+    words = {name: f"{LIMIT} /{name}" for name in PROGRAMS}
     words["fuzz"] += f" {CALLS}"
     programs = "".join(f"{word} || code=1\n" for word in words.values())
-    return boot_on(KERNEL)(f"code=0\n{LOAD}{programs}{guests.UNLOAD}", *PROGRAMS, config=CARD)
+    return boot_on(MOVING)(f"code=0\n{LOAD}{programs}{guests.UNLOAD}", *PROGRAMS, config=CARD)
 
 
 @pytest.mark.parametrize("name", [name for program in PROGRAMS for name in CHECKS[program]])
@@ -42,7 +41,7 @@ def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> Non
 
 
 def test_a_card_with_a_page_dma_is_pulled_out(boot_on: Callable[[str], Boot]) -> None:
-    script = f"{LOAD}timeout 200 /lost {PULLED_AT_US}; code=$?\n{guests.UNLOAD}"
-    guest = boot_on(KERNEL)(script, "lost", remove_at="pull the card out", config=CARD)
+    script = f"{LOAD}{LIMIT} /lost {PULLED_AT_US}; code=$?\n{guests.UNLOAD}"
+    guest = boot_on(MOVING)(script, "lost", remove_at="pull the card out", config=CARD)
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_checks import checks
+from guest_checks import KERNELS, LIMIT, checks
 
 from godwit.spec import config
 from godwit.vm import guests, regions
@@ -45,10 +45,10 @@ CHECKS = {
 }
 
 
-@pytest.fixture(scope="module", params=["stock", "backports"])
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> Ended:
     """All programs, before and after other drivers had the card."""
-    words = {name: f"timeout 200 /{name}" for name in CHECKS}
+    words = {name: f"{LIMIT} /{name}" for name in CHECKS}
     words["fuzz"] += f" {CALLS}"
     programs = [f"{word} || code=1\n" for word in words.values()]
     script = f"code=0\n{LOAD}{programs[0]}{OTHERS}{''.join(programs)}{guests.UNLOAD}"
@@ -96,9 +96,9 @@ OF_REGIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["stock", "backports"])
+@pytest.mark.parametrize("kind", KERNELS)
 def test_each_memory_of_the_card_is_a_region(boot_on: Callable[[str], Boot], kind: str) -> None:
-    programs = "".join(f"timeout 200 /{name} || code=1\n" for name in OF_REGIONS)
+    programs = "".join(f"{LIMIT} /{name} || code=1\n" for name in OF_REGIONS)
     guest = boot_on(kind)(
         f"code=0\n{ASKED}{programs}{AGAIN}{programs}{guests.UNLOAD}", *OF_REGIONS, config=CARD
     )
@@ -111,9 +111,9 @@ def test_regions_are_where_the_configuration_has_them() -> None:
     assert regions.heap_regions(config.load("default").model_dump(mode="json")) == ""
 
 
-@pytest.mark.parametrize("kind", ["stock", "backports"])
+@pytest.mark.parametrize("kind", KERNELS)
 def test_a_card_with_a_heap_is_pulled_out(boot_on: Callable[[str], Boot], kind: str) -> None:
-    script = f"{LOAD}timeout 200 /lost 20000; code=$?\n{guests.UNLOAD}"
+    script = f"{LOAD}{LIMIT} /lost 20000; code=$?\n{guests.UNLOAD}"
     guest = boot_on(kind)(script, "lost", remove_at="pull the card out", config=CARD)
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

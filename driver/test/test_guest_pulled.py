@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from guest_checks import KERNELS, LIMIT
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -49,13 +50,15 @@ left() {
 def script(delays_us: list[int]) -> str:
     """What the guest does: a card each time, and one more that stays."""
     rounds = [
-        f"{guests.LOAD} || exit 1\ntimeout 200 /lost {delay} {PAGES} || code=1\nrmmod godwit || exit 1\nleft\nanother\n"
+        f"{guests.LOAD} || exit 1\n{LIMIT} /lost {delay} {PAGES} || code=1\nrmmod godwit || exit 1\nleft\nanother\n"
         for delay in delays_us
     ]
-    return f"code=0\n{CARDS}{''.join(rounds)}{guests.LOAD} || exit 1\ntimeout 200 /pinned || code=1\n{guests.UNLOAD}"
+    return (
+        f"code=0\n{CARDS}{''.join(rounds)}{guests.LOAD} || exit 1\n{LIMIT} /pinned || code=1\n{guests.UNLOAD}"
+    )
 
 
-@pytest.mark.parametrize("kind", ["stock", "backports"])
+@pytest.mark.parametrize("kind", KERNELS)
 def test_cards_are_pulled_out_at_any_moment_and_others_come(
     boot_on: Callable[[str], Boot], kind: str
 ) -> None:

@@ -243,6 +243,45 @@ static void no_write_is_lost_while_both_use_pages(const char *name)
 	munmap(to, BYTES);
 }
 
+static volatile bool advising;
+static int advised_with;
+
+/* Of every other page something else is said, and then of none, again and again. */
+static void *advise_all(void *values)
+{
+	bool said = true;
+	int i;
+
+	while (advising && said) {
+		for (i = 0; i < PAGES && said; i += 2)
+			said = advise((char *)values + i * PAGE, PAGE, GODWIT_ADVICE_IN_PLACE);
+		said = said && advise(values, BYTES, GODWIT_ADVICE_NONE);
+	}
+	advised_with = said ? 0 : errno;
+	return NULL;
+}
+
+static void advice_may_change_while_the_card_asks(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 9);
+	pthread_t adviser;
+	int i;
+
+	advising = true;
+	CHECK(!pthread_create(&adviser, NULL, advise_all, values), "pthread_create");
+	for (i = 0; i < 5 && seen(values) == sum; i++) {
+		/* Taken from the card, so that it asks anew. */
+		mprotect(values, BYTES, PROT_READ);
+		mprotect(values, BYTES, PROT_READ | PROT_WRITE);
+	}
+	advising = false;
+	pthread_join(adviser, NULL);
+	CHECK(i == 5, "the card sees another content in round %d", i);
+	CHECK(!advised_with, "advise: %s", strerror(advised_with));
+	SEES(values, sum);
+	munmap(values, BYTES);
+}
+
 static void advice_that_makes_no_sense_is_refused(const char *name)
 {
 	struct godwit_advise what = { .addr = (uint64_t)&what, .size = PAGE, .advice = GODWIT_ADVICE_IN_PLACE + 1 };
@@ -284,6 +323,7 @@ int main(void)
 	TEST(pages_that_both_want_stay_in_the_host_for_a_while);
 	TEST(pages_that_may_be_written_again_are_written);
 	TEST(no_write_is_lost_while_both_use_pages);
+	TEST(advice_may_change_while_the_card_asks);
 	TEST(advice_that_makes_no_sense_is_refused);
 	return failures != 0;
 }

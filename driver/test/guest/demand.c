@@ -202,10 +202,16 @@ static void pinned_and_touched_memory_live_together(const char *name)
 /* While the card sums, another thread takes pages away and gives new ones: every sum is of zeros or of what was there. */
 static volatile bool stop;
 
+/* At longer and longer intervals, so that the kernel comes to its end on a machine however slow. */
 static void *disturb(void *area)
 {
-	while (!stop)
+	unsigned int rest_us = 0;
+
+	while (!stop) {
 		madvise(area, BYTES, MADV_DONTNEED);
+		usleep(rest_us);
+		rest_us += rest_us / 256 + 1;
+	}
 	return NULL;
 }
 

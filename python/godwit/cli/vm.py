@@ -21,14 +21,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-KINDS = "stock|6.1|backports|hmm"
+KINDS = "stock|6.1|backports|hmm|debug"
 KernelOption = Annotated[
     str,
     typer.Option(
         "--kernel",
         metavar=KINDS,
         help="Debian 12's own kernel (6.12 or 6.1), the newest of Debian's backports, or one built with device-private memory "
-        "(about 20 minutes of one processor, once).",
+        "(about 20 minutes of one processor, once), `debug` with Linux's own checks in it: of memory, locks, DMA and leaks.",
     ),
 ]
 

@@ -3,7 +3,8 @@
 
 `stock` and `6.1` are Debian 12's own kernels: nothing to build, but they have no device-private memory (CONFIG_DEVICE_PRIVATE), so
 pages of a process cannot move to the card. `backports`, the newest that Debian has for its next release, has it, and `hmm`, which is
-built from Debian's source with `driver/kernel/hmm.config`.
+built from Debian's source with `driver/kernel/hmm.config`. `debug` is `hmm` with the checks of `driver/kernel/debug.config`: memory,
+locks, DMA mappings and leaks, and allocations that fail when a test wants it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from godwit import toolchain
@@ -39,6 +40,10 @@ class Kernel:
     """What `uname -r` says."""
     options: tuple[str, ...] = ()
     """Further words for that `make`."""
+    memory_mib: int = 0
+    """What a guest needs of memory at least."""
+    slower: int = 1
+    """What a guest may take of time, by that of others."""
 
 
 def bookworm() -> debian.Suite:
@@ -71,15 +76,17 @@ _DEBIAN = {
         trixie, "linux-image-amd64", "linux-binary-", ("CC=gcc-12", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")
     ),
 }
-KINDS = (*_DEBIAN, "hmm")
+BUILT = {"hmm": ("hmm",), "debug": ("hmm", "debug")}
+"""Kernels that are built, and the fragments in driver/kernel that their configuration is made of."""
+KINDS = (*_DEBIAN, *BUILT)
 
 
 def ensure(kind: str, step: Step = lambda _: None) -> Kernel:
     """The kernel of this kind, fetched or built if it is not there yet."""
     if kind in _DEBIAN:
         return _fetched(_DEBIAN[kind], step)
-    if kind == "hmm":
-        return _built(toolchain.root() / "driver/kernel/hmm.config", step)
+    if kind in BUILT:
+        return _built(kind, step)
     raise InputError(f"there is no kernel '{kind}': {', '.join(KINDS[:-1])} or {KINDS[-1]}")
 
 
@@ -140,12 +147,13 @@ def _run_here(build: Path, suite: debian.Suite) -> None:
                 fresh.rename(tool)
 
 
-def _built(fragment: Path, step: Step) -> Kernel:
+def _built(kind: str, step: Step) -> Kernel:
     suite = bookworm()
     source = f"linux-source-{RELEASE}"
     version = suite.version(source)
-    digest = hashlib.sha256(fragment.read_bytes() + version.encode()).hexdigest()[:12]
-    place = debian.cache() / f"kernel-{fragment.stem}-{digest}"
+    fragments = [toolchain.root() / f"driver/kernel/{name}.config" for name in BUILT[kind]]
+    digest = hashlib.sha256(b"".join(map(Path.read_bytes, fragments)) + version.encode()).hexdigest()[:12]
+    place = debian.cache() / f"kernel-{kind}-{digest}"
     build = place / "build"
     with debian.locked(place):
         if not (place / "complete").is_file():
@@ -156,13 +164,16 @@ def _built(fragment: Path, step: Step) -> Kernel:
             tree = place / "source"
             tree.mkdir()
             debian.run(["tar", "-C", tree, "--strip-components=1", "-xf", packed], "unpacking the kernel")
-            _make(suite, tree, build, fragment, lambda what: step(f"Linux {version}: {what}"))
+            _make(suite, tree, build, fragments, lambda what: step(f"Linux {version}: {what}"))
             (place / "complete").touch()
     release = (build / "include/config/kernel.release").read_text().strip()
-    return Kernel(build / "arch/x86/boot/bzImage", build, release)
+    # `allnoconfig` begins with 32 bits, whose limit of a function's stack stays: this is that of 64.
+    built = Kernel(build / "arch/x86/boot/bzImage", build, release, ("CONFIG_FRAME_WARN=2048",))
+    # KASAN has an eighth of memory and keeps what was freed, and each access and each lock is looked at.
+    return replace(built, memory_mib=1024, slower=6) if kind == "debug" else built
 
 
-def _make(suite: debian.Suite, tree: Path, build: Path, fragment: Path, step: Step) -> None:
+def _make(suite: debian.Suite, tree: Path, build: Path, fragments: list[Path], step: Step) -> None:
     tools = suite.unpacked(*_BUILD_TOOLS) / "usr"
     libraries = tools / "lib/x86_64-linux-gnu"
     env = {
@@ -185,9 +196,9 @@ def _make(suite: debian.Suite, tree: Path, build: Path, fragment: Path, step: St
 
     run("configuration", *make, "allnoconfig")
     config = build / ".config"
-    run("configuration", "scripts/kconfig/merge_config.sh", "-O", build, "-m", config, fragment)
+    run("configuration", "scripts/kconfig/merge_config.sh", "-O", build, "-m", config, *fragments)
     run("configuration", *make, "olddefconfig")
-    require(fragment.read_text(), config.read_text())
+    require("\n".join(map(Path.read_text, fragments)), config.read_text())
     run("image, about 20 minutes of one processor", *make, *elf, "bzImage", "modules")
 
 

@@ -116,9 +116,10 @@ def command(
 ) -> list[str]:
     """The words that start QEMU; `serial` is where its serial lines go."""
     root, start = qemu()
-    memory = f"memory-backend-memfd,id=m,size={guest.memory_mib}M,share=on"
+    memory_mib = max(guest.memory_mib, kernel.memory_mib)
+    memory = f"memory-backend-memfd,id=m,size={memory_mib}M,share=on"
     words = [*start, "-L", str(root / "usr/share/qemu"), "-L", str(root / "usr/share/seabios")]
-    words += ["-accel", "tcg", "-cpu", "max", "-smp", str(guest.processors), "-m", f"{guest.memory_mib}M"]
+    words += ["-accel", "tcg", "-cpu", "max", "-smp", str(guest.processors), "-m", f"{memory_mib}M"]
     words += ["-machine", "q35,memory-backend=m", "-object", memory]
     words += ["-nodefaults", "-display", "none", "-no-reboot"]
     words += [word for line in serial for word in ("-serial", line)]
@@ -190,6 +191,7 @@ def run(
 ) -> Ended:
     """Boots a machine and returns when it has ended; `say` gets each line as it comes.
 
+    timeout_s: for what it does; a kernel with checks gets as much more as it needs.
     remove_at: whenever the guest says this line, the card is pulled out of its slot.
     insert_at: ... a new one is put into it; where that is wanted, device memory is slow.
     """
@@ -203,7 +205,7 @@ def run(
                 started.server.stdin.flush()
             say(line)
 
-        lines = _follow(started.words, timeout_s, heard)
+        lines = _follow(started.words, timeout_s * kernel.slower, heard)
         code = _code(lines, started.errors)
         served = _served(started.server, started.errors) if started.server else {}
         return Ended(lines, code, served, time.monotonic() - start)
