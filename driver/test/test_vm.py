@@ -89,7 +89,7 @@ def test_the_module_is_built_for_every_kernel_without_a_warning(
 def test_a_kernel_that_is_none_is_refused_with_those_that_are() -> None:
     with pytest.raises(InputError) as wrong:
         kernel.ensure("7")
-    assert str(wrong.value) == "there is no kernel '7': stock, 6.1, backports or hmm"
+    assert str(wrong.value) == "there is no kernel '7': stock, 6.1, backports, hmm or debug"
 
 
 @pytest.mark.parametrize("kind", ["stock", "backports"])
