@@ -161,11 +161,11 @@ module gw_slot_list #(
   // The step, and what waits for one: answers to heads, decided slots that are first, successors, and
   // the end of a fault. At most one for each list.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  step_t step_q, step_d, successor_step, answer_step, alloc_step, resume_q, late_q;
+  step_t step_q, step_d, successor_step, answer_step, alloc_step, resume_step, late_q;
   step_t [2:0] wait_step;
   logic [2:0] wait_put, wait_room, wait_valid, wait_take, pick;
   step_t [2:0] wait_in;
-  logic step_valid_q, step_valid_d, step_go, leave, goes_on, resume_valid_q, others, passes, late_valid_q, queue_room;
+  logic step_valid_q, step_valid_d, step_go, leave, goes_on, resume_valid, resume_room, others, passes, late_valid_q, queue_room;
   logic [1:0] turn_q;
   slot_t successor;
   logic linked, successor_decided, successor_leaves, closing, first, link;
@@ -243,8 +243,26 @@ module gw_slot_list #(
     );
   end
 
+  // Ends of faults, one a list at most: errors end while a step waits for the memory side.
+  slot_t resume_slot;
+  gw_fifo #(
+    .T    (slot_t),
+    .Depth(Heads)
+  ) u_resumes (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i (resume_i),
+    .in_ready_o (resume_room),
+    .in_data_i  (resume_slot_i),
+    .out_valid_o(resume_valid),
+    .out_ready_i(!step_valid_q || step_go),
+    .out_data_o (resume_slot),
+    .usage_o    ()
+  );
+  assign resume_step = '{slot: resume_slot, gone: 1'b1, idle: 1'b0, how: gw_pkg::EndFaulted};
+
   // In turn; a resumed list first, which comes at most every second cycle.
-  assign others = resume_valid_q || |wait_valid;
+  assign others = resume_valid || |wait_valid;
   always_comb begin
     pick = '0;
     unique case (turn_q)
@@ -254,17 +272,16 @@ module gw_slot_list #(
     endcase
     step_d = successor_step;
     for (int unsigned i = 0; i < 3; i++) if (others && pick[i]) step_d = wait_step[i];
-    if (resume_valid_q) step_d = resume_q;
+    if (resume_valid) step_d = resume_step;
     if (passes) step_d = answer_step;
     step_valid_d = others || successor_leaves || passes;
   end
-  assign wait_take = (!step_valid_q || step_go) && !resume_valid_q ? pick & wait_valid : '0;
+  assign wait_take = (!step_valid_q || step_go) && !resume_valid ? pick & wait_valid : '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       step_valid_q <= 1'b0;
       late_valid_q <= 1'b0;
-      resume_valid_q <= 1'b0;
       turn_q <= '0;
     end else begin
       if (!step_valid_q || step_go) begin
@@ -272,13 +289,11 @@ module gw_slot_list #(
         turn_q <= (turn_q == 2'd2) ? '0 : turn_q + 1'b1;
       end
       late_valid_q <= successor_leaves && others;
-      resume_valid_q <= resume_i || (resume_valid_q && step_valid_q && !step_go);
     end
   end
   always_ff @(posedge clk_i) begin
     if (!step_valid_q || step_go) step_q <= step_d;
     late_q <= successor_step;
-    if (resume_i) resume_q <= '{slot: resume_slot_i, gone: 1'b1, idle: 1'b0, how: gw_pkg::EndFaulted};
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
@@ -397,7 +412,8 @@ module gw_slot_list #(
   `GW_INVARIANT(DirectHead_A, !answer_direct_i || (answer_i && answer_head_o && !answer_fault_i && !leaving_o))
   `GW_INVARIANT(DirectSlot_A, !answer_direct_i || answer_slot_i == direct_slot_i)
   `GW_INVARIANT(PopValid_A, (ready_valid_o || !pop_i) && (pop_i || !free_i))
-  `GW_INVARIANT(ResumeRoom_A, !(resume_i && resume_valid_q && step_valid_q && !step_go))
+  `GW_INVARIANT(ResumeRoom_A, resume_room || !resume_i)
+  `GW_COVER(ResumesWait_C, resume_i && resume_valid && step_valid_q && !step_go)
   `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && live_q[answer_slot_i] && !decided_q[answer_slot_i]))
   `GW_INVARIANT(OldHasFrame_A, (old_q & ~live_q) == '0)
   `GW_COVER(Turned_C, turned != '0)
