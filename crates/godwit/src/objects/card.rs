@@ -18,7 +18,6 @@ use crate::hardware::heap::{HEAP_HOST, HOST_BUS, Region};
 use crate::hardware::mmu;
 use crate::hardware::queue::CommandQueue;
 use crate::hardware::table_memory::FramePool;
-use crate::objects::memories::{cut_heap, memories_of};
 
 use crate::state::State;
 use crate::state::driven::Drain;
@@ -437,4 +436,36 @@ impl std::fmt::Debug for Card {
             .field("name", &self.description().name)
             .finish_non_exhaustive()
     }
+}
+
+/// Where the memories are.
+fn memories_of(description: &Description) -> Vec<Extent> {
+    let memories = description.config.memories();
+    let place = memories.into_iter().map(|(_, pa, len)| Extent { pa, len });
+    place.collect()
+}
+
+/// Takes the heap's memory from the end of each of the memories that it is in.
+fn cut_heap(description: &Description, parts: &mut [Extent]) -> Vec<Region> {
+    let config = &description.config;
+    let mut regions = Vec::new();
+    for (memory, (part, (of, ..))) in parts.iter_mut().zip(config.memories()).enumerate() {
+        let bytes = match memory {
+            0 => config.heap.memory_bytes,
+            _ => of.heap_bytes,
+        };
+        if bytes > 0 {
+            part.len = part.len.saturating_sub(bytes);
+            let place = Extent {
+                pa: part.end(),
+                len: bytes,
+            };
+            regions.push(Region {
+                memory,
+                place,
+                strict: config.heap.strict || of.heap_strict,
+            });
+        }
+    }
+    regions
 }

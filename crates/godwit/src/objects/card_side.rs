@@ -2,7 +2,7 @@
 //! What the pager sees of an address space on a card: pages come to its device memory, are shown in place, and leave.
 
 use std::cell::Cell;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 
 use godwit_card::{Config, Memory};
 use godwit_core::{ErrorKind, Perm};
@@ -12,7 +12,6 @@ use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::objects::card::Shared;
 use crate::objects::crossing::{Crossing, Placed, Route};
 use crate::objects::room::Room;
-use crate::objects::sharing::Place;
 use crate::objects::{peers, staying};
 use crate::state::State;
 use crate::state::costs::Work;
@@ -27,6 +26,14 @@ use crate::svm::{
 const MOST_PAGES: u32 = 4096;
 /// Frames kept for page tables: taking pages away must not fail for want of a table.
 const SPARE: u64 = 8 * FRAME_BYTES;
+
+/// A context of a card that may be closed.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) shared: Weak<Shared>,
+    pub(super) id: usize,
+    pub(super) serial: u64,
+}
 
 /// What the pager sees of it.
 pub(super) struct CardSide {

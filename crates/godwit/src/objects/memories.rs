@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A card's memories: where they are, what the heap has of them, what is free, and frames taken by hand.
-
-use godwit_card::Description;
+//! A card's memories: where they are, what is free of them, and frames taken by hand.
 
 use crate::Error;
 use crate::hardware::frames::{Extent, FRAME_BYTES};
-use crate::hardware::heap::Region;
 use crate::objects::card::Card;
 
 /// One of a card's memories.
@@ -110,36 +107,4 @@ impl Drop for Frames {
             self.card.shared.pool.free(self.extent);
         }
     }
-}
-
-/// Where the memories are.
-pub fn memories_of(description: &Description) -> Vec<Extent> {
-    let memories = description.config.memories();
-    let place = memories.into_iter().map(|(_, pa, len)| Extent { pa, len });
-    place.collect()
-}
-
-/// Takes the heap's memory from the end of each of the memories that it is in.
-pub fn cut_heap(description: &Description, parts: &mut [Extent]) -> Vec<Region> {
-    let config = &description.config;
-    let mut regions = Vec::new();
-    for (memory, (part, (of, ..))) in parts.iter_mut().zip(config.memories()).enumerate() {
-        let bytes = match memory {
-            0 => config.heap.memory_bytes,
-            _ => of.heap_bytes,
-        };
-        if bytes > 0 {
-            part.len = part.len.saturating_sub(bytes);
-            let place = Extent {
-                pa: part.end(),
-                len: bytes,
-            };
-            regions.push(Region {
-                memory,
-                place,
-                strict: config.heap.strict || of.heap_strict,
-            });
-        }
-    }
-    regions
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An address space on a card as one that has pages of the program.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::Error;
 use crate::hardware::page_queue::PageRequest;
 use crate::objects::card::Shared;
-use crate::objects::card_side::CardSide;
+use crate::objects::card_side::{CardSide, Place};
 use crate::state::served::PageServer;
 use crate::svm::{Answer, Asked, Asker, OwnerId, Pager, Questions};
 
@@ -14,14 +14,6 @@ use crate::svm::{Answer, Asked, Asker, OwnerId, Pager, Questions};
 pub(crate) struct Sharing {
     pub pager: Arc<Pager>,
     pub owner: OwnerId,
-}
-
-/// A context of a card that may be closed.
-#[derive(Clone)]
-pub(super) struct Place {
-    pub(super) shared: Weak<Shared>,
-    pub(super) id: usize,
-    pub(super) serial: u64,
 }
 
 impl Sharing {
