@@ -20,6 +20,7 @@ CARDS = (
     "hw/test/cosim/cosim.toml",
     "hw/test/cosim/cosim-small.toml",
     "hw/test/cosim/cosim-heap.toml",
+    "hw/test/cosim/cosim-cache.toml",
 )
 
 RUST = [

@@ -5,7 +5,8 @@
 //! tables of `core/` say what each of them must do, and a copy of memory says what it must bring. Every answer is
 //! checked for data, response and order, every address that reaches memory against the oracle's, every fault against
 //! the fault record and the counters. Between batches tables change (map, protect, unmap), ports change their context,
-//! and only what must be invalidated is. With [`Options::live`] tables change while traffic runs ([`live`]).
+//! and only what must be invalidated is. With [`Options::live`] tables change while traffic runs ([`live`]), with [`Options::heap`] the
+//! hardware writes them ([`heap`]), and with [`Options::in_place`] pages are in host memory behind a page cache ([`in_place`]).
 //!
 //! A run is a function of its [`Options`]: the same seed gives the same cycles.
 
@@ -13,7 +14,10 @@ mod check;
 mod check_live;
 mod frames;
 mod heap;
+mod in_place;
 mod live;
+mod queue;
+mod registers;
 mod shadow;
 mod traffic;
 mod world;
@@ -21,14 +25,15 @@ mod world;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use godwit::regs;
-use godwit_card::{CardError, Device, OpenOptions, PortAnswers, PortBatch, SimCard};
+use godwit_card::{CardError, OpenOptions, PortAnswers, PortBatch, SimCard};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::heap::HeapWorld;
+use crate::in_place::InPlace;
+pub use crate::in_place::Mistake;
 use crate::live::Live;
 use crate::world::World;
 
@@ -54,6 +59,10 @@ pub struct Options {
     pub live: bool,
     /// Commands of the heap and first touches instead of tables that the host writes.
     pub heap: bool,
+    /// Memory of the host in place, behind a page cache.
+    pub in_place: bool,
+    /// With `in_place`: a rule that is broken, which a run should find.
+    pub mistake: Option<Mistake>,
 }
 
 impl Default for Options {
@@ -67,6 +76,8 @@ impl Default for Options {
             latency_cycles: 20,
             live: false,
             heap: false,
+            in_place: false,
+            mistake: None,
         }
     }
 }
@@ -109,6 +120,56 @@ pub struct Report {
     /// What the heap did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heap: Option<HeapReport>,
+    /// What the page cache and the host did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlaceReport>,
+}
+
+/// What a run with memory in place did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct InPlaceReport {
+    /// Times that the host read lines behind a clean.
+    pub host_reads: u64,
+    /// Times that it wrote lines of its own and dropped them.
+    pub host_writes: u64,
+    /// Times that everything was cleaned under traffic.
+    pub cleans: u64,
+    /// Pages that the host took, wrote and gave back.
+    pub borrows: u64,
+    /// Pages that were dropped without a clean.
+    pub discards: u64,
+    /// Contexts taken away.
+    pub ends: u64,
+    /// Times that the link failed for a page.
+    pub unplugged: u64,
+    /// Accesses that met that.
+    pub link_errors: u64,
+    /// Bursts of dirty lines that were lost so, as the card counted them.
+    pub lost: u64,
+    /// Beats read from the cache, those that waited for their line, lines over the link each way, pages that left.
+    pub cache_reads: u64,
+    /// See `cache_reads`.
+    pub cache_read_misses: u64,
+    /// See `cache_reads`.
+    pub fills: u64,
+    /// See `cache_reads`.
+    pub writebacks: u64,
+    /// See `cache_reads`.
+    pub releases: u64,
+}
+
+impl InPlaceReport {
+    /// What the host did, moves of pages not counted.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.host_reads
+            + self.host_writes
+            + self.cleans
+            + self.borrows
+            + self.discards
+            + self.ends
+            + self.unplugged
+    }
 }
 
 /// What a run with a heap did.
@@ -181,6 +242,17 @@ impl fmt::Display for Report {
                 heap.full
             )?;
         }
+        if let Some(here) = &self.in_place {
+            write!(
+                f,
+                ", {} operations of the host in place, {} lines read from it and {} written, {} contexts ended, {} errors of the link",
+                here.operations(),
+                here.fills,
+                here.writebacks,
+                here.ends,
+                here.link_errors
+            )?;
+        }
         write!(
             f,
             "; {} cycles, {} page-table reads",
@@ -241,6 +313,9 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
     let mut random = Random::seed_from_u64(options.seed);
     if options.heap {
         return run_heap(options, card, &mut random);
+    }
+    if options.in_place {
+        return run_in_place(options, card, &mut random);
     }
     if options.live {
         return run_live(options, card, &mut random);
@@ -309,18 +384,24 @@ fn run_heap(options: &Options, card: SimCard, random: &mut Random) -> Result<Rep
     Ok(report)
 }
 
-/// How many accesses the card refused since the last call.
-fn fault_count(card: &mut SimCard) -> Result<u64, CardError> {
-    let word = card.reg_read(regs::FAULT)?;
-    let lost = u64::from(card.reg_read(regs::FAULTS_LOST)?);
-    card.reg_write(regs::FAULT, regs::FAULT_VALID_MASK)?;
-    card.reg_write(regs::COUNT_CONTROL, regs::COUNT_CONTROL_CLEAR_MASK)?;
-    Ok(lost + u64::from(word & regs::FAULT_VALID_MASK != 0))
-}
-
-/// Drops whatever the card has cached of tables.
-fn invalidate_all(card: &mut SimCard) -> Result<(), CardError> {
-    card.reg_write(regs::INVALIDATE, regs::INVALIDATE_START_MASK)?;
-    while card.reg_read(regs::INVALIDATE)? & regs::INVALIDATE_BUSY_MASK != 0 {}
-    Ok(())
+/// The same for a card with a page cache.
+fn run_in_place(
+    options: &Options,
+    card: SimCard,
+    random: &mut Random,
+) -> Result<Report, CosimError> {
+    let mut world = InPlace::new(card, &options.device, options.mistake, random)?;
+    let mut report = Report::default();
+    let mut left = options.accesses;
+    let mut batch = 0;
+    while left > 0 {
+        let size = left.min(options.batch as u64);
+        world
+            .batch(size as usize, random, &mut report)?
+            .map_err(|what| options.mismatch(batch, what))?;
+        left -= size;
+        batch += 1;
+    }
+    world.finish(&mut report)?;
+    Ok(report)
 }

@@ -4,19 +4,19 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Parser, value_parser};
-use godwit_cosim::{CosimError, Options, run};
+use clap::{Parser, ValueEnum, value_parser};
+use godwit_cosim::{CosimError, Mistake, Options, run};
 use serde_json::json;
 
 /// Random reads and writes through the RTL, checked against the page tables.
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small and \
-                  sim:cosim-heap by the files beside it. Ends with 1 at the first difference, and says how to repeat it."
+    after_help = "The card is built by `godwit card build hw/test/cosim/cosim.toml`, sim:cosim-small, \
+                  sim:cosim-heap and sim:cosim-cache by the files beside it. Ends with 1 at the first difference, and says how to repeat it."
 )]
 struct Args {
-    /// Card to drive: external ports and no kernels; sim:cosim without it, with --heap sim:cosim-heap
+    /// Card to drive: external ports and no kernels; sim:cosim without it, with --heap sim:cosim-heap, with --in-place sim:cosim-cache
     #[arg(long)]
     device: Option<String>,
     /// First seed; the same seed and options repeat the same cycles
@@ -43,6 +43,12 @@ struct Args {
     /// malloc, realloc, free and first touches on a card with a heap; nobody maps anything
     #[arg(long, conflicts_with = "live")]
     heap: bool,
+    /// Memory of the host in place on a card with a page cache: the host reads, writes, flushes, moves pages, and the link fails
+    #[arg(long, conflicts_with_all = ["live", "heap"])]
+    in_place: bool,
+    /// Break a rule of coherence, or of the oracle: a run should find it
+    #[arg(long, requires = "in_place")]
+    mistake: Option<Mistake>,
     /// Print a JSON object a seed
     #[arg(long)]
     json: bool,
@@ -53,6 +59,7 @@ impl Args {
         match &self.device {
             Some(device) => device,
             None if self.heap => "sim:cosim-heap",
+            None if self.in_place => "sim:cosim-cache",
             None => "sim:cosim",
         }
     }
@@ -67,18 +74,25 @@ impl Args {
             latency_cycles: self.latency_cycles,
             live: self.live,
             heap: self.heap,
+            in_place: self.in_place,
+            mistake: self.mistake,
         }
     }
 
     /// The command that runs one seed again.
     fn again(&self, seed: u64) -> String {
-        let mode = match (self.live, self.heap) {
-            (true, _) => " --live",
-            (_, true) => " --heap",
+        let mode = match (self.live, self.heap, self.in_place) {
+            (true, ..) => " --live",
+            (_, true, _) => " --heap",
+            (.., true) => " --in-place",
             _ => "",
         };
+        let mistake = self.mistake.and_then(|mistake| mistake.to_possible_value());
+        let mistake = mistake.map_or_else(String::new, |value| {
+            format!(" --mistake {}", value.get_name())
+        });
         format!(
-            "godwit-cosim --device {} --seed {seed} --accesses {} --batch {} --stall-percent {} --latency-cycles {}{mode}",
+            "godwit-cosim --device {} --seed {seed} --accesses {} --batch {} --stall-percent {} --latency-cycles {}{mode}{mistake}",
             self.device(),
             self.accesses,
             self.batch,
@@ -105,11 +119,16 @@ fn main() -> ExitCode {
         };
         accesses += report.reads + report.writes + report.refused();
         operations += report.heap.as_ref().map_or(0, |heap| heap.operations());
+        operations += report
+            .in_place
+            .as_ref()
+            .map_or(0, |here| here.operations() + report.moves);
+        accesses += report.in_place.as_ref().map_or(0, |here| here.link_errors);
         let seconds = start.elapsed().as_secs_f64();
         if args.json {
             println!(
                 "{}",
-                json!({"seed": seed, "device": args.device(), "live": args.live, "heap": args.heap, "report": report, "seconds": seconds})
+                json!({"seed": seed, "device": args.device(), "live": args.live, "heap": args.heap, "in_place": args.in_place, "report": report, "seconds": seconds})
             );
         } else {
             println!("seed {seed}: {report}; {seconds:.1} s");
@@ -119,6 +138,10 @@ fn main() -> ExitCode {
         if args.heap {
             println!(
                 "{accesses} accesses and {operations} operations of the heap, no difference between RTL and its rules"
+            );
+        } else if args.in_place {
+            println!(
+                "{accesses} accesses and {operations} operations of the host, no difference between RTL and both memories"
             );
         } else {
             println!("{accesses} accesses, no difference between RTL and tables");

@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 
 use crate::frames::{Frames, TABLE_REGION};
 use crate::shadow::Shadow;
-use crate::{CosimError, Random, Report, invalidate_all};
+use crate::{CosimError, Random, Report, registers};
 
 const PAGE: u64 = 4096;
 const REGIONS: usize = 12;
@@ -321,33 +321,23 @@ impl World {
 
     fn bind(&mut self, port: usize, context: Option<usize>) -> Result<(), CardError> {
         self.ports[port] = context;
-        let mode = match context {
-            Some(_) => godwit::layout::PORT_MODE_TRANSLATE,
-            None => godwit::layout::PORT_MODE_OFF,
-        };
-        let word = (mode << regs::PORT_BINDING_MODE_SHIFT)
-            | ((context.unwrap_or(0) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT);
-        self.card
-            .reg_write(regs::PORT_BINDING + regs::PORT_STRIDE * port as u64, word)
+        registers::bind(&mut self.card, port as u32, context)
     }
 
     fn write_context(&mut self, number: usize) -> Result<(), CardError> {
         let space = &self.spaces[number];
         let fsc = if space.on {
-            (u64::from(space.table.mode().code()) << regs::CONTEXTS_FSC_MODE_SHIFT)
+            registers::fsc(&space.table)
                 | (u64::from(space.tracks) << regs::CONTEXTS_FSC_SADE_SHIFT)
-                | (space.table.root() / PAGE)
         } else {
             0
         };
-        let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
-        self.card.reg_write(at, fsc as u32)?;
-        self.card.reg_write(at + 4, (fsc >> 32) as u32)
+        registers::write_context(&mut self.card, number, fsc)
     }
 
     fn invalidate(&mut self) -> Result<(), CardError> {
         self.invalidations += 1;
-        invalidate_all(&mut self.card)
+        registers::invalidate_all(&mut self.card)
     }
 }
 

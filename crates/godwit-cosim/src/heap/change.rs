@@ -247,7 +247,7 @@ impl HeapWorld {
             let begin = self.now()?;
             self.on[context] = false;
             self.write_context(context)?;
-            crate::invalidate_all(&mut self.card)?;
+            crate::registers::invalidate_all(&mut self.card)?;
             let end = self.now()?;
             self.host_ends(context, (begin, end));
         }

@@ -160,7 +160,7 @@ impl HeapWorld {
                 }
             }
         }
-        crate::invalidate_all(&mut self.card)?;
+        crate::registers::invalidate_all(&mut self.card)?;
         for table in &mut self.tables {
             table.reclaim();
         }

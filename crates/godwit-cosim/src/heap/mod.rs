@@ -34,7 +34,8 @@ use self::model::{Command, LINE, Model, PAGE};
 use self::regions::Place;
 use self::registers::SETTLE_CYCLES;
 use crate::frames::{Frames, TABLE_REGION};
-use crate::{CosimError, HeapReport, Random, Report, fault_count};
+use crate::registers::{bind, fault_count, fsc, write_context};
+use crate::{CosimError, HeapReport, Random, Report};
 
 const CONTEXTS: usize = 4;
 /// Accesses that are sent between two commands.
@@ -174,12 +175,16 @@ impl HeapWorld {
     pub fn batch(&mut self, count: usize, random: &mut Random, report: &mut Report) -> Found {
         for port in 0..self.ports.len() {
             self.ports[port] = random.random_range(0..CONTEXTS);
-            self.bind(self.first_port + port as u32, Some(self.ports[port]))?;
+            bind(
+                &mut self.card,
+                self.first_port + port as u32,
+                Some(self.ports[port]),
+            )?;
         }
         self.kernel_context = random.random_range(0..CONTEXTS);
         self.kernel_bound = random.random_ratio(7, 8);
         let bound = self.kernel_bound.then_some(self.kernel_context);
-        self.bind(self.caller.port, bound)?;
+        bind(&mut self.card, self.caller.port, bound)?;
         self.lines.clear();
         for number in (0..FEW).map(|i| i % CONTEXTS) {
             if self.model.live.len() < FEW && self.on[number] {
@@ -394,28 +399,14 @@ impl HeapWorld {
         pointer + random.random_range(0..hot) * (of.pages / hot) * PAGE
     }
 
-    fn bind(&mut self, port: u32, context: Option<usize>) -> Result<(), CardError> {
-        let mode = match context {
-            Some(_) => layout::PORT_MODE_TRANSLATE,
-            None => layout::PORT_MODE_OFF,
-        };
-        let word = (mode << regs::PORT_BINDING_MODE_SHIFT)
-            | ((context.unwrap_or(0) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT);
-        let at = regs::PORT_BINDING + regs::PORT_STRIDE * u64::from(port);
-        self.card.reg_write(at, word)
-    }
-
     fn write_context(&mut self, number: usize) -> Result<(), CardError> {
-        let mode = u64::from(Mode::Sv48.code()) << regs::CONTEXTS_FSC_MODE_SHIFT;
-        let fsc = if self.on[number] {
-            mode | layout::FSC_EN_PRI_MASK | (self.root(number) / PAGE)
+        let entry = if self.on[number] {
+            fsc(&self.tables[number]) | layout::FSC_EN_PRI_MASK
         } else {
             0
         };
-        let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
         let begin = self.now()?;
-        self.card.reg_write(at, fsc as u32)?;
-        self.card.reg_write(at + 4, (fsc >> 32) as u32)?;
+        write_context(&mut self.card, number, entry)?;
         if self.on[number] {
             let end = self.now()?;
             self.host_begins(number, (begin, end));

@@ -16,16 +16,16 @@ mod history;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use godwit::{layout, regs};
 use godwit_card::{CardError, Device, MemEvent, Memory, PortAnswers, PortBatch, Ports, SimCard};
 use godwit_core::{Invalidation, PageSize, PageTable, Perm};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use self::commands::MAX_WAITING;
 use crate::check_live;
 use crate::frames::{Frames, TABLE_REGION};
-use crate::{CosimError, Random, Report, fault_count};
+use crate::queue::{MAX_WAITING, Queue};
+use crate::registers::{bind, fault_count, fsc, write_context};
+use crate::{CosimError, Random, Report};
 
 const PAGE: u64 = 4096;
 const CONTEXTS: usize = 3;
@@ -118,9 +118,7 @@ pub struct Live {
     /// How long the last batch took.
     batch_cycles: u64,
     memory_bytes: u64,
-    tail: u64,
-    /// Commands without a fence behind them.
-    waiting: u64,
+    queue: Queue,
     /// Pages with versions that these commands end.
     ending: HashSet<(usize, u64)>,
     /// Tables changed, fences seen.
@@ -130,10 +128,11 @@ pub struct Live {
 }
 
 impl Live {
-    pub fn new(card: SimCard, random: &mut Random) -> Result<Self, CosimError> {
+    pub fn new(mut card: SimCard, random: &mut Random) -> Result<Self, CosimError> {
         let config = &card.description().config;
         let (ports, id_bits) = (config.card.external_ports as usize, config.axi.id_width);
         let memory = card.memory().clone();
+        let queue = Queue::new(&mut card)?;
         let mut live = Self {
             memory_bytes: memory.size(),
             spaces: Vec::new(),
@@ -145,8 +144,7 @@ impl Live {
             written: HashSet::new(),
             next_frame: FIRST_FRAME,
             batch_cycles: 1000,
-            tail: 0,
-            waiting: 0,
+            queue,
             ending: HashSet::new(),
             counts: (0, 0),
             moved: 0,
@@ -175,26 +173,16 @@ impl Live {
                 slots,
                 busy: [0; BUSY_SLOTS],
             });
-            let table = &live.spaces[number].table;
-            let root = table.root() / PAGE;
-            let fsc = u64::from(table.mode().code()) << layout::FSC_MODE_SHIFT | root;
-            let at = regs::CONTEXTS_FSC + regs::CONTEXTS_FSC_STRIDE * number as u64;
-            live.card.reg_write(at, fsc as u32)?;
-            live.card.reg_write(at + 4, (fsc >> 32) as u32)?;
+            let entry = fsc(&live.spaces[number].table);
+            write_context(&mut live.card, number, entry)?;
             for slot in 0..live.spaces[number].slots.len() {
                 live.map(number, slot, random)?;
                 live.note(number, slot, &Invalidation::new())?;
             }
         }
         for port in 0..ports {
-            let binding = layout::PORT_MODE_TRANSLATE << regs::PORT_BINDING_MODE_SHIFT
-                | ((port % CONTEXTS) as u32) << regs::PORT_BINDING_CONTEXT_ID_SHIFT;
-            live.card.reg_write(
-                regs::PORT_BINDING + regs::PORT_STRIDE * port as u64,
-                binding,
-            )?;
+            bind(&mut live.card, port as u32, Some(port % CONTEXTS))?;
         }
-        live.turn_queue_on()?;
         Ok(live)
     }
 
@@ -224,7 +212,7 @@ impl Live {
             if let Err(what) = self.change(random)? {
                 return Ok(Err(what));
             }
-            if self.waiting > MAX_WAITING || random.random_bool(0.6) {
+            if self.queue.waiting() > MAX_WAITING || random.random_bool(0.6) {
                 if let Err(what) = self.fence()? {
                     return Ok(Err(what));
                 }
