@@ -347,19 +347,26 @@ pub fn run(options: &Options) -> Result<Report, CosimError> {
     Ok(report)
 }
 
+/// All accesses, a batch at a time; returns how many batches.
+fn batches(
+    options: &Options,
+    mut batch: impl FnMut(usize) -> Result<Result<(), String>, CosimError>,
+) -> Result<u64, CosimError> {
+    let (mut left, mut number) = (options.accesses, 0);
+    while left > 0 {
+        let size = left.min(options.batch as u64);
+        batch(size as usize)?.map_err(|what| options.mismatch(number, what))?;
+        left -= size;
+        number += 1;
+    }
+    Ok(number)
+}
+
 /// The same for tables that change while traffic runs.
 fn run_live(options: &Options, card: SimCard, random: &mut Random) -> Result<Report, CosimError> {
     let mut live = Live::new(card, random)?;
     let mut report = Report::default();
-    let mut left = options.accesses;
-    let mut batch = 0;
-    while left > 0 {
-        let size = left.min(options.batch as u64);
-        live.batch(size as usize, random, &mut report)?
-            .map_err(|what| options.mismatch(batch, what))?;
-        left -= size;
-        batch += 1;
-    }
+    batches(options, |size| live.batch(size, random, &mut report))?;
     live.finish(&mut report)?;
     Ok(report)
 }
@@ -368,16 +375,7 @@ fn run_live(options: &Options, card: SimCard, random: &mut Random) -> Result<Rep
 fn run_heap(options: &Options, card: SimCard, random: &mut Random) -> Result<Report, CosimError> {
     let mut world = HeapWorld::new(card, &options.device, random)?;
     let mut report = Report::default();
-    let mut left = options.accesses;
-    let mut batch = 0;
-    while left > 0 {
-        let size = left.min(options.batch as u64);
-        world
-            .batch(size as usize, random, &mut report)?
-            .map_err(|what| options.mismatch(batch, what))?;
-        left -= size;
-        batch += 1;
-    }
+    let batch = batches(options, |size| world.batch(size, random, &mut report))?;
     world
         .finish(random, &mut report)?
         .map_err(|what| options.mismatch(batch, what))?;
@@ -392,16 +390,7 @@ fn run_in_place(
 ) -> Result<Report, CosimError> {
     let mut world = InPlace::new(card, &options.device, options.mistake, random)?;
     let mut report = Report::default();
-    let mut left = options.accesses;
-    let mut batch = 0;
-    while left > 0 {
-        let size = left.min(options.batch as u64);
-        world
-            .batch(size as usize, random, &mut report)?
-            .map_err(|what| options.mismatch(batch, what))?;
-        left -= size;
-        batch += 1;
-    }
+    batches(options, |size| world.batch(size, random, &mut report))?;
     world.finish(&mut report)?;
     Ok(report)
 }
