@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-use super::uffd::Uffd;
+use super::uffd::{Progress, Uffd};
 use super::{BLOCK, PAGE};
 use crate::Error;
 
@@ -91,7 +91,7 @@ impl Shadow {
     }
 
     /// Makes missing pages of a place here, to be written.
-    pub fn fill(&self, at: u64, len: u64) -> super::uffd::Progress {
+    pub fn fill(&self, at: u64, len: u64) -> Progress {
         self.uffd.zero(at, len)
     }
 
@@ -107,9 +107,22 @@ impl Shadow {
         self.free.push(at);
     }
 
-    /// Moves the program's pages at `from` here.
-    pub fn keep(&self, to: u64, from: u64, len: u64) -> super::uffd::Progress {
-        self.uffd.relocate(to, from, len)
+    /// Moves the program's pages at `from` here, to where none are.
+    ///
+    /// Linux 6.18 moves pages that it does not count, when an entry of the page table changes while it looks: they are here, and no more
+    /// there, and the next call refuses to put pages over them. As nothing else puts any here, these have moved.
+    pub fn keep(&self, to: u64, from: u64, len: u64) -> Progress {
+        let progress = self.uffd.relocate(to, from, len);
+        let uncounted = progress.bytes == 0
+            && progress.stopped == Some(Errno::EXIST)
+            && has_content(from) != Some(true);
+        if !uncounted {
+            return progress;
+        }
+        Progress {
+            bytes: PAGE,
+            stopped: (len > PAGE).then_some(Errno::AGAIN),
+        }
     }
 
     /// Gives pages up.
@@ -154,6 +167,11 @@ pub(crate) fn discard(start: u64, len: u64) -> Result<(), Errno> {
 /// Whether a page of this process has anything in it, in memory or swapped out. Reading one that has not would put a page there.
 /// True where the system does not say.
 pub(super) fn was_touched(address: u64) -> bool {
+    has_content(address) != Some(false)
+}
+
+/// The same; `None` where the system does not say.
+fn has_content(address: u64) -> Option<bool> {
     const PRESENT: u64 = 1 << 63;
     const SWAPPED: u64 = 1 << 62;
     const ENTRY: usize = size_of::<u64>();
@@ -161,7 +179,8 @@ pub(super) fn was_touched(address: u64) -> bool {
     // Opened anew: after a fork an old one would be of the parent.
     let read = std::fs::File::open("/proc/self/pagemap")
         .and_then(|map| map.read_exact_at(&mut entry, address / PAGE * ENTRY as u64));
-    read.is_err() || u64::from_ne_bytes(entry) & (PRESENT | SWAPPED) != 0
+    read.is_ok()
+        .then(|| u64::from_ne_bytes(entry) & (PRESENT | SWAPPED) != 0)
 }
 
 /// Copies memory of this process, which may be gone by now: then false. Not for the pager, which would wait for itself where a page is
@@ -231,6 +250,43 @@ mod tests {
         unsafe { std::ptr::write_volatile((area.at + PAGE) as *mut u8, 1) };
         assert!(was_touched(area.at + PAGE + 5));
         assert!(!was_touched(area.at));
+    }
+
+    #[test]
+    fn pages_that_moved_without_being_counted_have_moved() {
+        let mut shadow = Shadow::new().unwrap();
+        let to = shadow.take(|_, _| {}).unwrap();
+        let area = Area::new(BLOCK).unwrap();
+        let byte = |at: u64| at as *mut u8;
+        // SAFETY: the areas are mapped, writable and this test's; what of them is read was put there.
+        unsafe {
+            for page in 0..4 {
+                byte(area.at + page * PAGE).write_volatile(page as u8 + 1);
+            }
+            // The second and the third, as the system does.
+            assert_eq!(
+                shadow.uffd.relocate(to + PAGE, area.at + PAGE, 2 * PAGE),
+                Progress {
+                    bytes: 2 * PAGE,
+                    stopped: None
+                }
+            );
+            let mut done = 0;
+            while done < 4 * PAGE {
+                let progress = shadow.keep(to + done, area.at + done, 4 * PAGE - done);
+                assert!(progress.bytes > 0, "{progress:?} after {done:#x}");
+                done += progress.bytes;
+                assert_eq!(progress.stopped.is_none(), done == 4 * PAGE);
+            }
+            for page in 0..4 {
+                assert_eq!(byte(to + page * PAGE).read_volatile(), page as u8 + 1);
+            }
+            // What is on both sides has not moved.
+            byte(area.at).write_volatile(9);
+            let progress = shadow.keep(to, area.at, PAGE);
+            assert_eq!((progress.bytes, progress.stopped), (0, Some(Errno::EXIST)));
+            assert_eq!(byte(area.at).read_volatile(), 9);
+        }
     }
 
     #[test]
