@@ -37,7 +37,8 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
     whole = values.nbytes // PAGE - 1
     if kind == "backports":
         assert count["pages_out"] >= pages
-        assert count["pages_home"] == count["pages_out"]
+        # What moves ahead of the card may do so after the program's memory came home, and is freed where it is then.
+        assert 7 / 8 * count["pages_out"] <= count["pages_home"] <= count["pages_out"]
         # The program reads the column in its order: a touch brings a group of 16 pages of it.
         assert 0 < count["touches"] <= count["pages_home"] // 4
         # What moved by the program's own call is not asked for, and of the rest most comes with what is.
@@ -45,6 +46,7 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
     else:
         assert (count["pages_out"], count["pages_home"]) == (0, 0)
         assert count["page_requests"] >= pages
+    assert count["pool_used"] == 0
     # The driver looks for a heap and a page DMA, which this card has not.
     assert (shown.served["errors"], shown.served["bus_errors"]) == (0, 2)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROGRAM = "examples/c/plain_pointers.c"
 DEVICE = "/dev/godwit0"
 _COLUMN = "/column"
-_COUNTERS = "/sys/kernel/debug/godwit/godwit0/counters"
+_DEBUG = "/sys/kernel/debug/godwit/godwit0"
 _MARK = "godwit-counters"
 """The line before what the driver counted."""
 
@@ -35,7 +35,7 @@ class Shown:
     """The program's own."""
     code: int
     counters: dict[str, int]
-    """The driver's, from when it was loaded to the program's end (docs/driver.md)."""
+    """The driver's, from when it was loaded to the program's end, and what of its memory is in use then (docs/driver.md)."""
     served: dict[str, int]
     release: str
 
@@ -70,7 +70,7 @@ def run(
     program = toolchain.root() / PROGRAM
     script = (
         f"insmod /godwit.ko || exit 1\n/{program.stem} {DEVICE} {_COLUMN}; code=$?\n"
-        f"echo {_MARK}\ncat {_COUNTERS}\n(exit $code)"
+        f"echo {_MARK}\ncat {_DEBUG}/counters {_DEBUG}/pages\n(exit $code)"
     )
     data = {_COLUMN: values.astype("<f8", copy=False).tobytes()}
     guest, card = guests.with_driver(booted, script, [program], data=data)
