@@ -55,7 +55,7 @@ static bool godwit_ahead_has(const struct godwit_pages *pages, u32 context, u64 
 	return false;
 }
 
-/* A page was asked for, and moved: what is likely to be next is taken down. */
+/* A page was asked for, and is to move: what is likely to be next is taken down. */
 void godwit_ahead_note(struct godwit_context *ctx, u64 page)
 {
 	struct godwit_pages *pages = &ctx->device->pages;
@@ -76,6 +76,19 @@ void godwit_ahead_note(struct godwit_context *ctx, u64 page)
 	gw_prefetch_plan(&ctx->ahead, &fault, &block, &pages->plans[pages->plan_count++].plan);
 }
 
+/* How far pages from @first on, of which the card has none, are to move together: nothing else was said or shown of any. */
+static u64 godwit_ahead_reach(struct godwit_context *ctx, u64 first, u64 end)
+{
+	u64 stop;
+
+	for (; first < end; first = stop) {
+		stop = min(end, round_down(first, GODWIT_STEP_PAGES) + GODWIT_STEP_PAGES);
+		if (!godwit_place_lets(ctx, first, stop - first))
+			break;
+	}
+	return first;
+}
+
 /* Moves and shows pages in a row, as far as they are to move. */
 static void godwit_ahead_bring(struct godwit_context *ctx, u64 first, u64 count)
 {
@@ -83,15 +96,15 @@ static void godwit_ahead_bring(struct godwit_context *ctx, u64 first, u64 count)
 
 	for (; first < end && !READ_ONCE(ctx->device->going); first = stop) {
 		/* Moving a page takes what is shown around it from the card for a moment. */
-		if (godwit_inplace_has(ctx, first, 1)) {
+		u64 shown = godwit_inplace_next(ctx, first, end);
+
+		stop = godwit_ahead_reach(ctx, first, shown);
+		if (stop != first)
+			godwit_migrate_asked(ctx, first, stop - first);
+		else if (shown == first)
 			stop = first + 1;
-			continue;
-		}
-		stop = min(end, round_down(first, GODWIT_STEP_PAGES) + GODWIT_STEP_PAGES);
-		if (!godwit_place_lets(ctx, first, stop - first))
-			continue;
-		godwit_migrate_asked(ctx, first, stop - first);
-		godwit_inplace_bring(ctx, first, stop - first, GODWIT_BRING_MOVED);
+		else
+			stop = min(shown, round_down(first, GODWIT_STEP_PAGES) + GODWIT_STEP_PAGES);
 	}
 }
 

@@ -33,40 +33,42 @@ static void godwit_copy_page(struct godwit_device *gdev, struct page *host, u64 
 	kunmap_local(data);
 }
 
+/* Looks now and then whether there is still somebody who takes it. */
+#define GODWIT_COPY_LOOK 64
+
 static int godwit_copy_by_processor(struct godwit_device *gdev, const struct godwit_copy *copy)
 {
 	unsigned long i;
 
-	for (i = 0; i < copy->count; i++)
+	for (i = 0; i < copy->count; i++) {
+		if (i % GODWIT_COPY_LOOK == 0 && godwit_is_lost(gdev))
+			return -ENODEV;
 		if (copy->dst[i])
 			godwit_copy_page(gdev, godwit_copy_host(copy, i), godwit_copy_device(copy, i), copy->home);
+	}
 	return godwit_is_lost(gdev) ? -ENODEV : 0;
 }
 
-/* Whether the page DMA has copied all of it. */
-static bool godwit_copy_by_dma(struct godwit_device *gdev, const struct godwit_copy *copy)
+/* Pages that have a place to go to are given to the page DMA as they come. */
+void godwit_copy_begin(struct godwit_device *gdev, struct godwit_copy *copy)
 {
-	unsigned long i;
-	int err = 0;
-
-	if (!godwit_dma_begin(gdev, copy->home))
-		return false;
-	for (i = 0; i < copy->count && !err; i++)
-		if (copy->dst[i])
-			err = godwit_dma_add(gdev, godwit_copy_host(copy, i), godwit_copy_device(copy, i));
-	return !godwit_dma_end(gdev, err);
+	godwit_list_begin(gdev, &copy->list, copy->hosts, copy->home);
 }
 
-/* Copies the pages that have a place to go to, all or none. -ENODEV: the card is gone. */
-int godwit_copy(struct godwit_pool *pool, const struct godwit_copy *copy)
+/* Page @i has a place. */
+void godwit_copy_add(struct godwit_device *gdev, struct godwit_copy *copy, unsigned long i)
 {
-	struct godwit_device *gdev;
-	int err = -ENODEV;
+	godwit_list_add(gdev, &copy->list, godwit_copy_host(copy, i), godwit_copy_device(copy, i));
+}
 
-	down_read(&pool->device_lock);
-	gdev = pool->device;
-	if (gdev)
-		err = godwit_copy_by_dma(gdev, copy) ? 0 : godwit_copy_by_processor(gdev, copy);
-	up_read(&pool->device_lock);
-	return err;
+/* That were all. */
+void godwit_copy_close(struct godwit_device *gdev, struct godwit_copy *copy)
+{
+	godwit_list_close(gdev, &copy->list);
+}
+
+/* Has copied all pages that have a place, or none. -ENODEV: the card is gone. */
+int godwit_copy_end(struct godwit_device *gdev, struct godwit_copy *copy)
+{
+	return godwit_list_end(gdev, &copy->list) ? godwit_copy_by_processor(gdev, copy) : 0;
 }

@@ -27,6 +27,7 @@
 #include "dma.h"
 #include "heap.h"
 #include "observe.h"
+#include "params.h"
 #include "uapi/godwit.h"
 
 struct godwit_context;

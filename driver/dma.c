@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page DMA: lists of page copies through a ring of descriptors in host memory, one list at a time. The last descriptor of
- * a list gives a fence number and an interrupt; the number, in host memory too, says that the list is done. One that stops is over:
- * whoever gave it copies all of it otherwise.
+ * The page DMA: lists of page copies through a ring of descriptors in host memory. Several lists may be under way, of one
+ * migration or of several, and one is given to the card while it is made. The last descriptor of a list gives a fence number and
+ * an interrupt; the number, in host memory too, says that the list is done. When it stops, it is over for all lists that it has:
+ * whoever gave them copies all of them otherwise.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -16,10 +17,9 @@
 #define GODWIT_DMA_REG(name) (GODWIT_REGISTER_SPACE_DMA_BASE + offsetof(gw_dma_t, name))
 #define GODWIT_DMA_FIELD(reg, value) (((value) & GW_DMA__##reg##_bm) >> GW_DMA__##reg##_bp)
 
-#define GODWIT_DMA_DESCRIPTORS (PAGE_SIZE / GODWIT_DMA_BYTES)
-#define GODWIT_DMA_WORDS (GODWIT_DMA_BYTES / sizeof(__le64))
-/* The fence number is behind the ring, in a page of its own. */
-#define GODWIT_DMA_MEMORY (2 * PAGE_SIZE)
+/* Two steps of a migration, and as much again for what others move meanwhile. */
+#define GODWIT_DMA_DESCRIPTORS (4 * GODWIT_MOVE_PAGES)
+#define GODWIT_DMA_MEMORY (GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_BYTES)
 #define GODWIT_DMA_ON (GW_DMA__CSR__ENABLE_bm | GW_DMA__CSR__IE_bm)
 /* Between two looks whether it stands, or the card is gone. */
 #define GODWIT_DMA_LOOK_MS 100
@@ -28,7 +28,13 @@
 
 static u32 godwit_dma_fence(const struct godwit_dma *dma)
 {
-	return le32_to_cpu(READ_ONCE(*(__le32 *)(dma->ring + PAGE_SIZE / sizeof(__le64))));
+	return le32_to_cpu(READ_ONCE(*dma->fence));
+}
+
+/* Whether all of a list is done; of one that has failed, it means nothing. */
+static bool godwit_list_done(const struct godwit_dma *dma, const struct godwit_list *list)
+{
+	return list->closed && (s32)(godwit_dma_fence(dma) - list->end) >= 0;
 }
 
 /* Takes what it says, and leaves it on or off; under struct godwit_dma.csr_lock. */
@@ -51,6 +57,7 @@ static void godwit_dma_start(struct godwit_device *gdev)
 
 	godwit_write(gdev, GODWIT_DMA_REG(first), at);
 	godwit_write(gdev, GODWIT_DMA_REG(tail), at);
+	gdev->dma.seen = gdev->dma.put;
 	godwit_dma_turn(gdev, true);
 }
 
@@ -91,127 +98,225 @@ irqreturn_t godwit_dma_irq(int irq, void *data)
 	spin_lock(&gdev->dma.csr_lock);
 	godwit_dma_tell(gdev);
 	spin_unlock(&gdev->dma.csr_lock);
-	complete(&gdev->dma.done);
+	wake_up_all(&gdev->dma.woken);
 	return IRQ_HANDLED;
 }
 
-/* Begins a list, whose pages go to the host or to the card; false: there is no page DMA that could take one. */
-bool godwit_dma_begin(struct godwit_device *gdev, bool home)
+/* Nothing that it has is done any more: lists that are not done have failed when this returns, and nothing of them is under way. */
+static void godwit_dma_fail(struct godwit_device *gdev, int err)
 {
 	struct godwit_dma *dma = &gdev->dma;
-
-	if (!dma->ring)
-		return false;
-	mutex_lock(&dma->lock);
-	if (dma->broken) {
-		mutex_unlock(&dma->lock);
-		return false;
-	}
-	dma->count = 0;
-	dma->mapped = 0;
-	dma->home = home;
-	return true;
-}
-
-static enum dma_data_direction godwit_dma_direction(const struct godwit_dma *dma)
-{
-	return dma->home ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-}
-
-/* A page of the list, between the host and @device; without @host the latter is cleared. */
-int godwit_dma_add(struct godwit_device *gdev, struct page *host, u64 device)
-{
-	struct godwit_dma *dma = &gdev->dma;
-	__le64 *at = dma->ring + (dma->put + dma->count) % GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_WORDS;
-	u64 lines = PAGE_SIZE / GODWIT_DMA_LINE_BYTES, bus = 0;
+	struct godwit_list *list;
+	int stopped;
 
 	lockdep_assert_held(&dma->lock);
-	if (WARN_ON_ONCE(dma->count == GODWIT_STEP_PAGES))
-		return -ENOSPC;
-	if (godwit_fails(gdev))
-		return -EIO;
-	if (host) {
-		dma_addr_t mapped = dma_map_page(&gdev->pdev->dev, host, 0, PAGE_SIZE, godwit_dma_direction(dma));
-
-		if (dma_mapping_error(&gdev->pdev->dev, mapped))
-			return -EIO;
-		dma->hosts[dma->mapped++] = mapped;
-		bus = GODWIT_HOST_APERTURE_BASE + mapped;
-	}
-	at[0] = cpu_to_le64((host ? GODWIT_DMA_COPY : GODWIT_DMA_CLEAR) | lines << GODWIT_DMA_CONTROL_LINES_SHIFT);
-	at[1] = cpu_to_le64(dma->home ? device : bus);
-	at[2] = cpu_to_le64(dma->home ? bus : device);
-	at[3] = 0;
-	dma->count++;
-	return 0;
-}
-
-/* The list is done, it stands, the card is gone, or it takes too long. */
-static int godwit_dma_wait(struct godwit_device *gdev)
-{
-	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
-	struct godwit_dma *dma = &gdev->dma;
-	u32 status;
-
-	for (;;) {
-		bool late = time_after(jiffies, deadline);
-
-		wait_for_completion_timeout(&dma->done, msecs_to_jiffies(GODWIT_DMA_LOOK_MS));
-		if (godwit_dma_fence(dma) == dma->put) {
-			dma_rmb();
-			return 0;
-		}
-		status = godwit_read(gdev, GODWIT_DMA_REG(csr));
-		if (status == ~0u)
-			return -ENODEV;
-		if (status & GW_DMA__CSR__STOPPED_bm) {
-			dev_warn_ratelimited(&gdev->pdev->dev, "the page DMA stands at descriptor %u for cause %u\n",
-					     godwit_read(gdev, GODWIT_DMA_REG(head)), GODWIT_DMA_FIELD(CSR__CAUSE, status));
-			return -EIO;
-		}
-		if (late)
-			return -ETIMEDOUT;
-	}
-}
-
-static int godwit_dma_run(struct godwit_device *gdev)
-{
-	struct godwit_dma *dma = &gdev->dma;
-	__le64 *last = dma->ring + (dma->put + dma->count - 1) % GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_WORDS;
-	int err, stopped;
-
-	dma->put += dma->count;
-	*last |= cpu_to_le64(GODWIT_DMA_CONTROL_FENCE_MASK | GODWIT_DMA_CONTROL_IRQ_MASK |
-			     (u64)dma->put << GODWIT_DMA_CONTROL_VALUE_SHIFT);
-	reinit_completion(&dma->done);
-	/* What is in the ring is there before the card is told, as godwit_write() has it. */
-	godwit_write(gdev, GODWIT_DMA_REG(tail), dma->put % GODWIT_DMA_DESCRIPTORS);
-	godwit_count(gdev, GODWIT_EVENT_DMA_LISTS, 1);
-	godwit_count(gdev, GODWIT_EVENT_DMA_PAGES, dma->count);
-	err = godwit_dma_wait(gdev);
-	if (!err)
-		return 0;
 	stopped = godwit_dma_stop(gdev);
 	if (stopped)
 		godwit_dma_break(gdev, stopped);
-	else
+	list_for_each_entry(list, &dma->lists, node)
+		if (!godwit_list_done(dma, list))
+			WRITE_ONCE(list->err, err);
+	if (!stopped)
 		godwit_dma_start(gdev);
+	wake_up_all(&dma->woken);
+}
+
+/* What it says of itself: 0, or why nothing more is to be expected of it. */
+static int godwit_dma_look(struct godwit_device *gdev)
+{
+	u32 status = godwit_read(gdev, GODWIT_DMA_REG(csr));
+
+	if (status == ~0u)
+		return -ENODEV;
+	if (!(status & GW_DMA__CSR__STOPPED_bm))
+		return 0;
+	dev_warn_ratelimited(&gdev->pdev->dev, "the page DMA stands at descriptor %u for cause %u\n",
+			     godwit_read(gdev, GODWIT_DMA_REG(head)), GODWIT_DMA_FIELD(CSR__CAUSE, status));
+	return -EIO;
+}
+
+static unsigned long godwit_dma_deadline(void)
+{
+	return jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
+}
+
+/* Waits until there is room for @count more descriptors. One place is always free, for a full ring looks like an empty one. */
+static int godwit_dma_room(struct godwit_device *gdev, u32 count)
+{
+	unsigned long deadline = godwit_dma_deadline();
+	struct godwit_dma *dma = &gdev->dma;
+	int err = 0;
+
+	while (!err && dma->put - dma->seen + count >= GODWIT_DMA_DESCRIPTORS) {
+		bool late = time_after(jiffies, deadline);
+		u32 head = godwit_read(gdev, GODWIT_DMA_REG(head));
+
+		dma->seen = dma->put - (dma->put - head) % GODWIT_DMA_DESCRIPTORS;
+		if (dma->put - dma->seen + count < GODWIT_DMA_DESCRIPTORS)
+			break;
+		err = godwit_dma_look(gdev);
+		if (!err && late)
+			err = -ETIMEDOUT;
+		else if (!err)
+			usleep_range(50, 100);
+	}
 	return err;
 }
 
-/* Has the list done, unless @err says that it is none, and ends it. After an error some pages may have been copied, none is under way. */
-int godwit_dma_end(struct godwit_device *gdev, int err)
+/* Gives the card what is made of a list; @last: there is no more of it. */
+static void godwit_list_give(struct godwit_device *gdev, struct godwit_list *list, bool last)
 {
 	struct godwit_dma *dma = &gdev->dma;
 	u32 i;
+	int err;
 
-	lockdep_assert_held(&dma->lock);
-	if (!err && dma->count)
-		err = godwit_dma_run(gdev);
-	for (i = 0; i < dma->mapped; i++)
-		dma_unmap_page(&gdev->pdev->dev, dma->hosts[i], PAGE_SIZE, godwit_dma_direction(dma));
+	mutex_lock(&dma->lock);
+	err = dma->broken ? -EIO : 0;
+	if (!err && !list->err) {
+		err = godwit_dma_room(gdev, list->waiting);
+		if (err)
+			godwit_dma_fail(gdev, err);
+	}
+	if (err && !list->err)
+		list->err = err;
+	if (list->err)
+		goto unlock;
+	for (i = 0; i < list->waiting; i++)
+		memcpy(dma->ring + (dma->put + i) % GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_WORDS,
+		       list->made + i * GODWIT_DMA_WORDS, GODWIT_DMA_BYTES);
+	dma->put += list->waiting;
+	/* A card that does not know a descriptor stands. */
+	if (godwit_fails(gdev))
+		dma->ring[(dma->put - 1) % GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_WORDS] = 0;
+	if (last) {
+		list->end = dma->put;
+		list->closed = true;
+		dma->ring[(dma->put - 1) % GODWIT_DMA_DESCRIPTORS * GODWIT_DMA_WORDS] |=
+			cpu_to_le64(GODWIT_DMA_CONTROL_FENCE_MASK | GODWIT_DMA_CONTROL_IRQ_MASK |
+				    (u64)list->end << GODWIT_DMA_CONTROL_VALUE_SHIFT);
+	}
+	if (list_empty(&list->node))
+		list_add_tail(&list->node, &dma->lists);
+	/* What is in the ring is there before the card is told, as godwit_write() has it. */
+	godwit_write(gdev, GODWIT_DMA_REG(tail), dma->put % GODWIT_DMA_DESCRIPTORS);
+	godwit_count(gdev, GODWIT_EVENT_DMA_DOORBELLS, 1);
+unlock:
 	mutex_unlock(&dma->lock);
-	return err;
+	list->waiting = 0;
+}
+
+/* Begins a list, whose pages go to the host or to the card. Without a page DMA, or with a broken one, it fails. */
+void godwit_list_begin(struct godwit_device *gdev, struct godwit_list *list, dma_addr_t *hosts, bool home)
+{
+	INIT_LIST_HEAD(&list->node);
+	list->hosts = hosts;
+	list->mapped = 0;
+	list->home = home;
+	list->count = 0;
+	list->waiting = 0;
+	list->closed = false;
+	list->lacks = 0;
+	list->err = gdev->dma.ring && !READ_ONCE(gdev->dma.broken) ? 0 : -EOPNOTSUPP;
+}
+
+static enum dma_data_direction godwit_list_direction(const struct godwit_list *list)
+{
+	return list->home ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+/* A page of the list, between the host and @device; without @host the latter is cleared. The caller has room for where it is. */
+void godwit_list_add(struct godwit_device *gdev, struct godwit_list *list, struct page *host, u64 device)
+{
+	u64 lines = PAGE_SIZE / GODWIT_DMA_LINE_BYTES, bus = 0;
+	__le64 *at;
+
+	if (READ_ONCE(list->err) || list->lacks)
+		return;
+	if (godwit_fails(gdev)) {
+		list->lacks = -EIO;
+		return;
+	}
+	if (host) {
+		dma_addr_t mapped = dma_map_page(&gdev->pdev->dev, host, 0, PAGE_SIZE, godwit_list_direction(list));
+
+		if (dma_mapping_error(&gdev->pdev->dev, mapped)) {
+			list->lacks = -EIO;
+			return;
+		}
+		list->hosts[list->mapped++] = mapped;
+		bus = GODWIT_HOST_APERTURE_BASE + mapped;
+	}
+	/* Not before there is another one: the last has the fence. */
+	if (list->waiting == GODWIT_DMA_BATCH)
+		godwit_list_give(gdev, list, false);
+	at = list->made + list->waiting++ * GODWIT_DMA_WORDS;
+	at[0] = cpu_to_le64((host ? GODWIT_DMA_COPY : GODWIT_DMA_CLEAR) | lines << GODWIT_DMA_CONTROL_LINES_SHIFT);
+	at[1] = cpu_to_le64(list->home ? device : bus);
+	at[2] = cpu_to_le64(list->home ? bus : device);
+	at[3] = 0;
+	list->count++;
+}
+
+/* There is no more of it: the card has all of the list, and nobody waits yet. */
+void godwit_list_close(struct godwit_device *gdev, struct godwit_list *list)
+{
+	if (READ_ONCE(list->err) || !list->count)
+		return;
+	godwit_list_give(gdev, list, true);
+	if (!list->closed)
+		return;
+	godwit_count(gdev, GODWIT_EVENT_DMA_LISTS, 1);
+	godwit_count(gdev, GODWIT_EVENT_DMA_PAGES, list->count);
+}
+
+/* The list is done, or has failed; that it stands, is gone or takes too long is seen here. */
+static int godwit_list_wait(struct godwit_device *gdev, struct godwit_list *list)
+{
+	unsigned long deadline = godwit_dma_deadline();
+	struct godwit_dma *dma = &gdev->dma;
+
+	/* Nothing is behind it that the card could do while somebody wakes up. */
+	if (list->closed && list->end == READ_ONCE(dma->put))
+		godwit_count(gdev, GODWIT_EVENT_DMA_DRAINS, 1);
+	for (;;) {
+		bool late = time_after(jiffies, deadline);
+		int err;
+
+		wait_event_timeout(dma->woken, READ_ONCE(list->err) || godwit_list_done(dma, list),
+				   msecs_to_jiffies(GODWIT_DMA_LOOK_MS));
+		if (READ_ONCE(list->err))
+			return list->err;
+		if (godwit_list_done(dma, list)) {
+			dma_rmb();
+			return 0;
+		}
+		err = godwit_dma_look(gdev);
+		if (!err && late)
+			err = -ETIMEDOUT;
+		if (!err)
+			continue;
+		mutex_lock(&dma->lock);
+		if (!list->err && !godwit_list_done(dma, list))
+			godwit_dma_fail(gdev, err);
+		mutex_unlock(&dma->lock);
+	}
+}
+
+/* Waits for a list that is closed, and ends it. After an error some pages may have been copied, none is under way. */
+int godwit_list_end(struct godwit_device *gdev, struct godwit_list *list)
+{
+	struct godwit_dma *dma = &gdev->dma;
+	int err = READ_ONCE(list->err);
+	u32 i;
+
+	if (!err && list->count)
+		err = godwit_list_wait(gdev, list);
+	mutex_lock(&dma->lock);
+	list_del_init(&list->node);
+	mutex_unlock(&dma->lock);
+	for (i = 0; i < list->mapped; i++)
+		dma_unmap_page(&gdev->pdev->dev, list->hosts[i], PAGE_SIZE, godwit_list_direction(list));
+	return err ? err : list->lacks;
 }
 
 /* A card without a page DMA works, and so does one whose page DMA this driver does not know: processors copy then. */
@@ -225,7 +330,8 @@ int godwit_dma_init(struct godwit_device *gdev)
 
 	mutex_init(&dma->lock);
 	spin_lock_init(&dma->csr_lock);
-	init_completion(&dma->done);
+	init_waitqueue_head(&dma->woken);
+	INIT_LIST_HEAD(&dma->lists);
 	/* Registers that are not there read as ones. */
 	if (id == ~0u)
 		return 0;
@@ -239,13 +345,16 @@ int godwit_dma_init(struct godwit_device *gdev)
 		dev_warn(dev, "the page DMA does not come to rest: processors copy pages\n");
 		return 0;
 	}
+	/* Aligned to its size, as the card wants it. */
 	ring = dmam_alloc_coherent(dev, GODWIT_DMA_MEMORY, &dma->bus, GFP_KERNEL);
-	if (!ring)
+	dma->fence = dmam_alloc_coherent(dev, PAGE_SIZE, &dma->fence_bus, GFP_KERNEL);
+	if (!ring || !dma->fence)
 		return -ENOMEM;
 	at = GODWIT_HOST_APERTURE_BASE + dma->bus;
 	godwit_write64(gdev, GODWIT_DMA_REG(base), at >> PAGE_SHIFT << GW_DMA__BASE__PPN_LO_bp |
 						   (ilog2(GODWIT_DMA_DESCRIPTORS) - 1) << GW_DMA__BASE__LOG2SZM1_bp);
-	godwit_write64(gdev, GODWIT_DMA_REG(fence_addr), (at + PAGE_SIZE) | GW_DMA__FENCE_ADDR__WRITE_bm);
+	godwit_write64(gdev, GODWIT_DMA_REG(fence_addr),
+		       (GODWIT_HOST_APERTURE_BASE + dma->fence_bus) | GW_DMA__FENCE_ADDR__WRITE_bm);
 	dma->put = 0;
 	dma->ring = ring;
 	godwit_dma_start(gdev);

@@ -15,8 +15,10 @@
  *   9. struct godwit_heap.choice        the region that registers of the heap's memory are about, while they are read
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
- *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, and after the notifier's,
- *   struct godwit_pool.device_lock is held while pages are copied, and under that struct godwit_dma.lock. Interrupts are handled
+ *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, struct
+ *   godwit_pool.device_lock is held for reading while pages are under way, from before the first is taken from the process, so the
+ *   notifier is called under that as well; under it struct godwit_dma.lock for a batch of copies. Nothing is faulted in
+ *   meanwhile: a touch of a page in device memory takes device_lock, too. Interrupts are handled
  *   in threads: that of the MMU brings pages and has them move, with 3 for finding a context, then the memory map's lock, then as
  *   above; it takes no 1, for the card's end waits for it. That of the page DMA takes struct godwit_dma.csr_lock alone.
  *   Contiguous memory is of no card, and its locks (cmt_blocks.c) are taken with none of these but the memory map's.
@@ -130,7 +132,7 @@ struct hmm_range;
  * enum godwit_bring - pages that are brought
  * @GODWIT_BRING_READ: for the card to read; to write, too, if the process may
  * @GODWIT_BRING_WRITE: for the card to write
- * @GODWIT_BRING_MOVED: those that are in device memory and may be written; nothing is wrong with others
+ * @GODWIT_BRING_MOVED: those that are in device memory and may be written; nothing is wrong with others (inplace.c's own)
  */
 enum godwit_bring {
 	GODWIT_BRING_READ,
@@ -141,10 +143,12 @@ enum godwit_bring {
 /* inplace.c */
 extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how);
+void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count);
 bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
 bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count);
 void godwit_inplace_moved(struct godwit_context *ctx, u64 first, u64 *bits);
 bool godwit_inplace_has(struct godwit_context *ctx, u64 first, u32 count);
+u64 godwit_inplace_next(struct godwit_context *ctx, u64 first, u64 end);
 void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last);
 void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last);
 
@@ -155,7 +159,7 @@ irqreturn_t godwit_kernel_irq(int irq, void *data);
 int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
 int godwit_cancel(struct godwit_context *ctx, const struct godwit_cancel *what);
 
-/* migrate.c and pool.c, on a kernel that has device-private memory */
+/* migrate.c, moves.c and pool.c, on a kernel that has device-private memory */
 #if IS_ENABLED(CONFIG_DEVICE_PRIVATE)
 int godwit_pools_init(void);
 void godwit_pools_exit(void);
@@ -165,7 +169,7 @@ u64 godwit_pool_address(const struct page *page);
 u64 godwit_pool_bytes(struct godwit_device *gdev);
 u64 godwit_pool_used_bytes(struct godwit_device *gdev);
 int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what);
-void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count);
+void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count);
 #else
 static inline int godwit_pools_init(void)
 {
@@ -204,7 +208,7 @@ static inline int godwit_migrate(struct godwit_context *ctx, struct godwit_migra
 	return -EOPNOTSUPP;
 }
 
-static inline void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u32 count)
+static inline void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 {
 }
 #endif

@@ -45,8 +45,8 @@ static bool godwit_move_group(struct godwit_context *ctx, u64 at, u64 end, u64 a
 			continue;
 		if (!moves && godwit_place_fights(ctx, around, most))
 			return false;
-		godwit_migrate_asked(ctx, first, count);
 		godwit_ahead_note(ctx, at);
+		godwit_migrate_asked(ctx, first, count);
 		moves = true;
 	}
 	return moves;
@@ -58,7 +58,6 @@ static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group 
 	struct godwit_context *ctx = godwit_context_get(gdev, group->context);
 	u32 code = GODWIT_PAGE_RESPONSE_INVALID, most = max(READ_ONCE(godwit_param_bring_pages), 1u << group->order);
 	u64 around = round_down(group->page, most);
-	bool moves;
 	int err;
 
 	if (!ctx)
@@ -68,12 +67,13 @@ static u32 godwit_bring(struct godwit_device *gdev, const struct gw_fault_group 
 		godwit_context_put(ctx);
 		return GODWIT_PAGE_RESPONSE_SUCCESS;
 	}
-	moves = godwit_move_group(ctx, group->page, group->page + (1u << group->order), around, most);
-	err = godwit_inplace_bring(ctx, group->page, 1u << group->order,
+	/* What has moved is shown at once. */
+	if (godwit_move_group(ctx, group->page, group->page + (1u << group->order), around, most) &&
+	    godwit_inplace_has(ctx, group->page, 1u << group->order))
+		err = 0;
+	else
+		err = godwit_inplace_bring(ctx, group->page, 1u << group->order,
 				   group->flags & GW_FAULT_WRITE ? GODWIT_BRING_WRITE : GODWIT_BRING_READ);
-	/* A hint, once those that were asked for are there. */
-	if (moves && !err)
-		godwit_inplace_bring(ctx, around, most, GODWIT_BRING_MOVED);
 	trace_godwit_bring(gdev->id, group->context, group->page, 1u << group->order, err);
 	/* A page that goes as fast as it comes is no fault: the card looks again, and asks again, while others are served. */
 	if (!err || err == -EBUSY)

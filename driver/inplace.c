@@ -20,6 +20,8 @@
 
 /* How often pages that move meanwhile are looked for again. */
 #define GODWIT_TRIES 1000
+/* ... that only are to be shown. */
+#define GODWIT_HINT_TRIES 4
 /* Ranges to invalidate that are gathered before they are stretched. */
 #define GODWIT_RANGES 16
 
@@ -111,6 +113,18 @@ bool godwit_inplace_has(struct godwit_context *ctx, u64 first, u32 count)
 	return !count;
 }
 
+/* The first page from @first on that the card reaches; @end: none before it. */
+u64 godwit_inplace_next(struct godwit_context *ctx, u64 first, u64 end)
+{
+	unsigned long index = first;
+	bool found;
+
+	mutex_lock(&ctx->lock);
+	found = xa_find(&ctx->pages, &index, end - 1, XA_PRESENT);
+	mutex_unlock(&ctx->lock);
+	return found ? index : end;
+}
+
 /* Takes the pages from @first to @last away, and returns when the card has forgotten them. */
 void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsigned long last)
 {
@@ -185,6 +199,14 @@ bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_r
 	return any;
 }
 
+/* Looks for pages in the process's tables that have moved; none is brought there, and nobody is waited for who moves pages. */
+static int godwit_find_moved(struct godwit_context *ctx, struct hmm_range *range)
+{
+	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
+	range->default_flags = 0;
+	return hmm_range_fault(range);
+}
+
 /*
  * Looks for pages in the process's tables, and has them brought there: writable, if it may write them. Linux finds nothing wrong
  * with a page in device memory that may not be written yet, so that has to be seen here.
@@ -194,10 +216,10 @@ static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum
 	int err;
 
 	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
-	range->default_flags = how == GODWIT_BRING_MOVED ? 0 : HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+	range->default_flags = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
 	mmap_read_lock(ctx->mm);
 	err = hmm_range_fault(range);
-	if (!err && how != GODWIT_BRING_MOVED && godwit_inplace_make_writable(ctx, range))
+	if (!err && godwit_inplace_make_writable(ctx, range))
 		err = -EBUSY;
 	if (err == -EPERM && how == GODWIT_BRING_READ) {
 		range->default_flags = HMM_PFN_REQ_FAULT;
@@ -271,11 +293,8 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 	return err;
 }
 
-/*
- * Brings pages of the process for the card. -EFAULT: there are none, or it is not allowed. After an error some of them may be
- * there.
- */
-int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
+/* Brings or shows pages; the memory map's lock is held for those that have moved. After an error some of them may be there. */
+static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how, int tries)
 {
 	struct godwit_page *fresh[GODWIT_STEP_PAGES] = {};
 	unsigned long pfns[GODWIT_STEP_PAGES] = {};
@@ -286,34 +305,57 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum 
 		.hmm_pfns = pfns,
 		.dev_private_owner = ctx->device->pool,
 	};
-	int err = 0, tries;
+	int err = 0;
 	u32 i;
 
-	if (WARN_ON_ONCE(count > GODWIT_STEP_PAGES))
-		return -EINVAL;
-	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) ||
-	    godwit_heap_is_at(ctx->device, range.start, range.end) || !mmget_not_zero(ctx->mm))
-		return -EFAULT;
 	for (i = 0; i < count && !err; i++) {
 		fresh[i] = godwit_fails(ctx->device) ? NULL : kzalloc(sizeof(*fresh[i]), GFP_KERNEL);
 		err = fresh[i] ? xa_reserve(&ctx->pages, first + i, GFP_KERNEL) : -ENOMEM;
 	}
-	for (tries = 0; !err && tries < GODWIT_TRIES; tries++) {
-		err = godwit_find(ctx, &range, how);
+	while (!err) {
+		err = how == GODWIT_BRING_MOVED ? godwit_find_moved(ctx, &range) : godwit_find(ctx, &range, how);
 		if (!err)
 			err = godwit_show_all(ctx, &range, fresh, how);
-		if (err != -EBUSY)
+		if (err != -EBUSY || !--tries)
 			break;
 		err = READ_ONCE(ctx->device->going) ? -ENODEV : 0;
 		cond_resched();
 	}
-	if (tries == GODWIT_TRIES)
-		err = -EBUSY;
 	for (i = 0; i < count; i++) {
 		/* A place that was not taken. */
 		xa_release(&ctx->pages, first + i);
 		kfree(fresh[i]);
 	}
+	return err;
+}
+
+/* Brings pages of the process for the card. -EFAULT: there are none, or it is not allowed. */
+int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
+{
+	int err;
+
+	if (WARN_ON_ONCE(count > GODWIT_STEP_PAGES))
+		return -EINVAL;
+	if (first + count > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT) ||
+	    godwit_heap_is_at(ctx->device, first << PAGE_SHIFT, (first + count) << PAGE_SHIFT) || !mmget_not_zero(ctx->mm))
+		return -EFAULT;
+	err = godwit_show_found(ctx, first, count, how, GODWIT_TRIES);
 	mmput(ctx->mm);
 	return err;
+}
+
+/*
+ * Shows the card what has moved to it and may be written: a hint, so nothing is wrong with what is not shown. The memory map's lock is
+ * held, and pages of the process may be under way.
+ */
+void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count)
+{
+	u64 end = first + count;
+	u32 step;
+
+	for (; first < end; first += step) {
+		step = min_t(u64, end - first, GODWIT_STEP_PAGES);
+		if (godwit_show_found(ctx, first, step, GODWIT_BRING_MOVED, GODWIT_HINT_TRIES))
+			return;
+	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory of processes in device memory: what pool.c, migrate.c and copy.c know of each other. */
+/* Memory of processes in device memory: what pool.c, migrate.c, moves.c and copy.c know of each other. */
 #ifndef GODWIT_MIGRATE_H_
 #define GODWIT_MIGRATE_H_
 
@@ -15,7 +15,7 @@
 /**
  * struct godwit_pool - device memory with pages
  * @pgmap: of these
- * @device_lock: held for reading while a page is copied
+ * @device_lock: held for reading while pages are under way
  * @device: the card; NULL when it is gone
  * @base: physical address in device memory
  * @first_pfn: of Linux
@@ -41,17 +41,50 @@ struct godwit_pool {
 };
 
 /**
- * struct godwit_copy - pages of a migration, as Linux has them
+ * struct godwit_copy - pages of a migration, as Linux has them, and their way to where they go
  * @src: where they are
  * @dst: where they go; 0: not at all
- * @count: how many, at most GODWIT_STEP_PAGES
+ * @count: how many
  * @home: to the host
+ * @hosts: where the card finds pages of the host; room for @count
+ * @list: of the page DMA
  */
 struct godwit_copy {
 	const unsigned long *src;
-	const unsigned long *dst;
+	unsigned long *dst;
 	unsigned long count;
 	bool home;
+	dma_addr_t *hosts;
+	struct godwit_list list;
+};
+
+/**
+ * struct godwit_moves - pages of a process that go to the card or come home, in pieces of which two are under way at a time: while the
+ * page DMA copies one, the next is taken from the process
+ * @pool: their device memory
+ * @device: its card, from open to close; NULL when it is gone
+ * @ctx: to which pages that went to the card are shown
+ * @home: they come home
+ * @most: pages of a piece
+ * @pieces: both
+ * @room: what these are about
+ * @begun: of them
+ * @ended: of them
+ * @moved: pages that have
+ * @err: why they did not
+ */
+struct godwit_moves {
+	struct godwit_pool *pool;
+	struct godwit_device *device;
+	struct godwit_context *ctx;
+	bool home;
+	unsigned long most;
+	struct godwit_piece *pieces[2];
+	void *room;
+	u32 begun;
+	u32 ended;
+	u64 moved;
+	int err;
 };
 
 /* The end in the host; NULL for a page that was never touched, which goes to the card as zeros. */
@@ -67,7 +100,20 @@ static inline u64 godwit_copy_device(const struct godwit_copy *copy, unsigned lo
 }
 
 /* copy.c */
-int godwit_copy(struct godwit_pool *pool, const struct godwit_copy *copy);
+void godwit_copy_begin(struct godwit_device *gdev, struct godwit_copy *copy);
+void godwit_copy_add(struct godwit_device *gdev, struct godwit_copy *copy, unsigned long i);
+void godwit_copy_close(struct godwit_device *gdev, struct godwit_copy *copy);
+int godwit_copy_end(struct godwit_device *gdev, struct godwit_copy *copy);
+
+/* moves.c */
+int godwit_moves_init(struct godwit_moves *moves, struct godwit_context *ctx, u64 pages, bool home);
+void godwit_moves_fini(struct godwit_moves *moves);
+void godwit_moves_open(struct godwit_moves *moves);
+unsigned long godwit_moves_add(struct godwit_moves *moves, struct vm_area_struct *vma, unsigned long start, unsigned long end);
+void godwit_moves_close(struct godwit_moves *moves);
+void godwit_place_home(struct godwit_device *gdev, struct godwit_copy *copy, unsigned long i, gfp_t gfp, int *err);
+int godwit_fill(struct godwit_device *gdev, struct godwit_copy *copy);
+void godwit_tell_home(struct godwit_device *gdev, u64 address, const struct godwit_copy *copy);
 
 /* pool.c */
 struct godwit_pool *godwit_pool_of(const struct page *page);

@@ -9,8 +9,10 @@
 #define GODWIT_BRING_PAGES 16
 /* Pages that come home in one go. */
 #define GODWIT_HOME_PAGES 16
-/* Pages that move in one go, as a list of the page DMA, and are shown to the card then. */
+/* Pages that are looked for in one go. */
 #define GODWIT_STEP_PAGES 64
+/* Pages that a process does without at a time, because they are under way as one list of the page DMA: at most what a huge page has. */
+#define GODWIT_MOVE_PAGES 512
 #define GODWIT_MAX_CONTEXTS 256
 /* Most pages that are brought ahead, as core has it. */
 #define GODWIT_AHEAD_PAGES GW_PREFETCH_MAX_WINDOW

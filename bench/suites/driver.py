@@ -29,6 +29,7 @@ EVENTS = {
     "batches": ("batches",),
     "DMA descriptors": ("dma_pages",),
     "DMA lists": ("dma_lists",),
+    "DMA doorbells": ("dma_doorbells",),
     "interrupts": ("mmu_interrupts", "dma_interrupts", "kernel_interrupts"),
     "touches": ("touches",),
     "invalidations": ("invalidations",),
@@ -125,19 +126,27 @@ def _times(counted: Counted, release: str, own: Mapping[int, Mapping[str, float]
 
 
 def modelled_us(count: Mapping[str, int], *, home: bool) -> float:
-    """Time of migrations by what was counted: interrupts and who they wake, groups and pages by the host's work, bytes by the link. Steps
-    follow one another, as they do in the driver.
+    """Time of migrations by what was counted: groups and pages by the host's work, bytes by the link, register writes, and interrupts with
+    who they wake. As the runtime's own time has it, pages cost the host what they cost before they cross.
+
+    Pages are given to the card a doorbell at a time, and it copies those while the host works on the next; only where it has nothing left
+    (`dma_drains`) do they follow one another: the host's work on the first doorbell's pages, and the crossing of the last one's.
     """
     from godwit.spec import config as configs
 
     found = configs.load(CONFIG)
     host, link = found.host, found.host_link
-    pages = count["pages_home"] if home else count["pages_out"]
+    pages, drains = count["pages_home"] if home else count["pages_out"], count["dma_drains"]
     group, page = (host.return_ns, host.return_page_ns) if home else (host.leave_ns, host.leave_page_ns)
-    interrupts = count["mmu_interrupts"] + count["dma_interrupts"]
-    crossed = count["dma_pages"] * PAGE / (link.to_host_gbps if home else link.bandwidth_gbps)
-    work = interrupts * (host.interrupt_ns + host.wakeup_ns) + count["dma_lists"] * group + pages * page
-    return (work + crossed) / 1e3
+    woken = host.interrupt_ns + host.wakeup_ns
+    crossing = PAGE / (link.to_host_gbps if home else link.bandwidth_gbps)
+    batch = count["dma_pages"] / max(count["dma_doorbells"], 1)
+    # Interrupts that wake nobody take the host's time all the same.
+    work = count["dma_lists"] * group + pages * page + count["dma_doorbells"] * link.register_latency_ns
+    work += max(count["dma_interrupts"] - drains, 0) * host.interrupt_ns
+    first = group + batch * page + link.register_latency_ns
+    by_host, by_link = work + drains * batch * crossing, drains * first + count["dma_pages"] * crossing
+    return (max(by_host, by_link) + (drains + count["mmu_interrupts"]) * woken) / 1e3
 
 
 def _user_space(size: int) -> dict[str, float]:

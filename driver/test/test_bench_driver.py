@@ -36,11 +36,44 @@ def test_what_the_guest_says_is_read() -> None:
     assert driver.parse(said) == {("hand", "home", 8192): {"calls": 1, "page_requests": 0}}
 
 
+NOTHING = dict.fromkeys(
+    [
+        "mmu_interrupts",
+        "dma_interrupts",
+        "dma_lists",
+        "dma_pages",
+        "dma_doorbells",
+        "dma_drains",
+        "pages_out",
+        "pages_home",
+    ],
+    0,
+)
+
+
 def test_time_is_that_of_the_costs() -> None:
-    nothing = dict.fromkeys(
-        ["mmu_interrupts", "dma_interrupts", "dma_lists", "dma_pages", "pages_out", "pages_home"], 0
-    )
-    assert driver.modelled_us(nothing, home=False) == 0
+    assert driver.modelled_us(NOTHING, home=False) == 0
     # One list of two pages, told by an interrupt: a group, two pages, their bytes, and who waits.
-    one = nothing | {"dma_interrupts": 1, "dma_lists": 1, "dma_pages": 2, "pages_out": 2}
-    assert driver.modelled_us(one, home=False) == pytest.approx(2.5 + 5.5 + 8.9 + 2 * 1.3 + 8192 / 1440)
+    one = {
+        "dma_interrupts": 1,
+        "dma_lists": 1,
+        "dma_pages": 2,
+        "dma_doorbells": 1,
+        "dma_drains": 1,
+        "pages_out": 2,
+    }
+    assert driver.modelled_us(NOTHING | one, home=False) == pytest.approx(
+        2.5 + 5.5 + 8.9 + 2 * 1.3 + 0.4 + 8192 / 1440
+    )
+
+
+def test_what_crosses_while_the_host_works_costs_once() -> None:
+    # Two lists of 16 pages each: to the card the link is what takes longer, and home the host.
+    two = {"dma_interrupts": 2, "dma_lists": 2, "dma_pages": 32, "dma_doorbells": 2, "dma_drains": 1}
+    there = driver.modelled_us(NOTHING | two | {"pages_out": 32}, home=False)
+    assert there == pytest.approx(8.9 + 16 * 1.3 + 0.4 + 32 * 4096 / 1440 + 8)
+    home = driver.modelled_us(NOTHING | two | {"pages_home": 32}, home=True)
+    assert home == pytest.approx(2 * (12.9 + 16 * 2.55 + 0.4) + 2.5 + 16 * 4096 / 1710 + 8)
+    # Each waited for before the next is made.
+    alone = driver.modelled_us(NOTHING | two | {"dma_drains": 2, "pages_home": 32}, home=True)
+    assert alone == pytest.approx(2 * (12.9 + 16 * 2.55 + 0.4 + 16 * 4096 / 1710 + 8))

@@ -9,6 +9,9 @@
 #include "values.h"
 
 #define ROUNDS 8
+/* More than one list either way, of which two are under way at a time; and rounds of that. */
+#define MANY 600
+#define MANY_ROUNDS 3
 
 static bool fail_every(const char *allocations)
 {
@@ -20,11 +23,18 @@ static long long injected(void)
 	return after(DEBUG "counters", "\ninjected ");
 }
 
-static bool moves(const uint64_t *values, uint32_t flags)
-{
-	struct godwit_migrate what = { .addr = (uint64_t)values, .size = BYTES, .flags = flags };
+/* Pages of the last call. */
+static uint64_t moved;
 
-	return !ioctl(card, GODWIT_IOC_MIGRATE, &what) || errno == EOPNOTSUPP || errno == ENOMEM;
+static bool moves(const uint64_t *values, uint64_t bytes, uint32_t flags)
+{
+	struct godwit_migrate what = { .addr = (uint64_t)values, .size = bytes, .flags = flags };
+
+	moved = 0;
+	if (ioctl(card, GODWIT_IOC_MIGRATE, &what))
+		return errno == EOPNOTSUPP || errno == ENOMEM;
+	moved = what.pages;
+	return true;
 }
 
 /* Whether the card sees what is there, or is refused. */
@@ -63,16 +73,45 @@ static void pages_that_move_keep_what_is_in_them(const char *name)
 	for (i = 0; i < ROUNDS; i++) {
 		snprintf(every, sizeof(every), "%d", 2 + 3 * i);
 		CHECK(fail_every(every), "%s", strerror(errno));
-		CHECK(moves(values, 0), "to the card: %s", strerror(errno));
+		CHECK(moves(values, BYTES, 0), "to the card: %s", strerror(errno));
 		if (i % 2)
-			CHECK(moves(values, GODWIT_MIGRATE_TO_HOST), "home: %s", strerror(errno));
+			CHECK(moves(values, BYTES, GODWIT_MIGRATE_TO_HOST), "home: %s", strerror(errno));
 		CHECK(sum_of(values) == sum, "another content in round %d", i);
 		CHECK(fail_every("0"), "%s", strerror(errno));
 	}
-	CHECK(moves(values, 0), "to the card: %s", strerror(errno));
+	CHECK(moves(values, BYTES, 0), "to the card: %s", strerror(errno));
 	SEES(values, sum);
 	CHECK(injected() > before || !migrates(), "nothing failed");
 	munmap(values, BYTES);
+}
+
+/* A list fails, by a page that it lacks or a card that stands at one of its descriptors, while another is behind it or before it. */
+static void lists_that_fail_while_others_are_under_way_lose_nothing(const char *name)
+{
+	uint64_t bytes = MANY * PAGE, *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), i;
+	long long before = injected(), lists = after(DEBUG "counters", "\ndma_lists ");
+	char every[8];
+	int round;
+
+	for (i = 0; i < bytes / 8; i++)
+		values[i] = i * 0x9e3779b97f4a7c15ull;
+	for (round = 0; round < MANY_ROUNDS; round++) {
+		snprintf(every, sizeof(every), "%d", 97 + 301 * round);
+		CHECK(fail_every(every), "%s", strerror(errno));
+		CHECK(moves(values, bytes, 0), "to the card: %s", strerror(errno));
+		CHECK(moves(values, bytes, GODWIT_MIGRATE_TO_HOST), "home: %s", strerror(errno));
+		CHECK(fail_every("0"), "%s", strerror(errno));
+		for (i = 0; i < bytes / 8 && values[i] == i * 0x9e3779b97f4a7c15ull; i++)
+			;
+		CHECK(i == bytes / 8, "word %llu has another content in round %d", (unsigned long long)i, round);
+	}
+	/* And nothing is left of it: all go, and all come. */
+	CHECK(moves(values, bytes, 0) && (moved == MANY || !migrates()), "%llu pages went", (unsigned long long)moved);
+	CHECK(moves(values, bytes, GODWIT_MIGRATE_TO_HOST) && (moved == MANY || !migrates()), "%llu pages came",
+	      (unsigned long long)moved);
+	CHECK(injected() > before || !migrates(), "nothing failed");
+	CHECK(!lists || after(DEBUG "counters", "\ndma_lists ") >= lists + 2 * MANY_ROUNDS, "the page DMA was not used any more");
+	munmap(values, bytes);
 }
 
 static void contexts_that_do_not_open_leave_nothing(const char *name)
@@ -100,5 +139,6 @@ int main(void)
 	TEST(contexts_that_do_not_open_leave_nothing);
 	TEST(launches_end_right_or_with_a_fault);
 	TEST(pages_that_move_keep_what_is_in_them);
+	TEST(lists_that_fail_while_others_are_under_way_lose_nothing);
 	return failures != 0;
 }
