@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,11 +149,20 @@ def brought_kernel(path: str | Path) -> Manifest:
     """
     from godwit.card import manifest
 
-    try:
+    with usable(path):
         return manifest.load(path)
-    except manifest.ManifestError as error:
+
+
+@contextmanager
+def usable(kernel: str | Path) -> Iterator[None]:
+    """What is wrong with the manifest of a user's kernel is the user's to put right: InputError."""
+    from godwit.card.manifest import ManifestError
+
+    try:
+        yield
+    except ManifestError as error:
         raise InputError(
-            f"kernel '{path}' cannot be used", found=str(error), hint="docs/kernels.md has an example"
+            f"kernel '{kernel}' cannot be used", found=str(error), hint="docs/kernels.md has an example"
         ) from None
 
 

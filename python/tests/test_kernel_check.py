@@ -118,6 +118,19 @@ def test_check_of_what_is_wrong_ends_with_1(tmp_path, capsys):
     assert (said["ok"], said["error"]) == (False, "kernel k does not compile")
 
 
+def test_check_of_a_manifest_that_is_wrong_is_no_defect_of_ours(tmp_path, capsys):
+    (tmp_path / "k.sv").write_text("module k; endmodule\n")
+    argument = '[[args]]\nname = "n"\nkind = "u32"\n'
+    (tmp_path / "k.toml").write_text(f'name = "k"\n{argument}{argument}')
+    assert run(["kernel", "check", str(tmp_path / "k.toml")]) == 1
+    said = capsys.readouterr().err
+    assert f"kernel '{tmp_path / 'k.toml'}' cannot be used" in said.replace("\n", " ")
+    assert "two arguments would both be called NOffset" in said and "bug" not in said
+    assert run(["kernel", "check", "--json", str(tmp_path / "k.toml")]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["hint"]) == (False, "docs/kernels.md has an example")
+
+
 @pytest.mark.parametrize("name", ["none/k.v", "k.v", "k.toml", "none"])
 def test_check_of_what_is_not_there_says_so(tmp_path, capsys, name):
     assert run(["kernel", "check", str(tmp_path / name)]) == 1

@@ -55,6 +55,7 @@ def check(
 
     Exit code 0: it can be built; 1: it cannot, and the error says why.
     """
+    from godwit import cards
     from godwit.card import check as checks
     from godwit.errors import GodwitError
     from godwit.spec import config as configs
@@ -62,8 +63,11 @@ def check(
     # The configuration may be one that is whole only with this kernel.
     resolved = configs.load(config, overrides or (), ["checked"])
     try:
-        report = checks.check(path, resolved, top=top, include_dirs=include_dirs or (), defines=defines or ())
-    except (GodwitError, ValueError) as error:
+        with cards.usable(path):
+            report = checks.check(
+                path, resolved, top=top, include_dirs=include_dirs or (), defines=defines or ()
+            )
+    except GodwitError as error:
         if not as_json:
             raise
         found = {
@@ -194,6 +198,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Make a kernel's manifest from what HLS wrote about it, and check it."""
+    from godwit import cards
     from godwit.card import check as checks
     from godwit.card import hls, importing
     from godwit.card.interface import KernelError
@@ -217,7 +222,8 @@ def import_(
     before = target.read_bytes() if target.exists() else None
     target.write_text(made.text)
     try:
-        report = checks.check(target, configs.load("default"))
+        with cards.usable(target):
+            report = checks.check(target, configs.load("default"))
     except BaseException:
         # A manifest that cannot be used is not left behind.
         target.unlink() if before is None else target.write_bytes(before)
