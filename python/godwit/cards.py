@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from godwit.errors import InputError, SetupError, nearest
+from godwit.errors import GodwitError, InputError, SetupError, nearest
 from godwit.report import shown_progress
 from godwit.toolchain import cache_dir
+from godwit.units import bytes_text
 
 if TYPE_CHECKING:
     from godwit.card.build import Card
     from godwit.card.manifest import Manifest
     from godwit.report import Progress
+
+BUILD_BYTES = 100 << 20
+"""What a build needs while it runs."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,34 @@ def ensure(
             hint=f"godwit card build {config}",
         )
     report = progress or shown_progress()
-    return builder.build(
-        todo,
-        force=force,
-        jobs=jobs,
-        progress=lambda what, done, total: report(f"building card {todo.config.name}: {what}", done, total),
-    )
+    with _full_is_said():
+        return builder.build(
+            todo,
+            force=force,
+            jobs=jobs,
+            progress=lambda what, done, total: report(
+                f"building card {todo.config.name}: {what}", done, total
+            ),
+        )
+
+
+@contextmanager
+def _full_is_said() -> Iterator[None]:
+    """Where there is no room, tools of others may end well and leave files that are cut off: what then goes wrong is not their content."""
+    try:
+        yield
+    except GodwitError:
+        raise
+    except Exception as error:
+        place = cache_dir()
+        free = shutil.disk_usage(place).free
+        if free >= BUILD_BYTES:
+            raise
+        raise SetupError(
+            f"the card cache {place} has no room for a build",
+            found=f"{bytes_text(free)} free",
+            hint=f"a build needs about {bytes_text(BUILD_BYTES)}: godwit card prune makes room, or GODWIT_CACHE names another folder",
+        ) from error
 
 
 def note(card: Card, config: str | Path) -> str:

@@ -220,6 +220,24 @@ def test_a_cache_that_cannot_be_used_is_one_clear_sentence(tmp_path, monkeypatch
     assert cards.listing() == []
 
 
+@pytest.mark.parametrize("free", [300 << 10, 10 << 30])
+def test_a_file_that_is_cut_off_for_lack_of_room_is_no_defect(tmp_path, monkeypatch, free):
+    def compile_card(work, todo, jobs, report):
+        # As Verilator leaves its list of what it made.
+        json.loads("")
+
+    monkeypatch.setattr(build, "compile_card", compile_card)
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    room = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr(cards.shutil, "disk_usage", lambda _: room)
+    with pytest.raises(SetupError if free < cards.BUILD_BYTES else ValueError) as failed:
+        cards.ensure("tiny")
+    if isinstance(failed.value, SetupError):
+        assert str(failed.value).startswith(f"the card cache {tmp_path} has no room for a build")
+        assert failed.value.found == "300 KiB free" and "100 MiB" in failed.value.hint
+    assert cards.listing() == []
+
+
 def test_a_card_in_a_cache_that_cannot_be_written_is_used(built, monkeypatch):
     card, _, _ = built
 
