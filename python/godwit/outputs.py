@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -114,6 +115,20 @@ class OutputSet:
         for path in self._made:
             path.rmdir()
         self._made.clear()
+
+
+@contextmanager
+def placed(target: Path) -> Iterator[Path]:
+    """Where to write what is to be `target`, and files beside it: they take their places at the end, and nothing stays of what failed."""
+    if target.exists() and not target.is_file():
+        # A device or a pipe is written as it is.
+        yield target
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".godwit-", dir=target.parent) as staging:
+        yield Path(staging) / target.name
+        for path in Path(staging).iterdir():
+            path.replace(target.parent / path.name)
 
 
 def _keep(target: Path, copy: Path) -> None:

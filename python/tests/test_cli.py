@@ -309,6 +309,14 @@ def test_bench_json_is_one_array_of_rows(godwit, suites, tmp_path):
     assert (tmp_path / "x.png").exists()
 
 
+def test_what_was_measured_is_printed_where_its_plot_cannot_be_written(godwit, suites, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = godwit("bench", "demo", "--plot", tmp_path / "file" / "x.png", GODWIT_ROOT=str(suites))
+    assert done.returncode == 1
+    assert "1 of 2 goals reached" in done.stdout and "plot:" not in done.stdout
+    assert "cannot write the plot" in done.stderr
+
+
 def test_an_unknown_suite_is_one_clear_error(godwit, suites):
     done = godwit("bench", "--json", "dmeo", GODWIT_ROOT=str(suites))
     assert "did you mean 'demo'?" in assert_one_clear_error(done)

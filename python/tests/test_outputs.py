@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from godwit.errors import InputError
-from godwit.outputs import OutputSet
+from godwit.outputs import OutputSet, placed
 
 OLD, NEW = pa.table({"x": [0]}), pa.table({"x": [1, 2, 3]})
 
@@ -103,3 +103,22 @@ def test_a_directory_in_the_way_is_refused_and_kept(tmp_path):
         files.write("b.parquet", NEW)
         files.commit()
     assert [path.name for path in tmp_path.iterdir()] == ["b.parquet"]
+
+
+def test_what_is_placed_takes_its_place_at_the_end(tmp_path):
+    target = tmp_path / "new" / "plot.png"
+    with placed(target) as place:
+        place.write_text("whole")
+        place.with_name("beside.png").write_text("too")
+        assert not target.exists()
+    assert sorted(path.name for path in target.parent.iterdir()) == ["beside.png", "plot.png"]
+    with pytest.raises(OSError, match="full"), placed(target) as place:
+        place.write_text("ha")
+        raise OSError("full")
+    assert target.read_text() == "whole"
+    assert sorted(path.name for path in target.parent.iterdir()) == ["beside.png", "plot.png"]
+
+
+def test_what_is_no_file_is_written_as_it_is():
+    with placed(Path("/dev/null")) as place:
+        assert place == Path("/dev/null")

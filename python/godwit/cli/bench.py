@@ -8,12 +8,15 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from godwit.cli.console import progress_bar, stdout
 from godwit.errors import InputError, SetupError, nearest
+
+if TYPE_CHECKING:
+    from godwit.report import Row
 
 
 def bench(
@@ -50,7 +53,8 @@ def bench(
         raise InputError(
             f"no benchmark suite '{suite}'", found=f"suites: {', '.join(suites)}", hint=nearest(suite, suites)
         )
-    from godwit.report import plot_rows, rows_json, rows_table
+    from godwit.outputs import placed
+    from godwit.report import plot_rows, rows_json
 
     module = _load(suite, suites[suite])
     options = _options(suite, module, {"paper": paper, "quick": quick or None})
@@ -60,26 +64,37 @@ def bench(
         progress("plotting", 0, 0)
         name = f"{suite}-{paper.upper()}" if paper else suite
         target = plot or toolchain.build_dir() / "bench" / f"{name}.png"
+        failed = None
         try:
-            if hasattr(module, "plot"):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                module.plot(rows, target, **({"paper": paper} if paper else {}))
-            else:
-                plot_rows(suite, rows, target)
+            with placed(target) as place:
+                if hasattr(module, "plot"):
+                    module.plot(rows, place, **({"paper": paper} if paper else {}))
+                else:
+                    plot_rows(suite, rows, place)
         except OSError as error:
-            raise InputError(
+            failed = InputError(
                 f"cannot write the plot '{target}'", found=error.strerror or str(error), hint="--plot"
-            ) from None
+            )
     if as_json:
         print(rows_json(rows))
-        return
+    else:
+        _print(suite, rows)
+    # What was measured is not lost with its plot.
+    if failed:
+        raise failed
+    if not as_json:
+        stdout().print(f"plot: {target}", markup=False, soft_wrap=True)
+
+
+def _print(suite: str, rows: list[Row]) -> None:
+    from godwit.report import rows_table
+
     console = stdout()
     console.print(rows_table(suite, rows, width=console.width if console.is_terminal else None))
     judged = [row for row in rows if row.reached is not None]
     reached = sum(row.reached is True for row in judged)
     if judged:
         console.print(f"{reached} of {len(judged)} goals reached", soft_wrap=True)
-    console.print(f"plot: {target}", markup=False, soft_wrap=True)
 
 
 def _options(suite: str, module: ModuleType, given: dict[str, Any]) -> dict[str, Any]:
