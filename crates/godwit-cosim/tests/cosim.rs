@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A million random accesses through the RTL, all tests together. `GODWIT_SEED` repeats one seed; without it the seeds are fixed.
 
+mod common;
+
+use common::first_seed;
 use godwit_cosim::{Options, Report, run};
 
 /// Of the two large tests, so that both run side by side; the others do a quarter of a million.
 const ACCESSES: u64 = 410_000;
-
-fn first_seed() -> u64 {
-    match std::env::var("GODWIT_SEED") {
-        Ok(seed) => seed.parse().expect("GODWIT_SEED is a number"),
-        Err(_) => 1,
-    }
-}
 
 fn check(report: &Report) {
     assert!(report.reads > 0 && report.writes > 0, "{report:?}");
@@ -57,13 +53,11 @@ fn random_accesses_do_what_the_tables_say_at_full_speed() {
 
 #[test]
 fn a_seed_repeats_its_run() {
-    let options = Options {
+    common::repeats(&Options {
         seed: first_seed(),
         accesses: 4096,
         ..Options::default()
-    };
-    let [first, second] = [(); 2].map(|()| run(&options).unwrap_or_else(|error| panic!("{error}")));
-    assert_eq!(first, second);
+    });
 }
 
 #[test]

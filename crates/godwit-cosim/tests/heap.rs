@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random commands of the heap under random traffic, a short run. `GODWIT_SEED` repeats one seed; without it the seeds are fixed.
 
+mod common;
+
 use std::collections::BTreeSet;
 
-use godwit_cosim::{CosimError, Options, run};
+use godwit_cosim::{Options, run};
 
 fn options(number: u64) -> Options {
-    let first = match std::env::var("GODWIT_SEED") {
-        Ok(seed) => seed.parse().expect("GODWIT_SEED is a number"),
-        Err(_) => 1,
-    };
     Options {
         device: "sim:cosim-heap".to_owned(),
-        seed: first + number,
+        seed: common::first_seed() + number,
         batch: 1024,
         heap: true,
         ..Options::default()
@@ -56,21 +54,13 @@ fn the_heap_keeps_its_rules_under_traffic() {
 
 #[test]
 fn a_seed_repeats_its_run() {
-    let options = Options {
+    common::repeats(&Options {
         accesses: 512,
         ..options(0)
-    };
-    let [first, second] = [(); 2].map(|()| run(&options).unwrap_or_else(|error| panic!("{error}")));
-    assert_eq!(first, second);
+    });
 }
 
 #[test]
 fn a_card_without_a_heap_is_refused() {
-    let options = Options {
-        device: "sim:cosim".to_owned(),
-        ..options(0)
-    };
-    let error = run(&options).expect_err("it has none");
-    assert!(matches!(error, CosimError::Unsuitable { .. }));
-    assert!(error.to_string().contains("cosim-heap.toml"), "{error}");
+    common::needs_a_card_of_its_own(options(0), "cosim-heap.toml");
 }

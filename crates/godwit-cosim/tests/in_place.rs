@@ -2,16 +2,14 @@
 //! Memory in place under random traffic, a short run, and rules broken one at a time. `GODWIT_SEED` repeats one seed; without it the seeds are
 //! fixed.
 
+mod common;
+
 use godwit_cosim::{CosimError, Mistake, Options, run};
 
 fn options(number: u64) -> Options {
-    let first = match std::env::var("GODWIT_SEED") {
-        Ok(seed) => seed.parse().expect("GODWIT_SEED is a number"),
-        Err(_) => 1,
-    };
     Options {
         device: "sim:cosim-cache".to_owned(),
-        seed: first + number,
+        seed: common::first_seed() + number,
         batch: 2048,
         in_place: true,
         ..Options::default()
@@ -74,21 +72,13 @@ fn each_rule_that_is_broken_is_found() {
 
 #[test]
 fn a_seed_repeats_its_run() {
-    let options = Options {
+    common::repeats(&Options {
         accesses: 2048,
         ..options(0)
-    };
-    let [first, second] = [(); 2].map(|()| run(&options).unwrap_or_else(|error| panic!("{error}")));
-    assert_eq!(first, second);
+    });
 }
 
 #[test]
 fn a_card_without_a_page_cache_is_refused() {
-    let options = Options {
-        device: "sim:cosim".to_owned(),
-        ..options(0)
-    };
-    let error = run(&options).expect_err("it has none");
-    assert!(matches!(error, CosimError::Unsuitable { .. }));
-    assert!(error.to_string().contains("cosim-cache.toml"), "{error}");
+    common::needs_a_card_of_its_own(options(0), "cosim-cache.toml");
 }
