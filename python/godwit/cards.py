@@ -127,12 +127,12 @@ def _full_is_said() -> Iterator[None]:
         raise
     except Exception as error:
         place = cache_dir()
-        free = shutil.disk_usage(place).free
+        free = shutil.disk_usage(place).free if place.is_dir() else BUILD_BYTES
         if free >= BUILD_BYTES:
             raise
         raise SetupError(
             f"the card cache {place} has no room for a build",
-            found=f"{bytes_text(free)} free",
+            found=f"{bytes_text(free)} free; the build ended with: {error}",
             hint=f"a build needs about {bytes_text(BUILD_BYTES)}: godwit card prune makes room, or GODWIT_CACHE names another folder",
         ) from error
 

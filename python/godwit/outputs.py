@@ -117,6 +117,16 @@ class OutputSet:
         self._made.clear()
 
 
+def check_png(path: Path) -> None:
+    """Raises InputError for a path that no picture can be written to: before anything is run for it."""
+    if path.suffix != ".png" or not path.resolve().parent.is_dir():
+        raise InputError(
+            f"cannot write '{path}'",
+            found="it is no .png" if path.suffix != ".png" else "there is no such directory",
+            hint="a file ending in .png, in a directory that is there",
+        )
+
+
 @contextmanager
 def placed(target: Path) -> Iterator[Path]:
     """Where to write what is to be `target`, and files beside it: they take their places at the end, and nothing stays of what failed."""
@@ -124,6 +134,7 @@ def placed(target: Path) -> Iterator[Path]:
         # A device or a pipe is written as it is.
         yield target
         return
+    target = target.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".godwit-", dir=target.parent) as staging:
         yield Path(staging) / target.name

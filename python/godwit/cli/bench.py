@@ -53,9 +53,11 @@ def bench(
         raise InputError(
             f"no benchmark suite '{suite}'", found=f"suites: {', '.join(suites)}", hint=nearest(suite, suites)
         )
-    from godwit.outputs import placed
+    from godwit.outputs import check_png, placed
     from godwit.report import plot_rows, rows_json
 
+    if plot is not None:
+        check_png(plot)
     module = _load(suite, suites[suite])
     options = _options(suite, module, {"paper": paper, "quick": quick or None})
     with progress_bar() as progress:

@@ -7,20 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from godwit.errors import InputError
 from godwit.run.on_heap import GRANULE
 
 MIB = 1 << 20
-
-
-def check_plot(path: Path | None) -> None:
-    """Raises InputError for a path that `draw` could not write."""
-    if path is not None and (path.suffix != ".png" or not path.resolve().parent.is_dir()):
-        raise InputError(
-            f"cannot write '{path}'",
-            found="it is no .png" if path.suffix != ".png" else "there is no such directory",
-            hint="a file ending in .png, in a directory that is there",
-        )
 
 
 def draw(path: Path, points: Sequence[dict[str, Any]], input_bytes: int, *, clock_hz: float) -> None:

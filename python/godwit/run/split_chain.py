@@ -19,7 +19,7 @@ import numpy as np
 from godwit.api import OPERATOR_CODES
 from godwit.arrow import DTYPE_CODES
 from godwit.errors import CheckError, InputError, TooLarge
-from godwit.outputs import OutputSet
+from godwit.outputs import OutputSet, check_png
 from godwit.report import Figure
 from godwit.run import split_rows
 from godwit.run.heap_tour import heap_events, with_heap
@@ -161,12 +161,13 @@ def run(
     """
     import pyarrow as pa
 
-    from godwit.run.memory_plot import check_plot, draw
+    from godwit.run.memory_plot import draw
 
     granules = {"4K": 4096, "64K": GRANULE}
     if granule not in granules:
         raise InputError(f"no granule '{granule}'", found="granules: " + ", ".join(granules))
-    check_plot(plot)
+    if plot is not None:
+        check_png(plot)
     table = _table(path, column, where, then_column or column, then_where)
     setup = with_heap(setup).with_kernel("split_rows", *(["split_text"] if table.beside else []))
     _require_heap(setup, table)

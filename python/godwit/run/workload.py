@@ -20,6 +20,7 @@ import numpy as np
 
 from godwit.errors import CheckError, InputError, StatusError, TooLarge, nearest
 from godwit.events import check_path
+from godwit.outputs import check_png
 from godwit.report import Figure, Progress, figures_json
 from godwit.units import bytes_text
 
@@ -92,12 +93,7 @@ class Setup:
                 found=f"memory '{self.memory}', of which no page moves while the kernel runs",
                 hint="--memory shared",
             )
-        if path.suffix != ".png" or not path.resolve().parent.is_dir():
-            raise InputError(
-                f"cannot write '{path}'",
-                found="it is no .png" if path.suffix != ".png" else "there is no such directory",
-                hint="a file ending in .png, in a directory that is there",
-            )
+        check_png(path)
 
     def open(self) -> Card:
         """Opens the card, building it when it is missing. Raises InputError when it cannot have buffers where they shall be."""
