@@ -7,6 +7,7 @@
 #define GODWIT_DEVICE_H_
 
 #include <linux/completion.h>
+#include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -34,9 +35,14 @@ struct godwit_context;
 
 /*
  * Of DMA mappings of pages that processors go on using, and that may be mapped more than once: nothing is to be done for either
- * side at the mapping or its end.
+ * side at the mapping or its end. So the card must reach the page itself (pci.c sees to that); where Linux has a word for it,
+ * it refuses to map a copy.
  */
+#ifdef DMA_ATTR_REQUIRE_COHERENT
+#define GODWIT_SHARED_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_REQUIRE_COHERENT)
+#else
 #define GODWIT_SHARED_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+#endif
 
 /* Frames of device memory are those of the page tables. */
 #define GODWIT_FRAME_BYTES GODWIT_PT_PAGE_SIZE

@@ -58,6 +58,22 @@ static void godwit_free_irqs(struct godwit_device *gdev)
 	free_irq(pci_irq_vector(gdev->pdev, GODWIT_PCI_VECTOR_MMU), gdev);
 }
 
+/*
+ * A page that a process and the card both use is mapped once, and both go on using it: where Linux gives a device copies of pages
+ * (bounce buffers), which it brings up to date when a mapping begins or ends, neither would see what the other writes. It limits
+ * the size of mappings there, and nowhere else but for devices that it does not trust: these are behind an IOMMU, and whole pages
+ * are theirs without a copy.
+ */
+static int godwit_check_bounce(struct pci_dev *pdev)
+{
+	struct device *dev = &pdev->dev;
+
+	if (dma_max_mapping_size(dev) == SIZE_MAX || (pdev->untrusted && device_iommu_mapped(dev)))
+		return 0;
+	dev_err(dev, "the card would work on copies of memory (bounce buffers) and cannot share it: this guest's memory is encrypted, Linux was booted with swiotlb=force, or some memory is beyond the bus\n");
+	return -EOPNOTSUPP;
+}
+
 /* Registers, memory, vectors; all of it undone by godwit_pci_off(). */
 static int godwit_pci_on(struct godwit_device *gdev)
 {
@@ -71,6 +87,9 @@ static int godwit_pci_on(struct godwit_device *gdev)
 	if (err)
 		goto disable;
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(GODWIT_DMA_BITS));
+	if (err)
+		goto release;
+	err = godwit_check_bounce(pdev);
 	if (err)
 		goto release;
 	/* Page tables have as many entries as it takes: neighbours of any number are one piece. */
