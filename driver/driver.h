@@ -144,7 +144,7 @@ enum godwit_bring {
 extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how);
 void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count);
-bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
+int godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
 bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count);
 void godwit_inplace_moved(struct godwit_context *ctx, u64 first, u64 *bits);
 bool godwit_inplace_has(struct godwit_context *ctx, u64 first, u32 count);

@@ -187,16 +187,23 @@ const struct mmu_interval_notifier_ops godwit_inplace_ops = {
 	.invalidate = godwit_inplace_changes,
 };
 
-/* Has the process write those of the pages found that it may write and cannot yet; whether there were any. */
-bool godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range)
+/*
+ * Has the process write those of the pages found that it may write and cannot yet. -EBUSY: it has, and they are to be looked for again.
+ * -ENOMEM: one of them would have been written if there was memory; it may be another time.
+ */
+int godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range)
 {
 	unsigned long i, count = (range->end - range->start) >> PAGE_SHIFT;
-	bool any = false;
+	int err = 0, got;
 
-	for (i = 0; i < count; i++)
-		if ((range->hmm_pfns[i] & (HMM_PFN_VALID | HMM_PFN_WRITE)) == HMM_PFN_VALID)
-			any |= !fixup_user_fault(ctx->mm, range->start + i * PAGE_SIZE, FAULT_FLAG_WRITE, NULL);
-	return any;
+	for (i = 0; i < count && err != -ENOMEM; i++) {
+		if ((range->hmm_pfns[i] & (HMM_PFN_VALID | HMM_PFN_WRITE)) != HMM_PFN_VALID)
+			continue;
+		got = fixup_user_fault(ctx->mm, range->start + i * PAGE_SIZE, FAULT_FLAG_WRITE, NULL);
+		if (!got || got == -ENOMEM)
+			err = got ? : -EBUSY;
+	}
+	return err;
 }
 
 /* Looks for pages in the process's tables that have moved; none is brought there, and nobody is waited for who moves pages. */
@@ -219,8 +226,9 @@ static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum
 	range->default_flags = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
 	mmap_read_lock(ctx->mm);
 	err = hmm_range_fault(range);
-	if (!err && godwit_inplace_make_writable(ctx, range))
-		err = -EBUSY;
+	/* What is shown as it is stays so: no access of the card asks for more later. */
+	if (!err)
+		err = godwit_inplace_make_writable(ctx, range);
 	if (err == -EPERM && how == GODWIT_BRING_READ) {
 		range->default_flags = HMM_PFN_REQ_FAULT;
 		err = hmm_range_fault(range);

@@ -90,7 +90,7 @@ static void godwit_make_writable(struct godwit_context *ctx, unsigned long start
 
 	for (tries = 0; tries < GODWIT_WRITABLE_TRIES; tries++) {
 		range.notifier_seq = mmu_interval_read_begin(&ctx->notifier);
-		if (hmm_range_fault(&range) || !godwit_inplace_make_writable(ctx, &range))
+		if (hmm_range_fault(&range) || godwit_inplace_make_writable(ctx, &range) != -EBUSY)
 			return;
 	}
 }

@@ -221,7 +221,8 @@ int godwit_moves_init(struct godwit_moves *moves, struct godwit_context *ctx, u6
 	*moves = (struct godwit_moves){ .pool = ctx->device->pool, .ctx = ctx, .home = home, .most = most };
 	if (!moves->pool)
 		return -EOPNOTSUPP;
-	moves->room = kvzalloc(ARRAY_SIZE(moves->pieces) * each, GFP_KERNEL);
+	/* A move is a hint, and who made it hears of it: Linux has nothing to say of that. */
+	moves->room = kvzalloc(ARRAY_SIZE(moves->pieces) * each, GFP_KERNEL | __GFP_NOWARN);
 	if (!moves->room)
 		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(moves->pieces); i++) {
