@@ -204,13 +204,32 @@ static void compare_all(struct gw_pt *pt, const struct memory *memory, const str
 	uint64_t pages = 0;
 
 	CHECK(gw_pt_check(pt, &stats) == GW_PT_OK);
-	CHECK(stats.tables + pt->dead.count == memory->used);
+	CHECK(stats.tables + pt->dead.count + (pt->joined != GW_PT_NO_FRAME) == memory->used);
 	CHECK(gw_pt_table_bytes(pt) == memory->used * 4096);
 	CHECK(gw_pt_walk(pt, 0, ~(uint64_t)0, compare_page, &compare) == GW_PT_OK);
 	for (unsigned int i = 0; i < model->count; i++)
 		pages += model->runs[i].last - model->runs[i].first + 1;
 	CHECK(compare.pages == pages);
 	CHECK(stats.pages_4k + (stats.pages_64k << 4) + (stats.pages_2m << 9) + (stats.pages_1g << 18) == pages);
+}
+
+/* What is one run of the model, and aligned, becomes one page; nothing that is mapped changes, whatever comes of it. */
+static void run_join(struct gw_pt *pt, const struct memory *memory, const struct model *model, const struct call *call)
+{
+	uint32_t order = call->pages & 1 ? GW_PT_ORDER_2M : GW_PT_ORDER_64K;
+	uint64_t mask = ((uint64_t)1 << order) - 1, first = call->first & ~mask;
+	const struct run *run = model_find(model, first);
+	struct gw_pt_mapping page;
+	struct gw_pt_inval inval = { 0 };
+	int status = gw_pt_join(pt, first << 12, order, &inval);
+
+	if (run && run->last - first >= mask && !((run->ppn + first - run->first) & mask))
+		CHECK(status == GW_PT_OK);
+	if (status == GW_PT_OK)
+		CHECK(gw_pt_lookup(pt, first << 12, &page) == GW_PT_OK && page.order >= order);
+	CHECK(inval.tables == (pt->joined != GW_PT_NO_FRAME) && inval.narrowed == (inval.tables != 0));
+	compare_all(pt, memory, model);
+	CHECK(gw_pt_reclaim(pt) == inval.tables);
 }
 
 static void run_call(struct gw_pt *pt, struct memory *memory, struct model *model, struct input *in)
@@ -243,6 +262,7 @@ static void run_call(struct gw_pt *pt, struct memory *memory, struct model *mode
 	default:
 		CHECK(gw_pt_reclaim(pt) == dead && pt->dead.count == 0);
 		CHECK(pt->tables == memory->used);
+		run_join(pt, memory, model, &call);
 		return;
 	}
 

@@ -7,7 +7,7 @@ int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_
 	struct gw_pt_frames root;
 	int status;
 
-	*pt = (struct gw_pt){ .ops = ops, .ctx = ctx, .mode = mode };
+	*pt = (struct gw_pt){ .ops = ops, .ctx = ctx, .joined = GW_PT_NO_FRAME, .mode = mode };
 	switch (mode) {
 	case GODWIT_MODE_SV39:
 		pt->levels = 3;
@@ -140,5 +140,5 @@ int gw_pt_walk(struct gw_pt *pt, uint64_t first, uint64_t last, gw_pt_visit_fn v
 
 uint64_t gw_pt_table_bytes(const struct gw_pt *pt)
 {
-	return (pt->tables + pt->dead.count) * GODWIT_PT_PAGE_SIZE;
+	return (pt->tables + pt->dead.count + (pt->joined != GW_PT_NO_FRAME)) * GODWIT_PT_PAGE_SIZE;
 }

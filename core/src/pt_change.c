@@ -226,5 +226,10 @@ uint64_t gw_pt_reclaim(struct gw_pt *pt)
 	uint64_t freed = pt->dead.count;
 
 	gw_frames_free(pt, &pt->dead);
+	if (pt->joined != GW_PT_NO_FRAME) {
+		pt->ops->free(pt->ctx, pt->joined);
+		pt->joined = GW_PT_NO_FRAME;
+		freed++;
+	}
 	return freed;
 }

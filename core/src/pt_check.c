@@ -93,6 +93,8 @@ const char *gw_pt_reason(int status)
 		return "there is no free frame for a table";
 	case GW_PT_ECORRUPT:
 		return "the table holds an entry that was not written here";
+	case GW_PT_EAPART:
+		return "the pages are not neighbours in physical memory, aligned, with one permission";
 	default:
 		return "unknown status";
 	}

@@ -118,10 +118,10 @@ static void test_a_walk_returns_what_the_visitor_says(void)
 
 static void test_every_status_has_its_own_reason(void)
 {
-	for (int a = GW_PT_ECORRUPT - 1; a <= GW_PT_OK; a++)
+	for (int a = GW_PT_EAPART - 1; a <= GW_PT_OK; a++)
 		for (int b = a + 1; b <= GW_PT_OK; b++)
 			CHECK(strcmp(gw_pt_reason(a), gw_pt_reason(b)) != 0);
-	CHECK(strcmp(gw_pt_reason(1), gw_pt_reason(GW_PT_ECORRUPT - 1)) == 0);
+	CHECK(strcmp(gw_pt_reason(1), gw_pt_reason(GW_PT_EAPART - 1)) == 0);
 }
 
 /* The leaf entry of a 4 KiB or 64 KiB page, by the tables alone. */
@@ -221,6 +221,55 @@ static void test_pages_may_count_as_accessed_or_written_from_the_start(void)
 	gw_pt_destroy(&pt);
 }
 
+/* A table that gave way is what it was until it is reclaimed: a walk may still be in it. */
+static void test_pages_that_are_neighbours_become_one(void)
+{
+	const uint64_t page = 4096, group = 16 * page, huge = 512 * page;
+	const uint32_t rw = GW_PT_READ | GW_PT_WRITE;
+	struct gw_pt_range ranges[2];
+	struct gw_pt_inval inval = { .ranges = ranges, .capacity = 2 };
+	struct gw_pt_mapping found;
+	struct gw_pt_stats stats;
+	uint64_t *first;
+	struct gw_pt pt;
+
+	setup(&pt);
+	CHECK(gw_pt_map(&pt, huge, 2 * huge, huge - page, rw, GW_PT_ORDER_4K) == GW_PT_OK);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_2M, &inval) == GW_PT_ENOENT && pt.error_va == 2 * huge - page);
+	CHECK(gw_pt_map(&pt, 2 * huge - page, 0, page, rw, 0) == GW_PT_OK);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_2M, &inval) == GW_PT_EAPART && pt.error_va == 2 * huge - page);
+	CHECK(gw_pt_unmap(&pt, 2 * huge - page, page, NULL) == GW_PT_OK);
+	CHECK(gw_pt_map(&pt, 2 * huge - page, 3 * huge - page, page, GW_PT_READ, 0) == GW_PT_OK);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_2M, &inval) == GW_PT_EAPART);
+	CHECK(gw_pt_protect(&pt, 2 * huge - page, page, rw, NULL) == GW_PT_OK);
+	CHECK(gw_pt_join(&pt, huge + page, GW_PT_ORDER_2M, &inval) == GW_PT_EALIGN);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_4K, &inval) == GW_PT_EORDER);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_1G, &inval) == GW_PT_EORDER);
+	CHECK(!inval.count && !inval.narrowed && pt.joined == GW_PT_NO_FRAME);
+
+	CHECK(gw_pt_join(&pt, huge + group, GW_PT_ORDER_64K, &inval) == GW_PT_OK && !inval.count && !inval.narrowed);
+	CHECK(gw_pt_check(&pt, &stats) == GW_PT_OK && stats.pages_64k == 1 && stats.pages_4k == 496);
+	first = leaf(&pt, huge);
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_2M, &inval) == GW_PT_OK);
+	CHECK(inval.count == 1 && inval.tables == 1 && inval.narrowed && ranges[0].va == huge && ranges[0].size == huge);
+	CHECK(gw_pt_lookup(&pt, huge + page, &found) == GW_PT_OK && found.order == GW_PT_ORDER_2M && found.pa == 2 * huge);
+	CHECK(*first & GODWIT_PTE_V && gw_pt_check(&pt, &stats) == GW_PT_OK && stats.pages_2m == 1);
+
+	/* One that is whole stays; another one has to wait until the table of the first is reclaimed. */
+	CHECK(gw_pt_join(&pt, huge, GW_PT_ORDER_2M, NULL) == GW_PT_OK && gw_pt_join(&pt, huge, GW_PT_ORDER_64K, NULL) == GW_PT_OK);
+	CHECK(gw_pt_map(&pt, 0, 0, huge, GW_PT_READ, GW_PT_ORDER_64K) == GW_PT_OK);
+	CHECK(gw_pt_join(&pt, 0, GW_PT_ORDER_2M, NULL) == GW_PT_EEXIST);
+	CHECK(gw_pt_table_bytes(&pt) == (pt.tables + 1) * page && gw_pt_reclaim(&pt) == 1);
+	CHECK(gw_pt_join(&pt, 0, GW_PT_ORDER_2M, NULL) == GW_PT_OK);
+	gw_pt_destroy(&pt);
+	CHECK(memory.used == 0);
+
+	setup(&pt);
+	gw_pt_track(&pt);
+	CHECK(gw_pt_map(&pt, 0, 0, huge, rw, GW_PT_ORDER_4K) == GW_PT_OK && gw_pt_join(&pt, 0, GW_PT_ORDER_64K, NULL) == GW_PT_EORDER);
+	gw_pt_destroy(&pt);
+}
+
 static void test_without_tracking_entries_lack_nothing(void)
 {
 	struct gw_pt_mapping page;
@@ -268,6 +317,7 @@ int main(void)
 	test_every_status_has_its_own_reason();
 	test_pages_are_frozen_and_given_back_with_what_hardware_set();
 	test_pages_may_count_as_accessed_or_written_from_the_start();
+	test_pages_that_are_neighbours_become_one();
 	test_without_tracking_entries_lack_nothing();
 	test_memory_that_goes_away_ends_no_call();
 	puts("10 tests passed");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 20] = [
     "evict.c",
     "fault_coalesce.c",
     "prefetch.c",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 19] = [
     "pt_entry.c",
     "pt_freeze.c",
     "pt_frames.c",
+    "pt_join.c",
     "pt_map.c",
     "range.c",
     "range_alloc.c",

@@ -18,7 +18,8 @@
  *     the translation from before the call or the one from after it, never a third.
  *   - What was taken away may be used by caches of the hardware until the caller has invalidated what struct
  *     gw_pt_inval lists. Table frames that fell empty are unlinked at once but stay allocated, without a valid entry,
- *     until gw_pt_reclaim(), which the caller calls once the invalidation is acknowledged.
+ *     until gw_pt_reclaim(), which the caller calls once the invalidation is acknowledged. One that gw_pt_join() unlinked stays
+ *     as it is until then.
  *   docs/page-tables.md says why, and what the hardware must bear.
  *
  * DOC: hardware that sets A and D
@@ -75,6 +76,8 @@ extern "C" {
  * @GW_PT_ENOENT: a page of the range is not mapped; gw_pt.error_va is the first one
  * @GW_PT_ENOMEM: no frame for a table
  * @GW_PT_ECORRUPT: an entry, around gw_pt.error_va, is not one that these functions write
+ * @GW_PT_EAPART: pages that are to be one are no neighbours in physical memory, are not aligned there, or have several permissions;
+ *                gw_pt.error_va is the first that is not as the first of all wants it
  */
 enum gw_pt_status {
 	GW_PT_OK = 0,
@@ -89,6 +92,7 @@ enum gw_pt_status {
 	GW_PT_ENOENT = -9,
 	GW_PT_ENOMEM = -10,
 	GW_PT_ECORRUPT = -11,
+	GW_PT_EAPART = -12,
 };
 
 /**
@@ -125,7 +129,8 @@ struct gw_pt_frames {
  * @root: physical address of the root table
  * @tables: tables that are linked, the root included
  * @dead: tables that are unlinked and wait for gw_pt_reclaim()
- * @error_va: page that made the last call fail with EEXIST, ENOENT or ECORRUPT
+ * @joined: a table that gw_pt_join() unlinked, which waits for that, too; GW_PT_NO_FRAME: none does
+ * @error_va: page that made the last call fail with EEXIST, ENOENT, EAPART or ECORRUPT
  * @levels: 3, 4 or 5
  * @mode: as in satp: 8 Sv39, 9 Sv48, 10 Sv57
  * @tracks: hardware sets A and D: see gw_pt_track()
@@ -136,6 +141,7 @@ struct gw_pt {
 	uint64_t root;
 	uint64_t tables;
 	struct gw_pt_frames dead;
+	uint64_t joined;
 	uint64_t error_va;
 	uint32_t levels;
 	uint32_t mode;
@@ -255,6 +261,19 @@ int gw_pt_unmap(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval
 int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, struct gw_pt_inval *inval);
 
 /**
+ * gw_pt_join() - makes pages that are neighbours one larger page
+ * @va: the first virtual address, a multiple of the larger page's size
+ * @order: GW_PT_ORDER_64K or GW_PT_ORDER_2M
+ * @inval: gets what to invalidate: the cached way to a table that was unlinked; may be NULL when no hardware uses the table
+ *
+ * No translation and no permission changes, and it takes no frame. What is one page of that size already, or part of a larger one,
+ * stays. At most one table waits: after a call that unlinked one, invalidate and call gw_pt_reclaim() before the next, and before
+ * anything in the range changes. Not for tables that track.
+ * Errors: EALIGN, ECANON, EORDER (also of a table that tracks), ENOENT, EAPART, EEXIST (a table waits already), ECORRUPT.
+ */
+int gw_pt_join(struct gw_pt *pt, uint64_t va, uint32_t order, struct gw_pt_inval *inval);
+
+/**
  * gw_pt_track() - hardware sets A and D in this table from now on
  *
  * Leaves are written without them. Without tracking they are written with both, so that hardware never wants to; pages mapped
@@ -282,9 +301,9 @@ int gw_pt_freeze(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inva
 int gw_pt_thaw(struct gw_pt *pt, uint64_t va, uint64_t size, bool clear);
 
 /**
- * gw_pt_reclaim() - frees the tables that unmap unlinked
+ * gw_pt_reclaim() - frees the tables that unmap and join unlinked
  *
- * Call it when the invalidation of everything unmapped so far is acknowledged. Returns how many frames were freed.
+ * Call it when the invalidation of everything unmapped and joined so far is acknowledged. Returns how many frames were freed.
  */
 uint64_t gw_pt_reclaim(struct gw_pt *pt);
 

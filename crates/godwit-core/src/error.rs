@@ -29,6 +29,8 @@ pub enum ErrorKind {
     NotMapped,
     /// There is no free frame for a table.
     OutOfFrames,
+    /// Pages that are to be one are no neighbours in physical memory, are not aligned there, or have several permissions.
+    Apart,
     /// The table holds an entry that these functions do not write.
     Corrupt,
 }
@@ -46,6 +48,7 @@ impl ErrorKind {
             ffi::GW_PT_EEXIST => ErrorKind::AlreadyMapped,
             ffi::GW_PT_ENOENT => ErrorKind::NotMapped,
             ffi::GW_PT_ENOMEM => ErrorKind::OutOfFrames,
+            ffi::GW_PT_EAPART => ErrorKind::Apart,
             _ => ErrorKind::Corrupt,
         }
     }
@@ -53,7 +56,7 @@ impl ErrorKind {
     fn has_address(self) -> bool {
         matches!(
             self,
-            ErrorKind::AlreadyMapped | ErrorKind::NotMapped | ErrorKind::Corrupt
+            ErrorKind::AlreadyMapped | ErrorKind::NotMapped | ErrorKind::Apart | ErrorKind::Corrupt
         )
     }
 }
@@ -75,7 +78,7 @@ impl Error {
     }
 
     /// The first page that stood in the way, for [`AlreadyMapped`](ErrorKind::AlreadyMapped),
-    /// [`NotMapped`](ErrorKind::NotMapped) and [`Corrupt`](ErrorKind::Corrupt).
+    /// [`NotMapped`](ErrorKind::NotMapped), [`Apart`](ErrorKind::Apart) and [`Corrupt`](ErrorKind::Corrupt).
     pub const fn at(&self) -> Option<u64> {
         self.at
     }

@@ -14,6 +14,7 @@ pub const GW_PT_EORDER: c_int = -7;
 pub const GW_PT_EEXIST: c_int = -8;
 pub const GW_PT_ENOENT: c_int = -9;
 pub const GW_PT_ENOMEM: c_int = -10;
+pub const GW_PT_EAPART: c_int = -12;
 
 pub const GW_PT_READ: u32 = 1;
 pub const GW_PT_WRITE: u32 = 2;
@@ -46,6 +47,7 @@ pub struct gw_pt {
     pub root: u64,
     pub tables: u64,
     pub dead: gw_pt_frames,
+    pub joined: u64,
     pub error_va: u64,
     pub levels: u32,
     pub mode: u32,
@@ -93,6 +95,7 @@ unsafe extern "C" {
         perm: u32,
         inval: *mut gw_pt_inval,
     ) -> c_int;
+    pub fn gw_pt_join(pt: *mut gw_pt, va: u64, order: u32, inval: *mut gw_pt_inval) -> c_int;
     pub fn gw_pt_track(pt: *mut gw_pt);
     pub fn gw_pt_freeze(pt: *mut gw_pt, va: u64, size: u64, inval: *mut gw_pt_inval) -> c_int;
     pub fn gw_pt_thaw(pt: *mut gw_pt, va: u64, size: u64, clear: bool) -> c_int;

@@ -101,6 +101,7 @@ impl<M: TableMemory> PageTable<M> {
             root: 0,
             tables: 0,
             dead: ffi::gw_pt_frames { head: 0, count: 0 },
+            joined: ffi::GW_PT_NO_FRAME,
             error_va: 0,
             levels: 0,
             mode: 0,
@@ -215,6 +216,22 @@ impl<M: TableMemory> PageTable<M> {
         })
     }
 
+    /// Makes the pages of an aligned 64 KiB or 2 MiB one page; no translation changes. When a table was unlinked for it, what `inval`
+    /// lists is to be invalidated, and [`reclaim`](Self::reclaim) called, before the next one and before anything there changes. Not for
+    /// tables that [`track`](Self::track).
+    ///
+    /// # Errors
+    /// `NotMapped`, `Apart`, `AlreadyMapped` (a table waits already), `Misaligned`, `NotCanonical`, `Order`.
+    pub fn join(&mut self, va: u64, size: PageSize, inval: &mut Invalidation) -> Result<(), Error> {
+        let status = self.gather(inval, |pt, raw| {
+            // SAFETY: gather gives pointers that are valid during this call.
+            unsafe { ffi::gw_pt_join(pt, va, size.order(), raw) }
+        });
+        Error::check(status, self.raw.error_va, || {
+            format!("make one page of those at {va:#x}")
+        })
+    }
+
     /// Hardware sets A and D in this table (the context has SADE): leaves are written without them from now on. Without it they
     /// are written with both, and pages that are mapped already keep both.
     pub fn track(&mut self) {
@@ -265,8 +282,8 @@ impl<M: TableMemory> PageTable<M> {
         Ok(PageState::from_bits(self.find(va)?.state))
     }
 
-    /// Frees the tables that unmapping unlinked, and returns how many these were. To be called when the invalidation of
-    /// everything unmapped so far is acknowledged.
+    /// Frees the tables that unmapping and joining unlinked, and returns how many these were. To be called when the invalidation of
+    /// everything unmapped and joined so far is acknowledged.
     pub fn reclaim(&mut self) -> u64 {
         // SAFETY: as in `map`.
         unsafe { ffi::gw_pt_reclaim(self.raw_mut()) }
@@ -331,7 +348,7 @@ impl<M: TableMemory> PageTable<M> {
 
     /// Tables that are unlinked and wait for [`reclaim`](Self::reclaim).
     pub const fn unlinked_tables(&self) -> u64 {
-        self.raw.dead.count
+        self.raw.dead.count + (self.raw.joined != ffi::GW_PT_NO_FRAME) as u64
     }
 
     /// For calls that change something. The pointer is valid until `self` is used again.
