@@ -22,6 +22,7 @@ static const char *const godwit_event_names[GODWIT_EVENTS] = {
 	[GODWIT_EVENT_GROUPS] = "groups",
 	[GODWIT_EVENT_PAGES_SHOWN] = "pages_shown",
 	[GODWIT_EVENT_PAGES_HIDDEN] = "pages_hidden",
+	[GODWIT_EVENT_JOINS] = "joins",
 	[GODWIT_EVENT_PAGES_OUT] = "pages_out",
 	[GODWIT_EVENT_PAGES_HOME] = "pages_home",
 	[GODWIT_EVENT_TOUCHES] = "touches",
@@ -67,6 +68,27 @@ static int contexts_show(struct seq_file *out, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(contexts);
+
+/* Reads the tables through the bus, entry by entry. */
+static int entries_show(struct seq_file *out, void *unused)
+{
+	struct godwit_device *gdev = out->private;
+	struct godwit_context *ctx;
+	struct gw_pt_stats found;
+
+	seq_puts(out, "context process tables pages_4k pages_64k pages_2m\n");
+	mutex_lock(&gdev->contexts_lock);
+	list_for_each_entry(ctx, &gdev->context_list, node) {
+		mutex_lock(&ctx->lock);
+		if (ctx->alive && !gw_pt_check(&ctx->table, &found))
+			seq_printf(out, "%u %d %llu %llu %llu %llu\n", ctx->number, pid_nr(ctx->pid), found.tables, found.pages_4k,
+				   found.pages_64k, found.pages_2m);
+		mutex_unlock(&ctx->lock);
+	}
+	mutex_unlock(&gdev->contexts_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(entries);
 
 static int pages_show(struct seq_file *out, void *unused)
 {
@@ -119,6 +141,7 @@ void godwit_debugfs_add(struct godwit_device *gdev)
 
 	debugfs_create_file("contexts", 0400, folder, gdev, &contexts_fops);
 	debugfs_create_file("counters", 0400, folder, gdev, &counters_fops);
+	debugfs_create_file("entries", 0400, folder, gdev, &entries_fops);
 	debugfs_create_file("pages", 0400, folder, gdev, &pages_fops);
 	debugfs_create_file("queues", 0400, folder, gdev, &queues_fops);
 	debugfs_create_u32("fail_every", 0600, folder, &gdev->observed.fail_every);

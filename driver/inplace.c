@@ -9,14 +9,13 @@
  * The notifier takes the context's lock, and may be called because somebody wants memory: nothing is allocated under that
  * lock but what need not be had.
  */
-#include <linux/dma-mapping.h>
 #include <linux/hmm.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "driver.h"
+#include "entries.h"
 
 /* How often pages that move meanwhile are looked for again. */
 #define GODWIT_TRIES 1000
@@ -24,54 +23,6 @@
 #define GODWIT_HINT_TRIES 4
 /* Ranges to invalidate that are gathered before they are stretched. */
 #define GODWIT_RANGES 16
-
-/**
- * struct godwit_page - a page that the card reaches
- * @page: it
- * @bus: where the card finds it, in the host
- * @write: the card may write
- * @device: it is in device memory, and @bus says nothing
- */
-struct godwit_page {
-	struct page *page;
-	dma_addr_t bus;
-	bool write;
-	bool device;
-};
-
-static enum dma_data_direction godwit_direction(const struct godwit_page *page)
-{
-	return page->write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
-}
-
-/* Has the card find a page; where, in its own addresses. */
-static int godwit_reach(struct device *dev, struct godwit_page *page, u64 *pa)
-{
-	if (page->device) {
-		*pa = godwit_pool_address(page->page);
-		return 0;
-	}
-	page->bus = dma_map_page_attrs(dev, page->page, 0, PAGE_SIZE, godwit_direction(page), GODWIT_SHARED_ATTRS);
-	if (dma_mapping_error(dev, page->bus))
-		return -EIO;
-	*pa = GODWIT_HOST_APERTURE_BASE + page->bus;
-	return 0;
-}
-
-static void godwit_hide(struct device *dev, const struct godwit_page *page)
-{
-	if (!page->device)
-		dma_unmap_page_attrs(dev, page->bus, PAGE_SIZE, godwit_direction(page), GODWIT_SHARED_ATTRS);
-}
-
-/* A page has come, or goes. */
-static void godwit_tell(struct godwit_context *ctx, const struct godwit_page *page, int pages)
-{
-	if (page->device)
-		ctx->device_pages += pages;
-	else
-		ctx->host_pages += pages;
-}
 
 /* Whether the card reaches any of these pages in device memory. */
 bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count)
@@ -130,13 +81,10 @@ void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsign
 {
 	struct gw_pt_range ranges[GODWIT_RANGES];
 	struct gw_pt_inval what = { .ranges = ranges, .capacity = GODWIT_RANGES };
-	struct godwit_page *page;
-	unsigned long index;
-	bool failed = false;
+	bool failed;
 
 	lockdep_assert_held(&ctx->lock);
-	xa_for_each_range(&ctx->pages, index, page, first, last)
-		failed |= gw_pt_unmap(&ctx->table, (u64)index << PAGE_SHIFT, PAGE_SIZE, &what) != GW_PT_OK;
+	failed = !godwit_entries_unmap(ctx, &first, &last, &what);
 	failed |= godwit_invalidate(ctx->device, ctx->number, &what) != 0;
 	if (failed)
 		/* Tables that were overwritten, or accesses that do not end, must not reach what somebody else gets. */
@@ -154,10 +102,8 @@ void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsi
 
 	lockdep_assert_held(&ctx->lock);
 	xa_for_each_range(&ctx->pages, index, page, first, last) {
-		xa_erase(&ctx->pages, index);
-		godwit_tell(ctx, page, -1);
+		godwit_page_forget(ctx, dev, index, page);
 		godwit_count(ctx->device, GODWIT_EVENT_PAGES_HIDDEN, 1);
-		godwit_hide(dev, page);
 		/* It is still the process's: whoever takes it away waits for this. What comes back from the card is dirty anyway. */
 		if (page->write && !page->device)
 			set_page_dirty(page->page);
@@ -237,13 +183,11 @@ static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum
 	return err == -EPERM ? -EFAULT : err;
 }
 
-/* Maps a page that was found; @fresh is taken if it is needed. */
-static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned long pfn, struct godwit_page **fresh)
+/* Has a page that was found be mapped; @fresh is taken if it is needed. */
+static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned long pfn, struct godwit_page **fresh,
+		       struct godwit_row *row)
 {
-	struct device *dev = &ctx->device->pdev->dev;
 	struct godwit_page *page = *fresh;
-	u32 perm;
-	u64 pa;
 	int err;
 
 	lockdep_assert_held(&ctx->lock);
@@ -252,28 +196,15 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	page->page = hmm_pfn_to_page(pfn);
 	page->write = pfn & HMM_PFN_WRITE;
 	page->device = is_device_private_page(page->page);
-	/* Its place was reserved, but somebody who brought the same may have given that back. */
-	err = xa_err(xa_store(&ctx->pages, index, page, GFP_NOWAIT | __GFP_NOWARN));
+	err = godwit_page_reach(ctx, page);
 	if (err)
 		return err;
-	err = godwit_reach(dev, page, &pa);
+	err = godwit_entries_add(ctx, row, index, page);
 	if (err)
-		goto erase;
-	perm = page->write ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
-	err = godwit_pt_errno(gw_pt_map(&ctx->table, (u64)index << PAGE_SHIFT, pa, PAGE_SIZE, perm, GW_PT_ORDER_4K));
-	if (err) {
-		godwit_hide(dev, page);
-		goto erase;
-	}
-	godwit_tell(ctx, page, 1);
-	godwit_count(ctx->device, GODWIT_EVENT_PAGES_SHOWN, 1);
-	*fresh = NULL;
-	return 0;
-
-erase:
-	xa_erase(&ctx->pages, index);
-	/* Pinned meanwhile. */
-	return err == -EEXIST ? 0 : err;
+		godwit_page_hide(&ctx->device->pdev->dev, page);
+	else
+		*fresh = NULL;
+	return err;
 }
 
 /* Whether a page that nobody asked for is to be shown: as it is when it has moved with one that was. */
@@ -287,7 +218,8 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 			   enum godwit_bring how)
 {
 	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
-	int err = 0;
+	struct godwit_row row = {};
+	int err = 0, last;
 
 	mutex_lock(&ctx->lock);
 	if (!ctx->alive)
@@ -296,9 +228,14 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 		err = -EBUSY;
 	for (i = 0; i < count && !err; i++)
 		if (how != GODWIT_BRING_MOVED || godwit_has_moved(range->hmm_pfns[i]))
-			err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i]);
+			err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i], &row);
+	last = godwit_entries_map(ctx, &row);
+	if (row.shown)
+		godwit_entries_join(ctx, index, GW_PT_ORDER_2M);
+	if (row.shown && (index ^ (index + count - 1)) >> GW_PT_ORDER_2M)
+		godwit_entries_join(ctx, index + count - 1, GW_PT_ORDER_2M);
 	mutex_unlock(&ctx->lock);
-	return err;
+	return err ? : last;
 }
 
 /* Brings or shows pages; the memory map's lock is held for those that have moved. After an error some of them may be there. */
@@ -362,7 +299,7 @@ void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count)
 	u32 step;
 
 	for (; first < end; first += step) {
-		step = min_t(u64, end - first, GODWIT_STEP_PAGES);
+		step = min_t(u64, end - first, GODWIT_STEP_PAGES - first % GODWIT_STEP_PAGES);
 		if (godwit_show_found(ctx, first, step, GODWIT_BRING_MOVED, GODWIT_HINT_TRIES))
 			return;
 	}

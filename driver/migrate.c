@@ -217,14 +217,14 @@ static int godwit_migrate_home_some(struct godwit_pool *pool, unsigned long firs
 /* The same of all of them; the card is still there, unless it is known to be gone. */
 void godwit_migrate_home_all(struct godwit_pool *pool)
 {
-	unsigned long at, count;
+	unsigned long at;
 	int tries, err = 0;
 
-	for (tries = 0; tries < GODWIT_HOME_TRIES && READ_ONCE(pool->used) && !err; tries++)
-		for (at = 0; at < pool->fresh && !err; at += count) {
-			count = min_t(unsigned long, GODWIT_HOME_PAGES, pool->fresh - at);
+	for (tries = 0; tries < GODWIT_HOME_TRIES && READ_ONCE(pool->groups.used) && !err; tries++)
+		for (at = godwit_pool_next(pool, 0); at < pool->groups.pages && !err; at = godwit_pool_next(pool, at + GODWIT_HOME_PAGES)) {
+			at = round_down(at, GODWIT_HOME_PAGES);
 			down_read(&pool->device_lock);
-			err = godwit_migrate_home_some(pool, at, count);
+			err = godwit_migrate_home_some(pool, at, GODWIT_HOME_PAGES);
 			up_read(&pool->device_lock);
 			cond_resched();
 		}

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "driver.h"
+#include "groups.h"
 
 /**
  * struct godwit_pool - device memory with pages
@@ -19,11 +20,8 @@
  * @device: the card; NULL when it is gone
  * @base: physical address in device memory
  * @first_pfn: of Linux
- * @pages: how many
  * @free_lock: for what follows
- * @free: pages that were in use, by their zone_device_data
- * @fresh: pages from here on never were
- * @used: pages that processes have
+ * @groups: which pages processes have
  * @end: gives it all back when no process has a page
  */
 struct godwit_pool {
@@ -32,11 +30,8 @@ struct godwit_pool {
 	struct godwit_device *device;
 	u64 base;
 	unsigned long first_pfn;
-	unsigned long pages;
 	spinlock_t free_lock;
-	struct page *free;
-	unsigned long fresh;
-	unsigned long used;
+	struct godwit_groups groups;
 	struct work_struct end;
 };
 
@@ -65,7 +60,6 @@ struct godwit_copy {
  * @device: its card, from open to close; NULL when it is gone
  * @ctx: to which pages that went to the card are shown
  * @home: they come home
- * @most: pages of a piece
  * @pieces: both
  * @room: what these are about
  * @begun: of them
@@ -78,7 +72,6 @@ struct godwit_moves {
 	struct godwit_device *device;
 	struct godwit_context *ctx;
 	bool home;
-	unsigned long most;
 	struct godwit_piece *pieces[2];
 	void *room;
 	u32 begun;
@@ -117,7 +110,8 @@ void godwit_tell_home(struct godwit_device *gdev, u64 address, const struct godw
 
 /* pool.c */
 struct godwit_pool *godwit_pool_of(const struct page *page);
-struct page *godwit_pool_take(struct godwit_pool *pool);
+struct page *godwit_pool_take(struct godwit_pool *pool, const struct mm_struct *mm, u64 number);
+unsigned long godwit_pool_next(struct godwit_pool *pool, unsigned long index);
 
 /* migrate.c */
 vm_fault_t godwit_migrate_touched(struct vm_fault *vmf);

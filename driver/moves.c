@@ -38,15 +38,17 @@ struct godwit_piece {
 };
 
 /* A page of the pool for page @i of the host; without one it stays where it is. */
-static void godwit_place_out(struct godwit_moves *moves, struct godwit_copy *copy, unsigned long i, bool writable)
+static void godwit_place_out(struct godwit_moves *moves, struct godwit_piece *piece, unsigned long i)
 {
+	bool writable = piece->args.vma->vm_flags & VM_WRITE;
+	struct godwit_copy *copy = &piece->copy;
 	unsigned long src = copy->src[i];
 	struct page *to;
 
 	copy->dst[i] = 0;
 	if (!(src & MIGRATE_PFN_MIGRATE) || godwit_fails(moves->device))
 		return;
-	to = godwit_pool_take(moves->pool);
+	to = godwit_pool_take(moves->pool, moves->ctx->mm, (piece->args.start >> PAGE_SHIFT) + i);
 	if (!to)
 		return;
 	/* A page that was never touched is as writable as its area. */
@@ -145,7 +147,7 @@ static int godwit_piece_begin(struct godwit_moves *moves, struct godwit_piece *p
 		if (moves->home)
 			godwit_place_home(moves->device, copy, i, GFP_HIGHUSER, &piece->why);
 		else
-			godwit_place_out(moves, copy, i, vma->vm_flags & VM_WRITE);
+			godwit_place_out(moves, piece, i);
 	godwit_copy_close(moves->device, copy);
 	return 0;
 }
@@ -177,12 +179,14 @@ static void godwit_moves_end_one(struct godwit_moves *moves)
 	godwit_piece_end(moves, moves->pieces[moves->ended++ % ARRAY_SIZE(moves->pieces)]);
 }
 
-static unsigned long godwit_moves_next(const struct godwit_moves *moves)
+/* Where the next piece ends: at a multiple of its most, as larger pages do. */
+static unsigned long godwit_moves_next(const struct godwit_moves *moves, unsigned long start, unsigned long end)
 {
 	/* It is the host that pages wait for on their way home. */
-	if (moves->home)
-		return moves->most;
-	return min(moves->most, (unsigned long)GODWIT_MOVE_FIRST << 2 * min_t(u32, moves->begun, GODWIT_MOVE_GROWS));
+	u32 grows = moves->home ? GODWIT_MOVE_GROWS : min_t(u32, moves->begun, GODWIT_MOVE_GROWS);
+	unsigned long bytes = (unsigned long)GODWIT_MOVE_FIRST * PAGE_SIZE << 2 * grows;
+
+	return min(end, round_down(start, bytes) + bytes);
 }
 
 /*
@@ -192,7 +196,7 @@ static unsigned long godwit_moves_next(const struct godwit_moves *moves)
 unsigned long godwit_moves_add(struct godwit_moves *moves, struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
 	while (start < end && !moves->err) {
-		unsigned long next = min(end, start + godwit_moves_next(moves) * PAGE_SIZE);
+		unsigned long next = godwit_moves_next(moves, start, end);
 
 		if (!moves->device || READ_ONCE(moves->device->going)) {
 			moves->err = -ENODEV;
@@ -218,7 +222,7 @@ int godwit_moves_init(struct godwit_moves *moves, struct godwit_context *ctx, u6
 	size_t each = sizeof(struct godwit_piece) + most * (2 * sizeof(unsigned long) + sizeof(dma_addr_t));
 	u32 i;
 
-	*moves = (struct godwit_moves){ .pool = ctx->device->pool, .ctx = ctx, .home = home, .most = most };
+	*moves = (struct godwit_moves){ .pool = ctx->device->pool, .ctx = ctx, .home = home };
 	if (!moves->pool)
 		return -EOPNOTSUPP;
 	/* A move is a hint, and who made it hears of it: Linux has nothing to say of that. */

@@ -86,6 +86,11 @@ module_param_named(move, godwit_param_move, bool, 0644);
 MODULE_PARM_DESC(move,
 		 "Memory that an accelerator asks for moves to device memory, if programs say nothing else of it (default: Y)");
 
+bool godwit_param_large_pages = true;
+module_param_named(large_pages, godwit_param_large_pages, bool, 0644);
+MODULE_PARM_DESC(large_pages,
+		 "Neighbouring pages that are neighbours for the card, too, are mapped with entries of 64 KiB and 2 MiB (default: Y)");
+
 unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
 module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);
 MODULE_PARM_DESC(pool_mib,

@@ -37,9 +37,7 @@ static void godwit_pool_free(struct page *page)
 	struct godwit_pool *pool = godwit_pool_of(page);
 
 	spin_lock(&pool->free_lock);
-	page->zone_device_data = pool->free;
-	pool->free = page;
-	pool->used--;
+	godwit_groups_free(&pool->groups, page_to_pfn(page) - pool->first_pfn);
 	spin_unlock(&pool->free_lock);
 	/* The pool's end waits until the caller has let go of the page, and the module's end for that. */
 	module_put(THIS_MODULE);
@@ -66,38 +64,45 @@ u64 godwit_pool_address(const struct page *page)
 
 u64 godwit_pool_bytes(struct godwit_device *gdev)
 {
-	return gdev->pool ? (u64)gdev->pool->pages << PAGE_SHIFT : 0;
+	return gdev->pool ? (u64)gdev->pool->groups.pages << PAGE_SHIFT : 0;
 }
 
 u64 godwit_pool_used_bytes(struct godwit_device *gdev)
 {
-	return gdev->pool ? (u64)READ_ONCE(gdev->pool->used) << PAGE_SHIFT : 0;
+	return gdev->pool ? (u64)READ_ONCE(gdev->pool->groups.used) << PAGE_SHIFT : 0;
 }
 
-/* A page that is locked and has one reference; NULL when all are in use. */
-struct page *godwit_pool_take(struct godwit_pool *pool)
+/* A page for page @number of a process's memory, locked and with one reference; NULL when all are in use. */
+struct page *godwit_pool_take(struct godwit_pool *pool, const struct mm_struct *mm, u64 number)
 {
+	unsigned long index;
 	struct page *page;
 
 	if (!try_module_get(THIS_MODULE))
 		return NULL;
 	spin_lock(&pool->free_lock);
-	page = pool->free;
-	if (page) {
-		pool->free = page->zone_device_data;
-		pool->used++;
-	} else if (pool->fresh < pool->pages) {
-		page = pfn_to_page(pool->first_pfn + pool->fresh++);
-		pool->used++;
-	}
+	index = godwit_groups_take(&pool->groups, mm, number);
 	spin_unlock(&pool->free_lock);
-	if (!page) {
+	if (index == GODWIT_NO_PAGE) {
 		module_put(THIS_MODULE);
 		return NULL;
 	}
+	page = pfn_to_page(pool->first_pfn + index);
 	godwit_zone_device_page_init(page, &pool->pgmap);
 	page->zone_device_data = NULL;
 	return page;
+}
+
+/* The first page in use from @index on, or how many there are; what changes meanwhile may be missed. */
+unsigned long godwit_pool_next(struct godwit_pool *pool, unsigned long index)
+{
+	return find_next_bit(pool->groups.bits, pool->groups.pages, index);
+}
+
+static void godwit_pool_delete(struct godwit_pool *pool)
+{
+	godwit_groups_fini(&pool->groups);
+	kfree(pool);
 }
 
 /* Waits for processes that have lost memory: not in the card's end, which waits for nobody. */
@@ -107,19 +112,19 @@ static void godwit_pool_end(struct work_struct *work)
 
 	memunmap_pages(&pool->pgmap);
 	release_mem_region(pool->pgmap.range.start, range_len(&pool->pgmap.range));
-	kfree(pool);
+	godwit_pool_delete(pool);
 }
 
 /*
  * Makes pages of as much device memory as the host has memory, or as the parameter says, at most half of the card's: they
- * cost the host a sixty-fourth of that. A card without a pool works, in place.
+ * cost the host a sixty-fourth of that. They are aligned alike in device memory and in Linux, as the card's largest entries want it. A card without a pool works, in place.
  */
 void godwit_pool_init(struct godwit_device *gdev)
 {
 	u64 wanted = godwit_param_pool_mib == GODWIT_POOL_AUTO ? (u64)totalram_pages() << PAGE_SHIFT :
 								 (u64)godwit_param_pool_mib << 20;
 	u64 bytes = min(gdev->memory_bytes / 2, wanted);
-	struct gw_range_request request = { .max = ~0ull, .node = GW_RANGE_ANY_NODE };
+	struct gw_range_request request = { .align = PAGE_SIZE << GODWIT_GROUP_ORDER, .max = ~0ull, .node = GW_RANGE_ANY_NODE };
 	struct godwit_pool *pool;
 	struct resource *place;
 	void *mapped;
@@ -131,6 +136,8 @@ void godwit_pool_init(struct godwit_device *gdev)
 	if (!pool)
 		goto without;
 	request.bytes = bytes;
+	if (godwit_groups_init(&pool->groups, bytes >> PAGE_SHIFT))
+		goto free_pool;
 	if (gw_range_alloc(&gdev->frames, &request, &pool->base, NULL))
 		goto free_pool;
 	place = request_free_mem_region(&iomem_resource, bytes, "godwit");
@@ -141,7 +148,6 @@ void godwit_pool_init(struct godwit_device *gdev)
 	INIT_WORK(&pool->end, godwit_pool_end);
 	pool->device = gdev;
 	pool->first_pfn = PHYS_PFN(place->start);
-	pool->pages = bytes >> PAGE_SHIFT;
 	pool->pgmap.type = MEMORY_DEVICE_PRIVATE;
 	pool->pgmap.range.start = place->start;
 	pool->pgmap.range.end = place->end;
@@ -159,7 +165,7 @@ release:
 free_range:
 	gw_range_free(&gdev->frames, pool->base, NULL);
 free_pool:
-	kfree(pool);
+	godwit_pool_delete(pool);
 without:
 	dev_warn(&gdev->pdev->dev, "no pages for device memory: memory of processes stays in the host\n");
 }
@@ -177,7 +183,7 @@ void godwit_pool_fini(struct godwit_device *gdev)
 	pool->device = NULL;
 	up_write(&pool->device_lock);
 	spin_lock(&pool->free_lock);
-	lost = pool->used;
+	lost = pool->groups.used;
 	spin_unlock(&pool->free_lock);
 	if (lost)
 		dev_err(&gdev->pdev->dev, "%llu pages of processes are lost with the card: who touches them gets SIGBUS\n",
