@@ -23,6 +23,9 @@ SUITE, CONFIG, KERNEL = "driver", "tapasco", "backports"
 KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
 SIZES = (32 * KIB, MIB, 8 * MIB)
 WAYS = {"demand": "on demand", "hand": "by calls", "in_place": "in place"}
+WAYS |= {f"{way}_small": f"{name} by 4 KiB" for way, name in WAYS.items()}
+"""How an array goes, and the same with entries of 4 KiB alone."""
+TIMED = ("demand", "hand")
 PHASES = {"there": "first launch", "again": "second launch", "home": "home"}
 EVENTS = {
     "requests": ("page_requests",),
@@ -35,6 +38,8 @@ EVENTS = {
     "invalidations": ("invalidations",),
     "fences": ("fences",),
     "calls": ("calls",),
+    "L1 TLB misses": ("misses",),
+    "entries": ("translations",),
 }
 """What is counted for a row, and what of the driver's counters that is."""
 THEIRS = {
@@ -104,7 +109,7 @@ def _events(counted: Counted, release: str) -> Iterator[Row]:
 
 def _times(counted: Counted, release: str, own: Mapping[int, Mapping[str, float]]) -> Iterator[Row]:
     for (way, phase, size), count in counted.items():
-        if way == "in_place" or phase == "again":
+        if way not in TIMED or phase == "again":
             continue
         theirs = THEIRS.get(size, (None, None))[phase == "home"]
         name = f"{WAYS[way]}, {bytes_text(size)}, {'to the card' if phase == 'there' else 'home'}"

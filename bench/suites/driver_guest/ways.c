@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An array goes to the card and comes home, in each way that the driver has; what the driver counted meanwhile is said in a line each:
+ * An array goes to the card and comes home, in each way that the driver has, also without large pages; what the driver counted meanwhile is said in a line each:
  *
  *	ways BYTES...
  */
@@ -10,21 +10,47 @@
 #include "../../../driver/test/guest/places.h"
 
 #define MOST_COUNTERS 64
+/* The MMU's register that counts what the L1 TLB of array_sum's reads did not have. */
+#define MISSES (0x2000 + 0x100 * ARRAY_SUM_SLOT + 16)
 
 static struct counted {
 	char name[32];
 	long long value;
 } before[MOST_COUNTERS];
 
+static uint32_t misses(void)
+{
+	struct godwit_register word = { .offset = MISSES };
+	struct godwit_counters what = { .words = (uint64_t)&word, .count = 1 };
+
+	return ioctl(card, GODWIT_IOC_COUNTERS, &what) ? 0 : word.value;
+}
+
+/* Pages of all sizes in the card's table of this process. */
+static unsigned long long translations(void)
+{
+	const char *line = contents(DEBUG "entries");
+	unsigned long long small, groups, huge;
+	int process;
+
+	while ((line = strchr(line, '\n')) && *++line)
+		if (sscanf(line, "%*d %d %*u %llu %llu %llu", &process, &small, &groups, &huge) == 4 && process == getpid())
+			return small + groups + huge;
+	return 0;
+}
+
 /* Reads the driver's counters; with @said, says what came to them since they were read last. */
 static void count(const char *said)
 {
-	const char *line = contents(DEBUG "counters");
+	static uint32_t missed;
 	struct counted now;
+	const char *line;
 	int i;
 
 	if (said)
-		printf("%s", said);
+		printf("%s misses=%u translations=%llu", said, misses() - missed, translations());
+	missed = misses();
+	line = contents(DEBUG "counters");
 	for (i = 0; i < MOST_COUNTERS && sscanf(line, "%31s %lld", now.name, &now.value) == 2; i++) {
 		if (said)
 			printf(" %s=%lld", now.name, now.value - before[i].value);
@@ -99,7 +125,10 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		uint64_t bytes = strtoull(argv[i], NULL, 0);
 
-		if (!way("demand", bytes, false, false) || !way("hand", bytes, true, false) || !way("in_place", bytes, false, true)) {
+		if (!way("demand", bytes, false, false) || !way("hand", bytes, true, false) || !way("in_place", bytes, false, true) ||
+		    !tell(PARAMETERS "large_pages", "N") || !way("demand_small", bytes, false, false) ||
+		    !way("hand_small", bytes, true, false) || !way("in_place_small", bytes, false, true) ||
+		    !tell(PARAMETERS "large_pages", "Y")) {
 			printf("another sum, or no launch: %s\n", strerror(errno));
 			return 1;
 		}
