@@ -171,7 +171,11 @@ static void what_the_card_asks_for_becomes_one(const char *name)
 
 	for (i = 0; i < HUGE / 4; i++)
 		sum += values[i];
-	CHECK(!card_array_sum(card, values, HUGE / 4, 0, &got) && got.run.end == GODWIT_RUN_DONE && got.sum == sum, "another sum");
+	/* What goes ahead of requests takes parts away for a moment, which are asked for again. */
+	for (i = 0; i < 4 && (!i || !look() || entries.huge != 2); i++) {
+		CHECK(!card_array_sum(card, values, HUGE / 4, 0, &got) && got.run.end == GODWIT_RUN_DONE && got.sum == sum, "another sum");
+		usleep(100000);
+	}
 	ENTRIES(2, 0, 0);
 	munmap(values, 2 * HUGE);
 }
