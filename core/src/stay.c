@@ -13,6 +13,10 @@
 /* Share of its price, as a shift, that lines may cost for a group to go back: one number stands for reads, which are waited for, and for writes. */
 #define GW_BACK 1u
 
+/* The kernel's headers have other names for these. */
+#define GW_MOST ((uint64_t)-1)
+#define GW_MOST_LINES ((uint32_t)-1)
+
 static uint8_t gw_next_wait(const struct gw_stay *s)
 {
 	uint32_t wait = GW_STAY_FIRST_LOOK << s->looks;
@@ -23,10 +27,10 @@ static uint8_t gw_next_wait(const struct gw_stay *s)
 /* Whether so many lines cost this price, doubled so often. */
 static bool gw_they_cost(uint32_t lines, uint64_t line, uint64_t price, uint32_t shift)
 {
-	bool beyond = lines && line > UINT64_MAX / lines;
-	uint64_t cost = beyond ? UINT64_MAX : line * lines;
+	bool beyond = lines && line > GW_MOST / lines;
+	uint64_t cost = beyond ? GW_MOST : line * lines;
 
-	return cost && cost >= (price > UINT64_MAX >> shift ? UINT64_MAX : price << shift);
+	return cost && cost >= (price > GW_MOST >> shift ? GW_MOST : price << shift);
 }
 
 /* Notes the lines of a stay that was in place, whole or until it moved; of those that nobody asked for, only what is more than was known. */
@@ -65,7 +69,7 @@ void gw_stay_crossed(struct gw_stay *s, uint32_t lines)
 {
 	if (s->place != GW_STAY_IN_PLACE)
 		return;
-	s->lines = lines > UINT32_MAX - s->lines ? UINT32_MAX : s->lines + lines;
+	s->lines = lines > GW_MOST_LINES - s->lines ? GW_MOST_LINES : s->lines + lines;
 }
 
 bool gw_stay_due(const struct gw_stay *s, const struct gw_stay_costs *costs)
