@@ -80,7 +80,7 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
 		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0) |
-			 (gdev->heap.regions ? GODWIT_INFO_HEAP : 0),
+			 (gdev->heap.regions ? GODWIT_INFO_HEAP : 0) | (gdev->lines.on ? GODWIT_INFO_LINES : 0),
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};
@@ -127,10 +127,14 @@ static int godwit_migrate_call(struct godwit_context *ctx, void __user *user)
 static int godwit_advise_call(struct godwit_context *ctx, void __user *user)
 {
 	struct godwit_advise what;
+	int err;
 
 	if (copy_from_user(&what, user, sizeof(what)))
 		return -EFAULT;
-	return godwit_advise(ctx, &what);
+	err = godwit_advise(ctx, &what);
+	if (!err && copy_to_user(user, &what, sizeof(what)))
+		err = -EFAULT;
+	return err;
 }
 
 static int godwit_cancel_call(struct godwit_context *ctx, void __user *user)

@@ -27,6 +27,7 @@
 
 #include "dma.h"
 #include "heap.h"
+#include "lines.h"
 #include "observe.h"
 #include "params.h"
 #include "uapi/godwit.h"
@@ -56,6 +57,7 @@ struct godwit_context;
  * @ring: physical address in device memory
  * @tail: next entry
  * @answers: to page requests, behind which there was no fence yet
+ * @caches: the card has a page cache
  * @broken: a fence did not end; nothing can be invalidated any more
  */
 struct godwit_queue {
@@ -63,6 +65,7 @@ struct godwit_queue {
 	u64 ring;
 	u32 tail;
 	u32 answers;
+	bool caches;
 	bool broken;
 };
 
@@ -169,6 +172,7 @@ struct godwit_pool;
  * @frames: of device memory
  * @frames_storage: theirs
  * @queue: the command ring
+ * @lines: which host memory crosses the link
  * @dma: the page DMA
  * @heap: the heap in hardware
  * @pool: device memory that processes' memory can be in; NULL without
@@ -205,6 +209,7 @@ struct godwit_device {
 	struct gw_range frames;
 	void *frames_storage;
 	struct godwit_queue queue;
+	struct godwit_lines lines;
 	struct godwit_dma dma;
 	struct godwit_heap heap;
 	struct godwit_pool *pool;

@@ -13,6 +13,7 @@
  *   7. struct godwit_device.fault_lock  the MMU's fault record, and whose launches run and wait
  *   8. struct godwit_device.counters_lock  the card's counters, while they are read and stand still
  *   9. struct godwit_heap.choice        the region that registers of the heap's memory are about, while they are read
+ *  10. struct godwit_lines.lock         the access counters' registers, and what was measured by them
  *   The memory map's lock of a process is taken under 1 alone, by pin_user_pages(), hmm_range_fault() and migrations; the
  *   notifier of a context is called under it, and takes 5 and 6, so nothing is allocated under these. A touch of the heap's
  *   memory comes under it, and takes 4 and nothing before, so under 4 it is not taken. Under it, too, struct
@@ -34,6 +35,7 @@
 #ifndef GODWIT_DRIVER_H_
 #define GODWIT_DRIVER_H_
 
+#include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -69,6 +71,8 @@
  * @alive: @number and @table are in use
  * @advice: of pages, by number: GODWIT_ADVICE_* (place.c)
  * @fights: groups of pages that went to the card on demand, by their first (place.c)
+ * @stays: groups of which the driver decides where they are, by their number (stays.c)
+ * @launches: begun
  * @ahead: what was asked for so far; of the MMU's interrupt thread
  * @mapping: of its file, by which processes see memory of the heap; as long as it is alive
  * @heap_ended: it has no memory of the heap any more, and gets none; under struct godwit_heap.lock
@@ -91,6 +95,8 @@ struct godwit_context {
 	bool alive;
 	struct maple_tree advice;
 	struct xarray fights;
+	struct xarray stays;
+	atomic_t launches;
 	struct gw_prefetch ahead;
 	struct address_space *mapping;
 	bool heap_ended;
@@ -231,18 +237,21 @@ void godwit_unpin_all(struct godwit_context *ctx);
 /* place.c */
 void godwit_place_init(struct godwit_context *ctx);
 void godwit_place_fini(struct godwit_context *ctx);
-int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what);
+int godwit_advise(struct godwit_context *ctx, struct godwit_advise *what);
 void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
 u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end);
 bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
+bool godwit_place_is_auto(struct godwit_context *ctx, u64 page);
+void godwit_place_refused(struct godwit_context *ctx, u64 page);
 
 /* queue.c */
 int godwit_queue_init(struct godwit_device *gdev);
 void godwit_queue_fini(struct godwit_device *gdev);
 int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
-int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what);
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, bool host);
+int godwit_cache_sync(struct godwit_device *gdev, bool drop);
 int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code);
 int godwit_queue_settle(struct godwit_device *gdev);
 

@@ -44,6 +44,8 @@ static void godwit_tell(struct godwit_context *ctx, const struct godwit_page *pa
 void godwit_page_forget(struct godwit_context *ctx, struct device *dev, unsigned long index, struct godwit_page *page)
 {
 	xa_erase(&ctx->pages, index);
+	if (page->counted)
+		godwit_lines_remove(ctx, index, page->bus);
 	godwit_tell(ctx, page, -1);
 	godwit_page_hide(dev, page);
 }
@@ -124,7 +126,7 @@ void godwit_entries_join(struct godwit_context *ctx, unsigned long index, u32 or
 	if (what.tables)
 		godwit_count(ctx->device, GODWIT_EVENT_JOINS, 1);
 	/* Where a walk may still be in it, the table stays as it is. */
-	if (what.tables && !godwit_invalidate(ctx->device, ctx->number, &what))
+	if (what.tables && !godwit_invalidate(ctx->device, ctx->number, &what, false))
 		gw_pt_reclaim(&ctx->table);
 }
 

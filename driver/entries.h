@@ -13,12 +13,14 @@
  * @bus: where the card finds it, in the host
  * @write: the card may write
  * @device: it is in device memory, and @bus says nothing
+ * @counted: its lines over the link are told
  */
 struct godwit_page {
 	struct page *page;
 	dma_addr_t bus;
 	bool write;
 	bool device;
+	bool counted;
 };
 
 /**

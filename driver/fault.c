@@ -43,10 +43,14 @@ static bool godwit_move_group(struct godwit_context *ctx, u64 at, u64 end, u64 a
 
 		if (!godwit_place_moves(ctx, at, &first, &count))
 			continue;
-		if (!moves && godwit_place_fights(ctx, around, most))
+		if (!moves && godwit_place_fights(ctx, around, most)) {
+			godwit_place_refused(ctx, at);
 			return false;
+		}
 		godwit_ahead_note(ctx, at);
 		godwit_migrate_asked(ctx, first, count);
+		if (!godwit_inplace_any_moved(ctx, first, count))
+			godwit_place_refused(ctx, at);
 		moves = true;
 	}
 	return moves;

@@ -81,11 +81,15 @@ void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsign
 {
 	struct gw_pt_range ranges[GODWIT_RANGES];
 	struct gw_pt_inval what = { .ranges = ranges, .capacity = GODWIT_RANGES };
-	bool failed;
+	struct godwit_page *page;
+	unsigned long index;
+	bool failed, host = false;
 
 	lockdep_assert_held(&ctx->lock);
 	failed = !godwit_entries_unmap(ctx, &first, &last, &what);
-	failed |= godwit_invalidate(ctx->device, ctx->number, &what) != 0;
+	xa_for_each_range(&ctx->pages, index, page, first, last)
+		host |= !page->device;
+	failed |= godwit_invalidate(ctx->device, ctx->number, &what, host) != 0;
 	if (failed)
 		/* Tables that were overwritten, or accesses that do not end, must not reach what somebody else gets. */
 		pci_clear_master(ctx->device->pdev);
@@ -200,11 +204,13 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	if (err)
 		return err;
 	err = godwit_entries_add(ctx, row, index, page);
-	if (err)
+	if (err) {
 		godwit_page_hide(&ctx->device->pdev->dev, page);
-	else
-		*fresh = NULL;
-	return err;
+		return err;
+	}
+	page->counted = !page->device && godwit_place_is_auto(ctx, index) && godwit_lines_add(ctx, index, page->bus);
+	*fresh = NULL;
+	return 0;
 }
 
 /* Whether a page that nobody asked for is to be shown: as it is when it has moved with one that was. */

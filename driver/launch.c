@@ -28,6 +28,14 @@ static bool godwit_is_gone(struct godwit_device *gdev)
 	return READ_ONCE(gdev->going) || godwit_read(gdev, GODWIT_MMU(id)) == ~0u;
 }
 
+/* The page cache's part in a launch: see queue.c, DOC: page cache. */
+static int godwit_sync(struct godwit_device *gdev, bool drop)
+{
+	int err = godwit_cache_sync(gdev, drop);
+
+	return err && godwit_is_gone(gdev) ? -ENODEV : err;
+}
+
 /* Brings the interrupt status to zero: reading clears it, or writing what is still up. */
 static void godwit_clear_status(struct godwit_device *gdev, u32 block)
 {
@@ -179,7 +187,12 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	err = godwit_rest(gdev, run->slot);
 	if (err)
 		return err;
+	/* What the program wrote since the last launch is what this one reads. */
+	err = godwit_sync(gdev, true);
+	if (err)
+		return err;
 	godwit_turn_begin(gdev, kernel, turn);
+	godwit_lines_begin(gdev);
 
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_TRANSLATE, ctx->number);
 	for (i = 0; i < run->write_count; i++)
@@ -192,10 +205,14 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	if (err) {
 		/* Its accesses get errors from now on, which brings it to its end. */
 		kernel->rested = false;
-		if (err != -ENODEV && godwit_rest(gdev, run->slot) == -EIO)
+		if (err != -ENODEV && (godwit_rest(gdev, run->slot) == -EIO || godwit_cache_sync(gdev, false)))
 			return -EIO;
 		return err;
 	}
+	/* A kernel's interrupt is not visibility. */
+	err = godwit_sync(gdev, false);
+	if (err)
+		return err;
 	for (i = 0; i < run->read_count; i++)
 		reads[i].value = godwit_read(gdev, block + reads[i].offset);
 	godwit_mmu_collect_fault(gdev);
@@ -301,6 +318,7 @@ int godwit_run(struct godwit_context *ctx, struct godwit_run *run)
 	err = godwit_turn_wait(gdev, kernel, &turn);
 	if (!err) {
 		godwit_count(gdev, GODWIT_EVENT_LAUNCHES, 1);
+		atomic_inc(&ctx->launches);
 		trace_godwit_launch(gdev->id, ctx->number, run->slot);
 		err = godwit_launch(ctx, run, &turn, writes, reads);
 		trace_godwit_launch_end(gdev->id, ctx->number, run->slot, err, err ? 0 : run->end);

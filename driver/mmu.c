@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The MMU: what it is, contexts, ports, faults, and page tables (core's) in device memory. */
 #include <linux/delay.h>
+#include <linux/ktime.h>
 
 #include "driver.h"
 
@@ -125,11 +126,15 @@ irqreturn_t godwit_mmu_irq(int irq, void *data)
 {
 	struct godwit_device *gdev = data;
 	bool found;
+	u64 since;
 
 	godwit_count(gdev, GODWIT_EVENT_MMU_INTERRUPTS, 1);
 	do {
+		since = ktime_get_ns();
 		found = godwit_mmu_collect_fault(gdev);
 		found |= godwit_pages_serve(gdev);
+		found |= godwit_lines_serve(gdev);
+		godwit_lines_served(gdev, since);
 	} while (found && !READ_ONCE(gdev->going));
 	return IRQ_HANDLED;
 }
@@ -204,6 +209,7 @@ int godwit_mmu_init(struct godwit_device *gdev)
 		godwit_queue_fini(gdev);
 		return err;
 	}
+	godwit_lines_init(gdev);
 	godwit_write(gdev, GODWIT_MMU(irq_pending), GW_MMU__IRQ_PENDING__FAULT_bm);
 	godwit_write(gdev, GODWIT_MMU(fault), GW_MMU__FAULT__VALID_bm);
 	godwit_write(gdev, GODWIT_MMU(irq_enable), GW_MMU__IRQ_ENABLE__FAULT_bm);
@@ -213,6 +219,7 @@ int godwit_mmu_init(struct godwit_device *gdev)
 void godwit_mmu_fini(struct godwit_device *gdev)
 {
 	godwit_write(gdev, GODWIT_MMU(irq_enable), 0);
+	godwit_lines_fini(gdev);
 	godwit_pages_fini(gdev);
 	godwit_queue_fini(gdev);
 }

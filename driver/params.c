@@ -42,6 +42,14 @@ GODWIT_PARAM(fight_ms, 10, 0, 60000, 0644,
 	     "Pages that the card asks for within so many milliseconds after they went there, time and again, stay in the host; 0: never (default: 10)");
 GODWIT_PARAM(heap_wait_ms, 2000, 10, 600000, 0644,
 	     "Milliseconds that a kernel, or a program, waits for a frame of a heap in which nothing is freed, 10 to 600000 (default: 2000)");
+GODWIT_PARAM(link_latency_ns, 900, 0, 1000000, 0644,
+	     "Nanoseconds that a line of host memory takes alone, but for its bytes, 0 to 1000000 (default: 900)");
+GODWIT_PARAM(link_mbps, 6600, 1, 1000000, 0644,
+	     "10^6 bytes that the link carries in a second, 1 to 1000000 (default: 6600, PCIe 3.0 x8)");
+GODWIT_PARAM(leave_ns, 8900, 0, 1000000000, 0644,
+	     "Nanoseconds of the host's work on a group of pages that goes to the card, 0 to 1000000000 (default: 8900)");
+GODWIT_PARAM(leave_page_ns, 1300, 0, 1000000000, 0644,
+	     "... and on each of its pages, 0 to 1000000000 (default: 1300)");
 GODWIT_PARAM(irq_records, 16, 1, GODWIT_IRQ_RECORDS_MAX, 0444,
 	     "Page requests until the card interrupts, 1 to 128 (default: 16)");
 GODWIT_PARAM(irq_cycles, 64, 1, 65535, 0444,

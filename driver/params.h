@@ -33,6 +33,10 @@ extern unsigned int godwit_param_pool_mib;
 extern unsigned int godwit_param_fence_ms;
 extern unsigned int godwit_param_heap_mib;
 extern unsigned int godwit_param_heap_wait_ms;
+extern unsigned int godwit_param_link_latency_ns;
+extern unsigned int godwit_param_link_mbps;
+extern unsigned int godwit_param_leave_ns;
+extern unsigned int godwit_param_leave_page_ns;
 extern unsigned int godwit_param_irq_records;
 extern unsigned int godwit_param_irq_cycles;
 

@@ -46,7 +46,7 @@ static int godwit_unmap(struct godwit_context *ctx, u64 addr, u64 size)
 	err = godwit_pt_errno(gw_pt_unmap(&ctx->table, addr, size, &what));
 	if (err)
 		return err;
-	err = godwit_invalidate(ctx->device, ctx->number, &what);
+	err = godwit_invalidate(ctx->device, ctx->number, &what, true);
 	if (err)
 		return err;
 	gw_pt_reclaim(&ctx->table);

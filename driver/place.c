@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where memory is to be that the card asks for: in device memory or where it is. As the program has said of it
- * (GODWIT_IOC_ADVISE), else as the parameter `move` has it; and pages that processors and the card take from each other again
+ * (GODWIT_IOC_ADVISE), which may be that the driver is to decide (stays.c), else as the parameter `move` has it; and pages that processors and the card take from each other again
  * and again stay in the host for a while, where both reach them.
  *
  * Advice holds for addresses, in a tree of ranges. What is remembered of a group of neighbours is when it last
@@ -11,6 +11,7 @@
 #include <linux/maple_tree.h>
 
 #include "driver.h"
+#include "stays.h"
 
 /* So often in a row, and there is a fight for a group. */
 #define GODWIT_FIGHT_TURNS 3ul
@@ -23,28 +24,59 @@ void godwit_place_init(struct godwit_context *ctx)
 	/* The thread that brings pages looks at it while programs change it. */
 	mt_init_flags(&ctx->advice, MT_FLAGS_USE_RCU);
 	xa_init(&ctx->fights);
+	xa_init(&ctx->stays);
 }
 
 void godwit_place_fini(struct godwit_context *ctx)
 {
 	mtree_destroy(&ctx->advice);
 	xa_destroy(&ctx->fights);
+	godwit_stays_forget(ctx, 0, ULONG_MAX);
+	xa_destroy(&ctx->stays);
+}
+
+/* What advice comes to on this card, and on this kernel. */
+static u32 godwit_advice_served(struct godwit_context *ctx, u32 advice)
+{
+	/* A page in device memory is in no processor's reach: both sides read what is in the host. */
+	if (!ctx->device->pool || advice == GODWIT_ADVICE_READ_MOSTLY)
+		return GODWIT_ADVICE_IN_PLACE;
+	if (advice == GODWIT_ADVICE_NONE)
+		return READ_ONCE(godwit_param_move) ? GODWIT_ADVICE_MOVE : GODWIT_ADVICE_IN_PLACE;
+	/* Nobody knows what the link is used for where it is not counted. */
+	if (advice == GODWIT_ADVICE_AUTO && !ctx->device->lines.on)
+		return GODWIT_ADVICE_MOVE;
+	return advice;
 }
 
 /* What a program says of its memory: whole pages that are in the range. */
-int godwit_advise(struct godwit_context *ctx, const struct godwit_advise *what)
+int godwit_advise(struct godwit_context *ctx, struct godwit_advise *what)
 {
 	u64 first = DIV_ROUND_UP_ULL(what->addr, PAGE_SIZE), end;
+	void *advice = what->advice ? xa_mk_value(what->advice) : NULL;
+	int err;
 
-	if (what->advice > GODWIT_ADVICE_IN_PLACE || what->reserved || !what->size || what->addr + what->size < what->addr)
+	if (what->advice > GODWIT_ADVICE_READ_MOSTLY || what->served || !what->size || what->addr + what->size < what->addr)
 		return -EINVAL;
 	end = (what->addr + what->size) >> PAGE_SHIFT;
 	if (end > BIT_ULL(ctx->device->va_bits - PAGE_SHIFT))
 		return -EINVAL;
-	if (first >= end)
+	what->served = godwit_advice_served(ctx, what->advice);
+	/* What was learnt of it holds. */
+	if (first >= end || (advice && mtree_load(&ctx->advice, first) == advice && godwit_place_alike(ctx, first, end) == end))
 		return 0;
-	return mtree_store_range(&ctx->advice, first, end - 1, what->advice ? xa_mk_value(what->advice) : NULL,
-				 GFP_KERNEL_ACCOUNT);
+	err = mtree_store_range(&ctx->advice, first, end - 1, advice, GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	godwit_stays_forget(ctx, first, end - 1);
+	if (what->served != GODWIT_ADVICE_AUTO)
+		return 0;
+	/* What the card reaches already is to be asked for, so that it counts. */
+	mutex_lock(&ctx->lock);
+	if (ctx->alive)
+		godwit_inplace_drop(ctx, first, end - 1);
+	mutex_unlock(&ctx->lock);
+	return 0;
 }
 
 /* There is no memory any more of which something was said; what is not easily forgotten is said of what comes there. */
@@ -55,14 +87,24 @@ void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned
 
 	if (!mtree_empty(&ctx->advice))
 		mtree_store_range(&ctx->advice, first, last, NULL, GFP_NOWAIT | __GFP_NOWARN);
+	godwit_stays_forget(ctx, first, last);
 	/* Else they would be as many as there ever were addresses. */
 	xa_for_each_range(&ctx->fights, group, record, round_down(first, GODWIT_BRING_PAGES), last)
 		xa_erase(&ctx->fights, group);
 }
 
-static bool godwit_advice_moves(const void *advice)
+/* Whether memory moves of which this was said and of which nobody has to decide. */
+static bool godwit_advice_moves(struct godwit_context *ctx, const void *advice)
 {
-	return advice ? xa_to_value(advice) == GODWIT_ADVICE_MOVE : READ_ONCE(godwit_param_move);
+	return godwit_advice_served(ctx, advice ? xa_to_value(advice) : GODWIT_ADVICE_NONE) == GODWIT_ADVICE_MOVE;
+}
+
+/* Whether the driver decides about a page. */
+bool godwit_place_is_auto(struct godwit_context *ctx, u64 page)
+{
+	void *advice = mtree_load(&ctx->advice, page);
+
+	return advice && godwit_advice_served(ctx, xa_to_value(advice)) == GODWIT_ADVICE_AUTO;
 }
 
 /* The end of the pages from @first on, up to @end, of which the same was said. */
@@ -84,13 +126,20 @@ bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *c
 	void *advice = mtree_load(&ctx->advice, page);
 	u64 start = page, end = *first + *count;
 
-	if (!ctx->device->pool || !godwit_advice_moves(advice))
+	if (godwit_place_is_auto(ctx, page) ? !godwit_stay_moves(ctx, page) : !godwit_advice_moves(ctx, advice))
 		return false;
 	while (start > *first && mtree_load(&ctx->advice, start - 1) == advice)
 		start--;
 	*count = godwit_place_alike(ctx, page, end) - start;
 	*first = start;
 	return true;
+}
+
+/* A page that was to move did not, for want of room or because of a fight. */
+void godwit_place_refused(struct godwit_context *ctx, u64 page)
+{
+	if (godwit_place_is_auto(ctx, page))
+		godwit_stay_refused(ctx, page);
 }
 
 /* When a group went, in a record that a pointer holds. */
@@ -134,7 +183,7 @@ bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count)
 	unsigned long group;
 	void *record;
 
-	if (!godwit_advice_moves(mtree_load(&ctx->advice, first)) ||
+	if (!godwit_advice_moves(ctx, mtree_load(&ctx->advice, first)) ||
 	    godwit_place_alike(ctx, first, first + count) != first + count)
 		return false;
 	xa_for_each_range(&ctx->fights, group, record, round_down(first, GODWIT_BRING_PAGES), first + count - 1)

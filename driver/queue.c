@@ -4,6 +4,11 @@
  * invalidation ends with a fence and waits for that. Answers to page requests do not: the hardware takes them in their order
  * with what follows, and godwit_queue_settle(), called for a batch of them, sees that it has. So the ring never holds more than
  * GODWIT_MAX_ANSWERS of them and one invalidation.
+ *
+ * DOC: page cache
+ *   A card may keep lines of host memory, and then nobody else sees what its kernels wrote until it has written them, nor do they what others
+ *   wrote until it has dropped them. So it does both before a launch and when pages are taken from it, and the first at a launch's end. No
+ *   register says whether it has a page cache; its own command, CACHE.RANGE, is illegal without one, and is tried.
  */
 #include <linux/bitops.h>
 #include <linux/delay.h>
@@ -21,6 +26,9 @@
 /* With more commands than this, dropping the whole context is cheaper. */
 #define GODWIT_MAX_DROPS 64
 
+/* Looks at the trial of a command; a page cache that is full of what was written takes some. */
+#define GODWIT_TRIAL_LOOKS 10000
+
 /* Answers that the ring may hold. */
 #define GODWIT_MAX_ANSWERS 64
 
@@ -36,6 +44,13 @@ static u64 godwit_drop(u32 context)
 {
 	return godwit_command(GODWIT_COMMAND_IOTINVAL, GODWIT_COMMAND_IOTINVAL_VMA) | GODWIT_IOTINVAL_PSCV_MASK |
 	       (u64)context << GODWIT_IOTINVAL_PSCID_SHIFT;
+}
+
+/* Has the page cache write all that it has of the host's memory, and forget it if @drop. */
+static u64 godwit_flush(bool drop)
+{
+	return godwit_command(GODWIT_COMMAND_CACHE, GODWIT_COMMAND_CACHE_RANGE) | GODWIT_CACHE_RANGE_CLEAN_MASK |
+	       (drop ? GODWIT_CACHE_RANGE_DROP_MASK : 0);
 }
 
 /* Writes a command behind those before; the hardware does not look at it until the tail is told. */
@@ -120,6 +135,8 @@ int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
 	mutex_lock(&gdev->queue.lock);
 	if (!gdev->queue.broken) {
 		godwit_queue_put(gdev, godwit_drop(context), 0);
+		if (gdev->queue.caches)
+			godwit_queue_put(gdev, godwit_flush(true), 0);
 		err = godwit_queue_fence(gdev);
 	}
 	mutex_unlock(&gdev->queue.lock);
@@ -127,8 +144,8 @@ int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
 	return err;
 }
 
-/* Drops what @what names, and waits until no access uses it. */
-int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what)
+/* Drops what @what names, and waits until no access uses it. @host: some of it is memory of the host, of which nothing is cached then, either. */
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, bool host)
 {
 	u32 room = GODWIT_MAX_DROPS;
 	int err = -EIO;
@@ -146,10 +163,29 @@ int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_p
 			gdev->queue.tail = start;
 			godwit_queue_put(gdev, godwit_drop(context), 0);
 		}
+		if (host && gdev->queue.caches)
+			godwit_queue_put(gdev, godwit_flush(true), 0);
 		err = godwit_queue_fence(gdev);
 	}
 	mutex_unlock(&gdev->queue.lock);
 	godwit_tell_invalidated(gdev, context, what->count, err);
+	return err;
+}
+
+/* What kernels wrote in the host's memory is there when this returns; @drop: and what others wrote is what kernels read from now on. */
+int godwit_cache_sync(struct godwit_device *gdev, bool drop)
+{
+	int err = -EIO;
+
+	if (!gdev->queue.caches)
+		return 0;
+	mutex_lock(&gdev->queue.lock);
+	if (!gdev->queue.broken) {
+		godwit_queue_put(gdev, godwit_flush(drop), 0);
+		err = godwit_queue_fence(gdev);
+	}
+	mutex_unlock(&gdev->queue.lock);
+	godwit_count(gdev, GODWIT_EVENT_FLUSHES, 1);
 	return err;
 }
 
@@ -185,17 +221,13 @@ int godwit_queue_settle(struct godwit_device *gdev)
 	return err;
 }
 
-int godwit_queue_init(struct godwit_device *gdev)
+/* Turns the queue on, and forgets what was wrong with it. */
+static int godwit_queue_start(struct godwit_device *gdev)
 {
-	u64 size = ilog2(GODWIT_COMMANDS) - 1, base;
+	u64 size = ilog2(GODWIT_COMMANDS) - 1, base = gdev->queue.ring >> PAGE_SHIFT << GW_MMU__CQB__PPN_LO_bp | size;
 	u32 status;
 	int looks;
 
-	mutex_init(&gdev->queue.lock);
-	gdev->queue.ring = godwit_frame_alloc(gdev);
-	if (gdev->queue.ring == GW_PT_NO_FRAME)
-		return -ENOMEM;
-	base = gdev->queue.ring >> PAGE_SHIFT << GW_MMU__CQB__PPN_LO_bp | size;
 	/* A driver before this one may have left it on. */
 	godwit_write(gdev, GODWIT_MMU(cqcsr), 0);
 	for (looks = 0; looks < 1000; looks++) {
@@ -216,6 +248,42 @@ int godwit_queue_init(struct godwit_device *gdev)
 	}
 	dev_err(&gdev->pdev->dev, "the command queue does not turn on (cqcsr %#x)\n", status);
 	return -EIO;
+}
+
+/* Whether the card has a page cache: what a driver before this one left in it is written by the way. The queue stands where it has none. */
+static bool godwit_queue_caches(struct godwit_device *gdev)
+{
+	u32 status;
+	int looks;
+
+	mutex_lock(&gdev->queue.lock);
+	godwit_queue_put(gdev, godwit_flush(true), 0);
+	godwit_write(gdev, GODWIT_MMU(cqt), gdev->queue.tail);
+	mutex_unlock(&gdev->queue.lock);
+	for (looks = 0; looks < GODWIT_TRIAL_LOOKS; looks++) {
+		status = godwit_read(gdev, GODWIT_MMU(cqcsr));
+		if (status & GODWIT_CQ_ERRORS)
+			return false;
+		if (godwit_read(gdev, GODWIT_MMU(cqh)) == gdev->queue.tail)
+			return true;
+		usleep_range(GODWIT_POLL_US, 2 * GODWIT_POLL_US);
+	}
+	return false;
+}
+
+int godwit_queue_init(struct godwit_device *gdev)
+{
+	int err;
+
+	mutex_init(&gdev->queue.lock);
+	gdev->queue.ring = godwit_frame_alloc(gdev);
+	if (gdev->queue.ring == GW_PT_NO_FRAME)
+		return -ENOMEM;
+	err = godwit_queue_start(gdev);
+	if (err)
+		return err;
+	gdev->queue.caches = godwit_queue_caches(gdev);
+	return gdev->queue.caches ? 0 : godwit_queue_start(gdev);
 }
 
 void godwit_queue_fini(struct godwit_device *gdev)

@@ -94,6 +94,45 @@ DEFINE_EVENT(godwit_move, godwit_home,
 	TP_ARGS(card, address, pages)
 );
 
+/* Lines of pages from @page on, of which the driver decides where they are, have crossed the link. */
+TRACE_EVENT(godwit_lines,
+	TP_PROTO(int card, u32 context, u64 page, u32 lines),
+	TP_ARGS(card, context, page, lines),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, context)
+		__field(u64, page)
+		__field(u32, lines)
+	),
+	TP_fast_assign(
+		__entry->card = card;
+		__entry->context = context;
+		__entry->page = page;
+		__entry->lines = lines;
+	),
+	TP_printk("card=%d context=%u page=%#llx lines=%u", __entry->card, __entry->context, __entry->page, __entry->lines)
+);
+
+/* They have cost as much as moving those pages does, which they did, or not. */
+TRACE_EVENT(godwit_stay,
+	TP_PROTO(int card, u32 context, u64 page, bool moved),
+	TP_ARGS(card, context, page, moved),
+	TP_STRUCT__entry(
+		__field(int, card)
+		__field(u32, context)
+		__field(u64, page)
+		__field(bool, moved)
+	),
+	TP_fast_assign(
+		__entry->card = card;
+		__entry->context = context;
+		__entry->page = page;
+		__entry->moved = moved;
+	),
+	TP_printk("card=%d context=%u page=%#llx %s", __entry->card, __entry->context, __entry->page,
+		  __entry->moved ? "moved" : "refused")
+);
+
 /* The card has forgotten ranges of a context; none: all of it. */
 TRACE_EVENT(godwit_invalidate,
 	TP_PROTO(int card, u32 context, u32 ranges, int error),

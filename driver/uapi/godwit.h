@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; a driver of another one refuses nothing, so programs compare. */
-#define GODWIT_ABI 6
+#define GODWIT_ABI 7
 
 /* godwit_info.flags: pages come when accelerators touch them; without it memory has to be pinned. */
 #define GODWIT_INFO_DEMAND 1u
@@ -20,6 +20,8 @@
 #define GODWIT_INFO_MIGRATE 2u
 /* godwit_info.flags: the card has a heap (GODWIT_IOC_HEAP). */
 #define GODWIT_INFO_HEAP 4u
+/* godwit_info.flags: the card counts what crosses the link, so that it can be decided where memory is better (GODWIT_ADVICE_AUTO). */
+#define GODWIT_INFO_LINES 8u
 
 /**
  * struct godwit_info - what the card is
@@ -146,21 +148,27 @@ struct godwit_migrate {
 /* They stay in the host, and accelerators use them there. */
 #define GODWIT_ADVICE_IN_PLACE 2u
 
+/* The driver decides, 64 KiB by 64 KiB: they stay as long as using them there costs less than moving them. */
+#define GODWIT_ADVICE_AUTO 3u
+/* Both sides read them, and they are seldom written. */
+#define GODWIT_ADVICE_READ_MOSTLY 4u
+
 /**
  * struct godwit_advise - where memory is to be when an accelerator asks for it
  * @addr: first byte; it is said of the whole pages of the range
  * @size: bytes
  * @advice: GODWIT_ADVICE_*
- * @reserved: 0
+ * @served: 0; filled in: GODWIT_ADVICE_MOVE, _IN_PLACE or _AUTO, what this comes to here and now
  *
- * Moves nothing by itself. Holds until something else is said, or the memory is unmapped. Without GODWIT_INFO_MIGRATE it is
- * taken, and all pages stay.
+ * Moves nothing by itself. Holds until something else is said, or the memory is unmapped. Without GODWIT_INFO_MIGRATE it is taken, and
+ * all pages stay (GODWIT_ADVICE_IN_PLACE). AUTO moves them without GODWIT_INFO_LINES (GODWIT_ADVICE_MOVE). READ_MOSTLY is
+ * GODWIT_ADVICE_IN_PLACE: Linux has a page in one place, and of the two it is the host's memory that both sides can read.
  */
 struct godwit_advise {
 	__aligned_u64 addr;
 	__aligned_u64 size;
 	__u32 advice;
-	__u32 reserved;
+	__u32 served;
 };
 
 /**
@@ -304,7 +312,7 @@ struct godwit_heap_state {
 #define GODWIT_IOC_COUNTERS _IOW('g', 0x47, struct godwit_counters)
 #define GODWIT_IOC_HEAP _IOWR('g', 0x48, struct godwit_allocation)
 #define GODWIT_IOC_HEAP_STATE _IOWR('g', 0x49, struct godwit_heap_state)
-#define GODWIT_IOC_ADVISE _IOW('g', 0x4a, struct godwit_advise)
+#define GODWIT_IOC_ADVISE _IOWR('g', 0x4a, struct godwit_advise)
 
 /* Version of the interface of /dev/godwit-cmt. */
 #define GODWIT_CMT_ABI 1

@@ -284,13 +284,13 @@ static void advice_may_change_while_the_card_asks(const char *name)
 
 static void advice_that_makes_no_sense_is_refused(const char *name)
 {
-	struct godwit_advise what = { .addr = (uint64_t)&what, .size = PAGE, .advice = GODWIT_ADVICE_IN_PLACE + 1 };
+	struct godwit_advise what = { .addr = (uint64_t)&what, .size = PAGE, .advice = GODWIT_ADVICE_READ_MOSTLY + 1 };
 
 	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
 	what.advice = GODWIT_ADVICE_MOVE;
-	what.reserved = 1;
+	what.served = 1;
 	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
-	what.reserved = 0;
+	what.served = 0;
 	what.size = 0;
 	REFUSED(ioctl(card, GODWIT_IOC_ADVISE, &what), EINVAL);
 	what.size = -what.addr + 1;

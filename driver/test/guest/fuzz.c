@@ -159,8 +159,8 @@ static void any_call(int fd, uint64_t *state)
 	struct godwit_advise advise = {
 		.addr = place(state),
 		.size = size(state),
-		.advice = mostly(state, next(state) % 3),
-		.reserved = mostly(state, 0),
+		.advice = mostly(state, next(state) % 5),
+		.served = mostly(state, 0),
 	};
 	struct godwit_cancel cancel = {
 		.slot = mostly(state, next(state) % CARD_KERNELS),
