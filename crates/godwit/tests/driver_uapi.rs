@@ -18,6 +18,7 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_INFO_DEMAND", INFO_DEMAND.into()),
         ("GODWIT_INFO_MIGRATE", INFO_MIGRATE.into()),
         ("GODWIT_INFO_HEAP", INFO_HEAP.into()),
+        ("GODWIT_INFO_LINES", INFO_LINES.into()),
         ("GODWIT_ALLOCATION_MALLOC", ALLOCATION_MALLOC.into()),
         ("GODWIT_ALLOCATION_REALLOC", ALLOCATION_REALLOC.into()),
         ("GODWIT_ALLOCATION_FREE", ALLOCATION_FREE.into()),
@@ -32,6 +33,8 @@ fn pairs() -> Vec<(String, u64)> {
         ("GODWIT_ADVICE_NONE", ADVICE_NONE.into()),
         ("GODWIT_ADVICE_MOVE", ADVICE_MOVE.into()),
         ("GODWIT_ADVICE_IN_PLACE", ADVICE_IN_PLACE.into()),
+        ("GODWIT_ADVICE_AUTO", ADVICE_AUTO.into()),
+        ("GODWIT_ADVICE_READ_MOSTLY", ADVICE_READ_MOSTLY.into()),
         ("GODWIT_PLACE_NONE", PLACE_NONE.into()),
         ("GODWIT_PLACE_HOST", PLACE_HOST.into()),
         ("GODWIT_PLACE_CARD", PLACE_CARD.into()),
@@ -61,7 +64,7 @@ fn pairs() -> Vec<(String, u64)> {
     layout!("godwit_register" Register: offset value);
     layout!("godwit_run" Run: slot write_count read_count timeout_ms writes reads end fault_cause fault_address);
     layout!("godwit_migrate" Migrate: addr size flags reserved pages);
-    layout!("godwit_advise" Advise: addr size advice reserved);
+    layout!("godwit_advise" Advise: addr size advice served);
     layout!("godwit_cancel" Cancel: slot reserved);
     layout!("godwit_residency" Residency: addr size places reserved);
     layout!("godwit_counters" Counters: words count reserved);

@@ -40,8 +40,8 @@ pub trait Channel: Send + Sync {
     /// Moves pages of the process to device memory, or home; how many did.
     fn migrate(&self, address: u64, bytes: u64, home: bool) -> Result<u64, Errno>;
 
-    /// Says where pages of the process are to be when an accelerator asks for them: `uapi::ADVICE_*`.
-    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno>;
+    /// Says where pages of the process are to be when an accelerator asks for them: `uapi::ADVICE_*`. What that comes to.
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<u32, Errno>;
 
     /// Where pages in a row are, `uapi::PLACE_*`, from that at `start` on: `places` has a byte for each.
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno>;
@@ -122,15 +122,15 @@ impl Channel for Node {
         Ok(what.pages)
     }
 
-    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno> {
-        let what = Advise {
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<u32, Errno> {
+        let mut what = Advise {
             addr: address,
             size: bytes,
             advice,
-            reserved: 0,
+            served: 0,
         };
-        // SAFETY: the opcode is made of this structure.
-        unsafe { ioctl(&self.0, Setter::<IOC_ADVISE, _>::new(what)) }
+        self.update::<IOC_ADVISE, _>(&mut what)?;
+        Ok(what.served)
     }
 
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {

@@ -287,10 +287,11 @@ impl DriverContext {
         self.info.flags & INFO_MIGRATE != 0
     }
 
-    /// Says where pages of the process are to be when an accelerator asks for them. A hint, but for a card that is gone.
+    /// Says where pages of the process are to be when an accelerator asks for them. A hint, but for a card that is gone: what it comes to
+    /// there is not looked at.
     pub fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Error> {
         let told = self.channel()?.advise(address, bytes, advice);
-        told.map_err(|errno| match errno {
+        told.map(drop).map_err(|errno| match errno {
             Errno::NODEV => Error::Broken(format!("{}: the card is gone", self.path)),
             errno => Error::Hardware(format!(
                 "{}: advice on {bytes} bytes at {address:#x} was not taken: {errno}",

@@ -4,7 +4,7 @@
 use rustix::ioctl::{Opcode, opcode};
 
 /// `GODWIT_ABI` of the driver.
-pub const ABI: u32 = 6;
+pub const ABI: u32 = 7;
 
 /// `GODWIT_INFO_DEMAND`.
 pub const INFO_DEMAND: u32 = 1;
@@ -12,6 +12,8 @@ pub const INFO_DEMAND: u32 = 1;
 pub const INFO_MIGRATE: u32 = 2;
 /// `GODWIT_INFO_HEAP`.
 pub const INFO_HEAP: u32 = 4;
+/// `GODWIT_INFO_LINES`.
+pub const INFO_LINES: u32 = 8;
 /// `GODWIT_RUN_FAULT`.
 pub const RUN_FAULT: u32 = 1;
 /// `GODWIT_RUN_REGISTERS`.
@@ -24,6 +26,10 @@ pub const ADVICE_NONE: u32 = 0;
 pub const ADVICE_MOVE: u32 = 1;
 /// `GODWIT_ADVICE_IN_PLACE`.
 pub const ADVICE_IN_PLACE: u32 = 2;
+/// `GODWIT_ADVICE_AUTO`.
+pub const ADVICE_AUTO: u32 = 3;
+/// `GODWIT_ADVICE_READ_MOSTLY`.
+pub const ADVICE_READ_MOSTLY: u32 = 4;
 
 /// `GODWIT_PLACE_NONE`.
 pub const PLACE_NONE: u8 = 0;
@@ -116,7 +122,7 @@ pub struct Advise {
     pub addr: u64,
     pub size: u64,
     pub advice: u32,
-    pub reserved: u32,
+    pub served: u32,
 }
 
 /// `struct godwit_cancel`.
@@ -196,4 +202,4 @@ pub const IOC_HEAP: Opcode = opcode::read_write::<Allocation>(GROUP, 0x48);
 /// `GODWIT_IOC_HEAP_STATE`.
 pub const IOC_HEAP_STATE: Opcode = opcode::read_write::<HeapState>(GROUP, 0x49);
 /// `GODWIT_IOC_ADVISE`.
-pub const IOC_ADVISE: Opcode = opcode::write::<Advise>(GROUP, 0x4a);
+pub const IOC_ADVISE: Opcode = opcode::read_write::<Advise>(GROUP, 0x4a);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use godwit_card::OpenOptions;
 
-use crate::driver::uapi::{ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, INFO_MIGRATE};
+use crate::driver::uapi::{
+    ADVICE_AUTO, ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_READ_MOSTLY, INFO_MIGRATE,
+};
 use crate::objects::driver_of_tests::{FAILS, FAULTS, FOR_EVER, GONE, open, until_running};
 use crate::{
     Advice, Card, Context, Error, ErrorKind, HostRange, Launch, Residency, Value, Waited, regs,
@@ -178,7 +180,12 @@ fn advice_is_the_drivers_to_follow() {
     ] {
         context.advise(&pages[..], advice);
     }
-    let told = [ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, ADVICE_NONE];
+    let told = [
+        ADVICE_IN_PLACE,
+        ADVICE_MOVE,
+        ADVICE_AUTO,
+        ADVICE_READ_MOSTLY,
+    ];
     assert_eq!(
         *machine.advised.lock().unwrap(),
         told.map(|advice| (at, 4096, advice))

@@ -98,10 +98,10 @@ impl Channel for File {
         Ok(bytes / 4096)
     }
 
-    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<(), Errno> {
+    fn advise(&self, address: u64, bytes: u64, advice: u32) -> Result<u32, Errno> {
         let mut advised = self.machine.advised.lock().unwrap();
         advised.push((address, bytes, advice));
-        Ok(())
+        Ok(advice)
     }
 
     fn residency(&self, start: u64, places: &mut [u8]) -> Result<(), Errno> {

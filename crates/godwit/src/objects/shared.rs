@@ -5,7 +5,8 @@ use godwit_core::layout;
 
 use crate::Error;
 use crate::driver::uapi::{
-    ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_NONE, PLACE_CARD, PLACE_HOST, PLACE_SHOWN,
+    ADVICE_AUTO, ADVICE_IN_PLACE, ADVICE_MOVE, ADVICE_READ_MOSTLY, PLACE_CARD, PLACE_HOST,
+    PLACE_SHOWN,
 };
 use crate::objects::context::Context;
 use crate::objects::value::{HostRange, Plain};
@@ -191,8 +192,8 @@ impl Context {
             let advice = match serving {
                 Serving::InPlace => ADVICE_IN_PLACE,
                 Serving::Move => ADVICE_MOVE,
-                // It counts no lines, and one copy is all there is.
-                Serving::Auto | Serving::ReadMostly => ADVICE_NONE,
+                Serving::Auto => ADVICE_AUTO,
+                Serving::ReadMostly => ADVICE_READ_MOSTLY,
             };
             return context.advise(address, bytes, advice);
         }
