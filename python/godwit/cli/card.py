@@ -165,7 +165,7 @@ def info(
 ) -> None:
     """Show what a built card is: its configuration, kernels and their arguments."""
     from godwit import cards
-    from godwit.vm import regions
+    from godwit.vm import costs, regions
 
     card = cards.find(name)
     description = card.description()
@@ -189,6 +189,8 @@ def info(
             console.print(f"{section}: {fields}", markup=False, soft_wrap=True)
     if where := regions.heap_regions(config):
         console.print(f"[bold]driver[/bold]  heap_regions={where}", soft_wrap=True)
+    if cost := costs.parameters(config):
+        console.print(f"[bold]driver[/bold]  {cost}", soft_wrap=True)
     for port, kernel in enumerate(description["kernels"]):
         args = ", ".join(
             f"{arg['name']}: {arg['kind']}"

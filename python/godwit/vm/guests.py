@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from godwit import cards, toolchain
-from godwit.vm import initramfs, module, pythons, regions
+from godwit.vm import costs, initramfs, module, pythons, regions
 from godwit.vm.kernel import Kernel
 from godwit.vm.machine import Guest
 
@@ -51,8 +51,9 @@ def card_header(description: Mapping[str, Any]) -> str:
 
 
 def load(config: str | Path = "default") -> str:
-    """A script's first words for a card of this configuration: `LOAD`, and where its heap has its regions."""
-    return f"{LOAD}{regions.parameter(cards.find(cards.ensure(config).name).description()['config'])}"
+    """A script's first words for a card of this configuration: `LOAD`, where its heap has its regions, and what its link costs."""
+    found = cards.find(cards.ensure(config).name).description()["config"]
+    return f"{LOAD}{regions.parameter(found)} {costs.parameters(found)}".rstrip()
 
 
 def identity(kernel: Kernel, config: str = "default") -> str:
