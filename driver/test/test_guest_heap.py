@@ -39,6 +39,7 @@ CHECKS = {
     "runtime_heap": [
         "malloc_realloc_and_release_of_the_runtime_work",
         "refusals_have_the_heaps_reasons",
+        "what_a_kernel_allocated_becomes_the_programs",
     ],
     "removal": ["a_card_goes_while_it_is_used"],
     "fuzz": ["calls_that_make_no_sense_harm_nobody"],

@@ -13,7 +13,7 @@ use super::uapi::{
 };
 use super::{DriverCard, DriverContext, lock};
 use crate::hardware::frames::FRAME_BYTES;
-use crate::hardware::heap::{HeapMemory, Wish};
+use crate::hardware::heap::{HeapMemory, Wish, already_the_programs, kernels_own};
 use crate::hardware::window::Window;
 use crate::{Error, HeapRefusal};
 
@@ -61,16 +61,31 @@ impl DriverContext {
         Ok(shown)
     }
 
-    /// Gives an allocation another size.
-    pub fn realloc(&self, pointer: u64, bytes: u64) -> Result<(), Error> {
+    /// An allocation that a kernel made becomes one of `bytes` bytes that this process may be shown.
+    pub fn adopt(&self, pointer: u64, bytes: u64) -> Result<(), Error> {
+        if lock(&self.allocations).contains_key(&pointer) {
+            return Err(already_the_programs(pointer));
+        }
+        self.resize(pointer, bytes, || kernels_own(pointer, bytes))
+    }
+
+    /// The hardware knows whether an allocation of this context is there.
+    fn resize(&self, pointer: u64, bytes: u64, asked: impl Fn() -> String) -> Result<(), Error> {
         let call = Allocation {
             op: ALLOCATION_REALLOC,
             pointer,
             size: bytes,
             ..Allocation::default()
         };
+        self.allocation(call, asked).map(drop)
+    }
+
+    /// Gives an allocation another size.
+    pub fn realloc(&self, pointer: u64, bytes: u64) -> Result<(), Error> {
         // The driver hides what goes, so that nobody who touches it meanwhile sees what is somebody else's.
-        self.allocation(call, || format!("realloc of {pointer:#x} to {bytes} bytes"))?;
+        self.resize(pointer, bytes, || {
+            format!("realloc of {pointer:#x} to {bytes} bytes")
+        })?;
         let channel = self.channel()?;
         let mut allocations = lock(&self.allocations);
         let Some(shown) = allocations.get_mut(&pointer) else {

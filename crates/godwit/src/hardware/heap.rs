@@ -52,6 +52,18 @@ enum Walk {
     Missing { entry: u64, level: u32 },
 }
 
+/// What is asked when an allocation of a kernel is to become one of the program's.
+pub(crate) fn kernels_own(pointer: u64, bytes: u64) -> String {
+    format!("{bytes} bytes that a kernel allocated at {pointer:#x}")
+}
+
+/// It is one.
+pub(crate) fn already_the_programs(pointer: u64) -> Error {
+    Error::Argument(format!(
+        "{pointer:#x} is an allocation of the program already"
+    ))
+}
+
 /// The heap of a card.
 pub(crate) struct Heap {
     /// At least one; tables are in the first.

@@ -75,6 +75,41 @@ fn memory_of_the_heap_is_where_the_driver_has_it() {
 }
 
 #[test]
+fn what_a_kernel_allocated_becomes_the_programs() {
+    let (card, machine) = open(0);
+    let context = card.context(None).unwrap();
+    let mine = context.malloc(4096, MallocOptions::new()).unwrap() as u64;
+    let theirs = mine + (8 << 30);
+    let live = |of| (of, 1u64 << 20, 0u32);
+    let mut heap = machine.heap.lock().unwrap();
+    heap.live.insert(theirs, live(context.id()));
+    heap.live.insert(theirs + (8 << 30), live(context.id() + 1));
+    drop(heap);
+    let memory = context.adopt(theirs, 5000).unwrap();
+    assert_eq!(memory as u64, theirs);
+    // SAFETY: 5,000 bytes of this test's own.
+    unsafe { memory.add(4999).write(7) };
+    assert_eq!(machine.heap.lock().unwrap().live[&theirs].1, 5000);
+    let errors = [theirs, mine, theirs + (8 << 30), theirs + (16 << 30)].map(|pointer| {
+        let error = context.adopt(pointer, 64).unwrap_err();
+        error.to_string()
+    });
+    assert!(
+        errors[..2].iter().all(|error| error.contains("already")),
+        "{errors:?}"
+    );
+    assert!(
+        errors[2..]
+            .iter()
+            .all(|error| error.contains("that a kernel allocated at")),
+        "{errors:?}"
+    );
+    context.realloc(memory, 1 << 20).unwrap();
+    context.release(memory).unwrap();
+    assert!(!machine.heap.lock().unwrap().live.contains_key(&theirs));
+}
+
+#[test]
 fn each_region_of_the_driver_is_a_memory_of_the_card() {
     let (card, machine) = open(0);
     let context = card.context(None).unwrap();

@@ -303,16 +303,17 @@ impl Context {
     /// What a kernel allocated by itself in this context becomes an allocation of `bytes` bytes like those of [`Context::malloc`]: this
     /// process may touch it, and [`Context::realloc`] and [`Context::release`] take its pointer. Nothing moves; no kernel may change
     /// it by itself any more. It has `bytes` bytes from then on. Fails with [`Error::Heap`] when nothing of this context is there, and with
-    /// [`Error::AddressSpace`] when this process uses these addresses otherwise. Not behind the driver, which knows its own allocations.
+    /// [`Error::AddressSpace`] when this process uses these addresses otherwise.
     pub fn adopt(&self, pointer: u64, bytes: u64) -> Result<*mut u8, Error> {
-        if self.by_driver().is_some() {
-            return Err(Error::Argument(format!(
-                "{pointer:#x}: the driver knows allocations that it made, not those of kernels"
-            )));
-        }
         let (id, serial) = (self.id() as usize, self.serial());
         let shared = &self.card().shared;
-        shared.with(|state| state.heap_adopt(id, serial, pointer, bytes))?;
+        match self.by_driver() {
+            Some(driver) => {
+                shared.check_process()?;
+                driver.adopt(pointer, bytes)?;
+            }
+            None => shared.with(|state| state.heap_adopt(id, serial, pointer, bytes))?,
+        }
         let span = span(bytes, pointer >= layout::HEAP_WINDOW_SMALL);
         let shown = self.show(pointer, span, bytes).and_then(|shown| {
             shown.map_err(|errno| Error::AddressSpace {
@@ -321,8 +322,8 @@ impl Context {
                 reason: errno.into(),
             })
         });
-        if shown.is_err() {
-            // It is the kernel's as before.
+        // Where it is not shown it is the kernel's as before: the driver knows only what is.
+        if shown.is_err() && self.by_driver().is_none() {
             shared.with(|state| state.heap_disown(id, serial, pointer))?;
         }
         shown.map(|()| pointer as *mut u8)

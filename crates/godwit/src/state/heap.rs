@@ -6,7 +6,9 @@ use godwit_core::layout;
 
 use super::heap_watch::HeapWatch;
 use super::{BufferState, State};
-use crate::hardware::heap::{Heap, HeapMemory, HeapPage, HeapRegion, Region, Wish, room};
+use crate::hardware::heap::{
+    Heap, HeapMemory, HeapPage, HeapRegion, Region, Wish, already_the_programs, kernels_own, room,
+};
 use crate::hardware::heap_map::HeapMap;
 use crate::{Error, HeapRefusal};
 
@@ -86,19 +88,12 @@ impl State {
         bytes: u64,
     ) -> Result<(), Error> {
         if self.context(id, serial)?.buffers.contains_key(&pointer) {
-            return Err(Error::Argument(format!(
-                "{pointer:#x} is an allocation of the program already"
-            )));
+            return Err(already_the_programs(pointer));
         }
         // The hardware knows whether that is one of the context.
         let (heap, device) = self.heap()?;
         heap.realloc(device, id, pointer, bytes)?
-            .map_err(|refusal| {
-                refused(
-                    format!("{bytes} bytes that a kernel allocated at {pointer:#x}"),
-                    refusal,
-                )
-            })?;
+            .map_err(|refusal| refused(kernels_own(pointer, bytes), refusal))?;
         let context = self.context(id, serial)?;
         context.allocates = true;
         // Whoever allocated it may have cut it a moment ago.
