@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Contiguous memory: cmt_areas.c takes it at load, cmt_blocks.c gives it to files of /dev/godwit-cmt, which is cmt.c; cmt_map.c shows it
+ * Contiguous memory: cmt_areas.c takes it at load, where parameters or (cmt_described.c) the machine's description say, cmt_blocks.c gives it to files of /dev/godwit-cmt, which is cmt.c; cmt_map.c shows it
  * to processes, cmt_buffer.c exports it.
  */
 #ifndef GODWIT_CMT_H_
@@ -44,8 +44,29 @@ struct godwit_cmt_block {
 	u64 bytes;
 };
 
+/* Areas of memory that was reserved at boot, at most. */
+#define GODWIT_CMT_MAX_AREAS 16
+
+/**
+ * struct godwit_cmt_described - areas that the machine's description names
+ * @list: they
+ * @count: of them
+ * @err: why one of them cannot be said
+ * @registered: devices are still matched
+ */
+struct godwit_cmt_described {
+	struct gw_range_area list[GODWIT_CMT_MAX_AREAS];
+	u32 count;
+	int err;
+	bool registered;
+};
+
+/* cmt_described.c: looks for them, once; what was found is the caller's until the end. */
+int godwit_cmt_describe(struct godwit_cmt_described *found);
+void godwit_cmt_describe_end(struct godwit_cmt_described *found);
+
 /* cmt_areas.c */
-/* Takes what the parameters say; @areas are theirs, joined where they touch, @count 0 without any. */
+/* Takes what the parameters say, or the machine's description; @areas are theirs, joined where they touch, @count 0 without any. */
 int godwit_cmt_areas_take(const struct gw_range_area **areas, u32 *count);
 void godwit_cmt_areas_give(void);
 /* Linux has pages of it all, which count who uses them. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The memory that /dev/godwit-cmt gives, taken when the module is loaded: all that the parameters ask for, or the module is not
- * loaded. Either areas that were reserved at boot, at their addresses, or pages of Linux, in pieces as large as there are.
+ * loaded. Either areas that were reserved at boot, at their addresses, or pages of Linux, in pieces as large as there are. Without
+ * parameters, the areas that the machine's description names.
  */
 #include <linux/highmem.h>
 #include <linux/io.h>
@@ -18,7 +19,6 @@
 #include "compat.h"
 
 #define GODWIT_CMT_NAME "godwit-cmt"
-#define GODWIT_CMT_MAX_AREAS 16
 /* Pieces of Linux's pages: the largest that it keeps, and the smallest that is worth having. */
 #define GODWIT_CMT_LARGEST SZ_4M
 #define GODWIT_CMT_SMALLEST SZ_64K
@@ -46,6 +46,8 @@ static struct godwit_cmt_areas {
 	u32 count;
 	void **mapped;
 } godwit_cmt_areas;
+
+static struct godwit_cmt_described godwit_cmt_described;
 
 bool godwit_cmt_has_pages(void)
 {
@@ -203,46 +205,75 @@ static int godwit_cmt_parse(const char *text, struct gw_range_area *area)
 	return *rest ? -EINVAL : 0;
 }
 
-static int godwit_cmt_take_area(const char *text)
+/* Takes an area that @from has as @text. */
+static int godwit_cmt_take_area(const struct gw_range_area *area, const char *from, const char *text)
 {
-	struct gw_range_area *area = &godwit_cmt_areas.list[godwit_cmt_areas.count];
 	void *mapped;
 
-	if (godwit_cmt_parse(text, area) || !area->bytes || !PAGE_ALIGNED(area->base | area->bytes) ||
-	    area->base + area->bytes < area->base) {
-		pr_err(GODWIT_CMT_NAME ": cmt_areas: \"%s\" is no BASE:BYTES[:NODE] in multiples of %lu bytes\n", text,
+	if (!area->bytes || !PAGE_ALIGNED(area->base | area->bytes) || area->base + area->bytes < area->base) {
+		pr_err(GODWIT_CMT_NAME ": %s: \"%s\" is no BASE:BYTES[:NODE] in multiples of %lu bytes\n", from, text,
 		       PAGE_SIZE);
 		return -EINVAL;
 	}
 	if (region_intersects(area->base, area->bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) != REGION_DISJOINT) {
-		pr_err(GODWIT_CMT_NAME ": cmt_areas: \"%s\" is memory that Linux uses: memmap=%llu$%#llx reserves it at boot\n",
-		       text, area->bytes, area->base);
+		pr_err(GODWIT_CMT_NAME ": %s: \"%s\" is memory that Linux uses: memmap=%llu$%#llx reserves it at boot\n",
+		       from, text, area->bytes, area->base);
 		return -EINVAL;
 	}
 	if (!request_mem_region(area->base, area->bytes, GODWIT_CMT_NAME)) {
-		pr_err(GODWIT_CMT_NAME ": cmt_areas: \"%s\" belongs to somebody else, as /proc/iomem says\n", text);
+		pr_err(GODWIT_CMT_NAME ": %s: \"%s\" belongs to somebody else, as /proc/iomem says\n", from, text);
 		return -EBUSY;
 	}
 	mapped = memremap(area->base, area->bytes, MEMREMAP_WB);
 	if (!mapped) {
 		release_mem_region(area->base, area->bytes);
-		pr_err(GODWIT_CMT_NAME ": cmt_areas: \"%s\" cannot be mapped: it is no memory\n", text);
+		pr_err(GODWIT_CMT_NAME ": %s: \"%s\" cannot be mapped: it is no memory\n", from, text);
 		return -ENXIO;
 	}
+	godwit_cmt_areas.list[godwit_cmt_areas.count] = *area;
 	godwit_cmt_areas.mapped[godwit_cmt_areas.count++] = mapped;
 	return 0;
 }
 
+static int godwit_cmt_room_for(u32 count)
+{
+	godwit_cmt_areas.list = kvcalloc(count, sizeof(*godwit_cmt_areas.list), GFP_KERNEL);
+	godwit_cmt_areas.mapped = kvcalloc(count, sizeof(*godwit_cmt_areas.mapped), GFP_KERNEL);
+	return godwit_cmt_areas.list && godwit_cmt_areas.mapped ? 0 : -ENOMEM;
+}
+
 static int godwit_cmt_take_reserved(void)
 {
-	int i, err = 0;
+	int i, err = godwit_cmt_room_for(godwit_cmt_text_count);
 
-	godwit_cmt_areas.list = kvcalloc(godwit_cmt_text_count, sizeof(*godwit_cmt_areas.list), GFP_KERNEL);
-	godwit_cmt_areas.mapped = kvcalloc(godwit_cmt_text_count, sizeof(*godwit_cmt_areas.mapped), GFP_KERNEL);
-	if (!godwit_cmt_areas.list || !godwit_cmt_areas.mapped)
-		return -ENOMEM;
-	for (i = 0; i < godwit_cmt_text_count && !err; i++)
-		err = godwit_cmt_take_area(godwit_cmt_texts[i]);
+	for (i = 0; i < godwit_cmt_text_count && !err; i++) {
+		struct gw_range_area area = {};
+
+		/* What cannot be read is an area of no bytes. */
+		if (godwit_cmt_parse(godwit_cmt_texts[i], &area))
+			area.bytes = 0;
+		err = godwit_cmt_take_area(&area, "cmt_areas", godwit_cmt_texts[i]);
+	}
+	return err;
+}
+
+static int godwit_cmt_take_described(void)
+{
+	int err = godwit_cmt_describe(&godwit_cmt_described);
+	char text[64];
+	u32 i;
+
+	if (err || !godwit_cmt_described.count) {
+		godwit_cmt_describe_end(&godwit_cmt_described);
+		return err;
+	}
+	err = godwit_cmt_room_for(godwit_cmt_described.count);
+	for (i = 0; i < godwit_cmt_described.count && !err; i++) {
+		const struct gw_range_area *area = &godwit_cmt_described.list[i];
+
+		snprintf(text, sizeof(text), "%#llx:%llu:%u", area->base, area->bytes, area->node);
+		err = godwit_cmt_take_area(area, "description", text);
+	}
 	return err;
 }
 
@@ -269,6 +300,8 @@ int godwit_cmt_areas_take(const struct gw_range_area **areas, u32 *count)
 		err = godwit_cmt_take_reserved();
 	else if (godwit_cmt_mib)
 		err = godwit_cmt_take_pages();
+	else
+		err = godwit_cmt_take_described();
 	if (err) {
 		godwit_cmt_areas_give();
 		return err;
@@ -290,4 +323,5 @@ void godwit_cmt_areas_give(void)
 	kvfree(godwit_cmt_areas.list);
 	kvfree(godwit_cmt_areas.mapped);
 	godwit_cmt_areas = (struct godwit_cmt_areas){};
+	godwit_cmt_describe_end(&godwit_cmt_described);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What programs of the tests cannot do themselves: be another driver that imports a dma-buf, ask the kernel for contiguous memory
- * as drivers do, and leave the kernel's pages all over memory. For tests alone, and for one of them at a time.
+ * as drivers do, leave the kernel's pages all over memory, and be a machine whose description names contiguous memory. For tests
+ * alone, and for one of them at a time.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -19,11 +20,18 @@
 
 #include "rig.h"
 
+#define RIG_MAX_AREAS 20
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 MODULE_IMPORT_NS(DMA_BUF);
 #else
 MODULE_IMPORT_NS("DMA_BUF");
 #endif
+
+static ulong rig_areas[2 * RIG_MAX_AREAS];
+static int rig_area_words;
+module_param_array_named(areas, rig_areas, ulong, &rig_area_words, 0444);
+MODULE_PARM_DESC(areas, "first byte and bytes of each area that the machine is to describe as contiguous memory");
 
 struct rig_piece {
 	struct list_head node;
@@ -34,7 +42,7 @@ struct rig_piece {
 	struct page *page;
 };
 
-static struct platform_device *rig_device;
+static struct platform_device *rig_device, *rig_described;
 static DEFINE_MUTEX(rig_lock);
 static LIST_HEAD(rig_pieces);
 static LIST_HEAD(rig_scattered);
@@ -197,6 +205,18 @@ static struct miscdevice rig_misc = {
 	.mode = 0600,
 };
 
+static int rig_describe(void)
+{
+	struct resource areas[RIG_MAX_AREAS] = {};
+	int i, count = rig_area_words / 2;
+
+	for (i = 0; i < count; i++)
+		areas[i] = (struct resource)DEFINE_RES_MEM(rig_areas[2 * i], rig_areas[2 * i + 1]);
+	if (count)
+		rig_described = platform_device_register_simple("godwit-cmt", PLATFORM_DEVID_NONE, areas, count);
+	return PTR_ERR_OR_ZERO(rig_described);
+}
+
 static int __init rig_init(void)
 {
 	int err;
@@ -208,9 +228,15 @@ static int __init rig_init(void)
 	dma_set_max_seg_size(&rig_device->dev, UINT_MAX);
 	err = dma_coerce_mask_and_coherent(&rig_device->dev, DMA_BIT_MASK(64));
 	if (!err)
-		err = misc_register(&rig_misc);
+		err = rig_describe();
 	if (err)
-		platform_device_unregister(rig_device);
+		goto device;
+	err = misc_register(&rig_misc);
+	if (!err)
+		return 0;
+	platform_device_unregister(rig_described);
+device:
+	platform_device_unregister(rig_device);
 	return err;
 }
 module_init(rig_init);
@@ -225,6 +251,7 @@ static void __exit rig_exit(void)
 		list_del(&page->lru);
 		__free_page(page);
 	}
+	platform_device_unregister(rig_described);
 	platform_device_unregister(rig_device);
 }
 module_exit(rig_exit);
