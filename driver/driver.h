@@ -229,6 +229,10 @@ void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct
 int godwit_table_init(struct godwit_device *gdev, struct gw_pt *table);
 int godwit_pt_errno(int status);
 
+/* pci.c */
+int godwit_up(struct pci_dev *pdev);
+void godwit_down(struct pci_dev *pdev);
+
 /* pin.c */
 int godwit_pin(struct godwit_context *ctx, const struct godwit_pin *pin);
 int godwit_unpin(struct godwit_context *ctx, const struct godwit_pin *pin);
@@ -257,5 +261,10 @@ int godwit_queue_settle(struct godwit_device *gdev);
 
 /* residency.c */
 int godwit_residency(struct godwit_context *ctx, const struct godwit_residency *what);
+
+/* sleep.c */
+extern const struct pci_error_handlers godwit_reset_handlers;
+int godwit_sleep_init(struct pci_driver *driver);
+void godwit_sleep_exit(void);
 
 #endif /* GODWIT_DRIVER_H_ */

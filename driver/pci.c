@@ -145,7 +145,8 @@ static void godwit_pci_off(struct godwit_device *gdev)
 	pci_disable_device(gdev->pdev);
 }
 
-static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+/* Takes the card, from its registers to its device file. */
+int godwit_up(struct pci_dev *pdev)
 {
 	struct godwit_device *gdev = kzalloc(sizeof(*gdev), GFP_KERNEL);
 	int err;
@@ -198,14 +199,20 @@ mmu:
 off:
 	godwit_pci_off(gdev);
 put:
+	pci_set_drvdata(pdev, NULL);
 	godwit_device_put(gdev);
 	return err;
 }
 
-static void godwit_remove(struct pci_dev *pdev)
+/* Lets go of it: what is under way ends, memory comes home, and its open files are of no card any more. */
+void godwit_down(struct pci_dev *pdev)
 {
 	struct godwit_device *gdev = pci_get_drvdata(pdev);
 
+	/* It did not come back from sleep or a reset. */
+	if (!gdev)
+		return;
+	pci_set_drvdata(pdev, NULL);
 	godwit_debugfs_remove(gdev);
 	godwit_chardev_remove(gdev);
 	/* Launches that wait hold the lock that is wanted next. */
@@ -224,6 +231,11 @@ static void godwit_remove(struct pci_dev *pdev)
 	godwit_device_put(gdev);
 }
 
+static int godwit_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	return godwit_up(pdev);
+}
+
 static const struct pci_device_id godwit_pci_ids[] = {
 	{ PCI_DEVICE_SUB(GODWIT_PCI_VENDOR, GODWIT_PCI_DEVICE, GODWIT_PCI_VENDOR, GODWIT_PCI_DEVICE) },
 	{}
@@ -234,7 +246,8 @@ static struct pci_driver godwit_driver = {
 	.name = GODWIT_NAME,
 	.id_table = godwit_pci_ids,
 	.probe = godwit_probe,
-	.remove = godwit_remove,
+	.remove = godwit_down,
+	.err_handler = &godwit_reset_handlers,
 };
 
 static int __init godwit_init(void)
@@ -248,8 +261,13 @@ static int __init godwit_init(void)
 		goto pools;
 	godwit_debugfs_init();
 	err = pci_register_driver(&godwit_driver);
+	if (err)
+		goto cmt;
+	err = godwit_sleep_init(&godwit_driver);
 	if (!err)
 		return 0;
+	pci_unregister_driver(&godwit_driver);
+cmt:
 	godwit_debugfs_exit();
 	godwit_cmt_exit();
 pools:
@@ -260,6 +278,7 @@ module_init(godwit_init);
 
 static void __exit godwit_exit(void)
 {
+	godwit_sleep_exit();
 	pci_unregister_driver(&godwit_driver);
 	godwit_debugfs_exit();
 	godwit_cmt_exit();

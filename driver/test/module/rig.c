@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What programs of the tests cannot do themselves: be another driver that imports a dma-buf, ask the kernel for contiguous memory
- * as drivers do, leave the kernel's pages all over memory, and be a machine whose description names contiguous memory. For tests
- * alone, and for one of them at a time.
+ * as drivers do, leave the kernel's pages all over memory, be a machine whose description names contiguous memory, and have a card's
+ * driver told of a reset. For tests alone, and for one of them at a time.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pci.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -158,6 +159,29 @@ static void rig_give(void)
 	}
 }
 
+/* What Linux does for a function that can be reset, but for that. */
+static int rig_reset(void)
+{
+	struct pci_dev *pdev = NULL;
+	int err = -ENODEV;
+
+	for_each_pci_dev(pdev) {
+		struct pci_driver *driver;
+
+		device_lock(&pdev->dev);
+		driver = pdev->dev.driver ? to_pci_driver(pdev->dev.driver) : NULL;
+		if (driver && !strcmp(driver->name, "godwit")) {
+			driver->err_handler->reset_prepare(pdev);
+			pci_save_state(pdev);
+			pci_restore_state(pdev);
+			driver->err_handler->reset_done(pdev);
+			err = 0;
+		}
+		device_unlock(&pdev->dev);
+	}
+	return err;
+}
+
 static long rig_ioctl(struct file *file, unsigned int number, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
@@ -183,6 +207,9 @@ static long rig_ioctl(struct file *file, unsigned int number, unsigned long arg)
 		break;
 	case RIG_IOC_GIVE:
 		rig_give();
+		break;
+	case RIG_IOC_RESET:
+		err = rig_reset();
 		break;
 	default:
 		err = -ENOTTY;

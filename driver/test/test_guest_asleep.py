@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine sleeps, and the card is reset, while it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from guest_checks import KERNELS, LIMIT, checks
+
+from godwit.vm import guests
+from godwit.vm.machine import Ended
+
+Boot = Callable[..., Ended]
+
+CARD = Path(__file__).parent / "dma.toml"
+LOAD = f"{guests.LOAD} || exit 1\n"
+QUICKLY = "echo 1 > /sys/module/suspend/parameters/pm_test_delay"
+"""Seconds that devices sleep in Linux's test of it."""
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_a_card_lets_go_and_comes_back(boot_on: Callable[[str], Boot], kind: str) -> None:
+    script = (
+        f"{QUICKLY}\ninsmod /rig.ko || exit 1\n{LOAD}{LIMIT} /asleep; code=$?\nrmmod rig\n{guests.UNLOAD}"
+    )
+    guest = boot_on(kind)(script, "asleep", config=CARD, rig=True)
+    assert checks(guest) == {
+        "a_card_is_reset_while_it_is_used": "",
+        "a_machine_sleeps_while_its_card_is_used": "",
+    }
+    assert guest.code == 0
+    assert guest.served["errors"] == 0
