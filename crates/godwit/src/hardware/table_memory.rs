@@ -14,6 +14,8 @@ use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator};
 pub(crate) struct FramePool {
     memories: Arc<[Mutex<FrameAllocator>]>,
     memory: Arc<Memory>,
+    /// Given back, and not cleared yet: whoever looks for frames clears them first.
+    later: Arc<Mutex<Vec<Extent>>>,
 }
 
 impl FramePool {
@@ -25,32 +27,60 @@ impl FramePool {
                 .map(|part| Mutex::new(FrameAllocator::new(*part)))
                 .collect(),
             memory,
+            later: Arc::default(),
         }
     }
 
     /// Those of the first memory.
     pub fn lock(&self) -> MutexGuard<'_, FrameAllocator> {
+        self.settle();
         lock(&self.memories[0])
     }
 
     /// Those of each memory.
     pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, FrameAllocator>> {
+        self.settle();
         self.memories.iter().map(lock)
     }
 
     /// Gives frames back. They read as zero when they are handed out again.
     pub fn free(&self, extent: Extent) {
+        self.free_all(&[extent]);
+    }
+
+    /// The same for who has no time: they are cleared when somebody looks for frames, or with [`FramePool::settle`].
+    pub fn free_later(&self, extent: Extent) {
+        lock(&self.later).push(extent);
+    }
+
+    /// Clears what was given back without time for it, neighbours in one go.
+    pub fn settle(&self) {
+        let mut later = lock(&self.later);
+        later.sort_unstable_by_key(|extent| extent.pa);
+        later
+            .chunk_by(|a, b| a.pa + a.len == b.pa)
+            .for_each(|extents| self.free_all(extents));
+        later.clear();
+    }
+
+    /// Clears neighbours and gives them back.
+    fn free_all(&self, extents: &[Extent]) {
+        let len = extents.iter().map(|extent| extent.len).sum();
         // Only fails outside of memory, where no frame is.
-        if self.memory.clear(extent.pa, extent.len).is_ok()
-            && let Some(mut frames) = self.each().find(|frames| frames.has(extent.pa))
-        {
-            frames.free(extent);
+        if self.memory.clear(extents[0].pa, len).is_err() {
+            return;
+        }
+        for extent in extents {
+            let mut memories = self.memories.iter().map(lock);
+            if let Some(mut frames) = memories.find(|frames| frames.has(extent.pa)) {
+                frames.free(*extent);
+            }
         }
     }
 }
 
-fn lock(frames: &Mutex<FrameAllocator>) -> MutexGuard<'_, FrameAllocator> {
-    frames.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TableMemory for FramePool {

@@ -86,16 +86,16 @@ impl Shared {
         &self,
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
-        self.with_any(|state| {
-            if let Some(why) = &state.broken {
-                return Err(Error::Broken(why.clone()));
-            }
-            let result = work(state);
-            if let Err(error) = &result {
-                state.failed(error);
-            }
-            result
-        })
+        self.with_any(|state| usable(state, work))
+    }
+
+    /// The same, for the pager's thread alone, which does it itself when the card's thread rests.
+    pub fn with_from_pager<R: Send>(
+        &self,
+        work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
+    ) -> Result<R, Error> {
+        let engine = self.engine()?;
+        engine.call_from_pager(|state| usable(state.as_mut().ok_or(Error::Closed)?, work))
     }
 
     /// Works on a card that is open, even if it hung.
@@ -103,11 +103,15 @@ impl Shared {
         &self,
         work: impl FnOnce(&mut State) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
+        let engine = self.engine()?;
+        engine.call(|state| work(state.as_mut().ok_or(Error::Closed)?))
+    }
+
+    /// Who works on the card, if that is this process's.
+    fn engine(&self) -> Result<&Engine, Error> {
         self.check_process()?;
         match &self.backend {
-            Backend::Engine(engine) => {
-                engine.call(|state| work(state.as_mut().ok_or(Error::Closed)?))
-            }
+            Backend::Engine(engine) => Ok(engine),
             Backend::Driver(driver) if driver.is_open() => Err(driver.not_there()),
             Backend::Driver(_) => Err(Error::Closed),
         }
@@ -148,6 +152,21 @@ impl Shared {
     pub fn forget(&self, owner: OwnerId) {
         self.sharing().retain(|(_, of)| *of != owner);
     }
+}
+
+/// Works on a card that can be used.
+fn usable<R>(
+    state: &mut State,
+    work: impl FnOnce(&mut State) -> Result<R, Error>,
+) -> Result<R, Error> {
+    if let Some(why) = &state.broken {
+        return Err(Error::Broken(why.clone()));
+    }
+    let result = work(state);
+    if let Err(error) = &result {
+        state.failed(error);
+    }
+    result
 }
 
 impl Drop for Shared {

@@ -95,7 +95,7 @@ impl CardSide {
     ) -> Result<R, Error> {
         let shared = self.place.shared.upgrade().ok_or(Error::Closed)?;
         let mut now_ps = None;
-        let result = shared.with(|state| {
+        let result = shared.with_from_pager(|state| {
             let result = work(state);
             now_ps = state.device.stats().ok().map(|stats| stats.time_ps);
             result
@@ -386,7 +386,11 @@ impl Owner for CardSide {
 
     fn release(&mut self, va: u64, len: u64) {
         let frames = self.room.remove(va, len);
-        self.room.free_all(frames.into_iter());
+        self.room.free_all_later(frames.into_iter());
+    }
+
+    fn rest(&mut self) {
+        self.room.pool.settle();
     }
 
     fn thread(&self) -> u32 {

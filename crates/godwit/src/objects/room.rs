@@ -146,6 +146,13 @@ impl Room {
             .for_each(|extent| self.pool.free(extent));
     }
 
+    /// The same while a thread of the program waits.
+    pub fn free_all_later(&self, extents: impl Iterator<Item = Extent>) {
+        extents
+            .filter(|extent| !staying::is_host(extent))
+            .for_each(|extent| self.pool.free_later(extent));
+    }
+
     /// Takes frames out of the list.
     pub fn remove(&mut self, va: u64, len: u64) -> Vec<Extent> {
         let pieces = self.pieces(va, len);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that owns a card. Callers post jobs and wait for them; nobody else touches the device or its page tables, and
-//! it touches no memory of the user.
+//! it touches no memory of the user. One other thread may work in its place while it rests, the one that answers touches of pages that are
+//! away ([`Engine::call_from_pager`]): a thread of the program waits for that, and two changes of threads would be most of its wait.
+//! It keeps the same rule, as no thread of the program can, whose very stack may be on the card.
 //!
 //! Jobs run in the order in which they were posted. Between them the clock runs, a slice at a time, as long as somebody
 //! waits for a launch: in a wait, a poll, an await, or with a callback. Otherwise it stands, so that what a program on
@@ -9,8 +11,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{JoinHandle, ThreadId};
 
 use super::State;
 use super::ticket::Gate;
@@ -46,6 +48,35 @@ struct Posted {
     jobs: VecDeque<Job>,
     /// The engine takes no more.
     closed: bool,
+    /// Something has changed without a job.
+    roused: bool,
+}
+
+/// A card, and which thread works on it.
+struct Owned {
+    state: Mutex<Option<State>>,
+    worker: Mutex<Option<ThreadId>>,
+}
+
+impl Owned {
+    /// Works on the card, of which the caller has the lock.
+    fn work(&self, state: &mut Option<State>, work: Work<'_>) {
+        self.is_at_work(Some(std::thread::current().id()));
+        // A panic is kept for the caller; one of posted work has nobody to tell.
+        let _ = catch_unwind(AssertUnwindSafe(|| work(state)));
+        self.is_at_work(None);
+    }
+
+    fn is_at_work(&self, who: Option<ThreadId>) {
+        *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = who;
+    }
+}
+
+/// Whether the clock is to run.
+fn runs(state: &Option<State>) -> bool {
+    state.as_ref().is_some_and(|state| {
+        state.somebody_waits() && !state.awaits_pages() && !state.awaits_lines()
+    })
 }
 
 impl Mailbox {
@@ -63,16 +94,30 @@ impl Mailbox {
         self.changed.notify_one();
     }
 
-    /// All that was posted; waits for some when `wait`.
-    fn take(&self, wait: bool) -> VecDeque<Job> {
+    /// All that was posted. Only who has the card takes it, so that an empty box says that nothing is still to be done.
+    fn take(&self) -> VecDeque<Job> {
+        std::mem::take(&mut self.lock().jobs)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().jobs.is_empty()
+    }
+
+    /// Returns when something was posted, or [`Mailbox::rouse`] called.
+    fn wait(&self) {
         let mut posted = self.lock();
-        while wait && posted.jobs.is_empty() {
+        while posted.jobs.is_empty() && !std::mem::take(&mut posted.roused) {
             posted = self
                 .changed
                 .wait(posted)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        std::mem::take(&mut posted.jobs)
+    }
+
+    /// Has the engine look whether the clock is to run.
+    fn rouse(&self) {
+        self.lock().roused = true;
+        self.changed.notify_one();
     }
 
     fn close(&self) {
@@ -87,6 +132,7 @@ impl Mailbox {
 /// The engine of one card.
 pub(crate) struct Engine {
     mailbox: Arc<Mailbox>,
+    card: Arc<Owned>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -94,13 +140,18 @@ impl Engine {
     /// Gives the card to a thread of its own.
     pub fn start(state: State) -> Result<Self, Error> {
         let mailbox = Arc::new(Mailbox::default());
-        let theirs = Arc::clone(&mailbox);
+        let card = Arc::new(Owned {
+            state: Mutex::new(Some(state)),
+            worker: Mutex::default(),
+        });
+        let (theirs, posted) = (Arc::clone(&card), Arc::clone(&mailbox));
         let thread = std::thread::Builder::new()
             .name("godwit-card".into())
-            .spawn(move || run(state, &theirs))
+            .spawn(move || run(&theirs, &posted))
             .map_err(|error| Error::Hardware(format!("no thread for the card: {error}")))?;
         Ok(Self {
             mailbox,
+            card,
             thread: Mutex::new(Some(thread)),
         })
     }
@@ -110,15 +161,65 @@ impl Engine {
         &self,
         work: impl FnOnce(&mut Option<State>) -> Result<R, Error> + Send,
     ) -> Result<R, Error> {
-        if self.is_own_thread() {
+        self.have_done(work, |work| {
+            let gate = Arc::new(Gate::default());
+            // SAFETY: the work lives no longer than what it borrows: this function returns after the gate was opened, which a
+            // job does when its work is gone, done or not.
+            let work: Work<'static> = unsafe { std::mem::transmute(work) };
+            self.mailbox.post(Job {
+                work: Some(work),
+                gate: Some(Arc::clone(&gate)),
+            });
+            gate.pass();
+        })
+    }
+
+    /// The same, on the caller's own thread if the engine rests and nothing is to be done before: for the pager's thread, which has no
+    /// memory that is ever on a card, on its stack or behind it.
+    pub fn call_from_pager<R: Send>(
+        &self,
+        work: impl FnOnce(&mut Option<State>) -> Result<R, Error> + Send,
+    ) -> Result<R, Error> {
+        let Some(mut state) = self.resting() else {
+            return self.call(work);
+        };
+        let done = self.have_done(work, |work| self.card.work(&mut state, work));
+        let runs = runs(&state);
+        drop(state);
+        // What came in the meantime has told the engine so.
+        if runs {
+            self.mailbox.rouse();
+        }
+        done
+    }
+
+    /// The card, while nobody works on it or has posted a job.
+    fn resting(&self) -> Option<MutexGuard<'_, Option<State>>> {
+        if self.is_working_thread() {
+            return None;
+        }
+        let state = match self.card.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        (self.mailbox.is_empty() && !runs(&state)).then_some(state)
+    }
+
+    /// Has `work` done by `by`, which may not do it when the card was closed.
+    fn have_done<R: Send>(
+        &self,
+        work: impl FnOnce(&mut Option<State>) -> Result<R, Error> + Send,
+        by: impl FnOnce(Work<'_>),
+    ) -> Result<R, Error> {
+        if self.is_working_thread() {
             return Err(Error::Busy(
                 "the card waits for a page handler, which cannot use the card itself".into(),
             ));
         }
         let mut answer = None;
         let place = &mut answer;
-        let gate = Arc::new(Gate::default());
-        let work: Work<'_> = Box::new(move |state| {
+        by(Box::new(move |state| {
             let done = catch_unwind(AssertUnwindSafe(|| work(&mut *state)));
             if let (Err(_), Some(state)) = (&done, state.as_mut()) {
                 state.break_down(Error::Hang(
@@ -126,15 +227,7 @@ impl Engine {
                 ));
             }
             *place = Some(done);
-        });
-        // SAFETY: the work lives no longer than what it borrows: this function returns after the gate was opened, which a
-        // job does when its work is gone, done or not.
-        let work: Work<'static> = unsafe { std::mem::transmute(work) };
-        self.mailbox.post(Job {
-            work: Some(work),
-            gate: Some(Arc::clone(&gate)),
-        });
-        gate.pass();
+        }));
         match answer {
             Some(Ok(result)) => result,
             Some(Err(panic)) => resume_unwind(panic),
@@ -142,11 +235,14 @@ impl Engine {
         }
     }
 
-    /// Whether the caller is called by the engine.
-    fn is_own_thread(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = thread.as_ref().map(|thread| thread.thread().id());
-        own == Some(std::thread::current().id())
+    /// Whether the caller is called by who works on the card.
+    fn is_working_thread(&self) -> bool {
+        let worker = self
+            .card
+            .worker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *worker == Some(std::thread::current().id())
     }
 
     /// Works on the card some time.
@@ -184,31 +280,41 @@ impl Engine {
         if let Ok(mut thread) = self.thread.try_lock() {
             std::mem::forget(thread.take());
         }
+        // The parent's card is not to be closed here.
+        std::mem::forget(Arc::clone(&self.card));
     }
 }
 
 /// The engine's thread: until the card is closed.
-fn run(state: State, mailbox: &Mailbox) {
-    let mut state = Some(state);
+fn run(card: &Owned, mailbox: &Mailbox) {
     loop {
-        let runs = |state: &State| {
-            state.somebody_waits() && !state.awaits_pages() && !state.awaits_lines()
-        };
-        let busy = state.as_ref().is_some_and(runs);
-        for mut job in mailbox.take(!busy) {
+        let mut state = card.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut job in mailbox.take() {
             if let Some(work) = job.work.take() {
-                // A panic is kept for the caller; one of posted work has nobody to tell.
-                let _ = catch_unwind(AssertUnwindSafe(|| work(&mut state)));
+                card.work(&mut state, work);
             }
         }
-        let Some(open) = state.as_mut() else { break };
-        if runs(open) && catch_unwind(AssertUnwindSafe(|| open.advance())).is_err() {
-            open.break_down(Error::Hang(
-                "internal error in Godwit while the clock ran, please report it".into(),
-            ));
+        if state.is_none() {
+            break;
         }
+        if !runs(&state) {
+            drop(state);
+            mailbox.wait();
+            continue;
+        }
+        card.work(&mut state, Box::new(advance));
     }
     mailbox.close();
+}
+
+/// A slice of the clock.
+fn advance(state: &mut Option<State>) {
+    let Some(open) = state.as_mut() else { return };
+    if catch_unwind(AssertUnwindSafe(|| open.advance())).is_err() {
+        open.break_down(Error::Hang(
+            "internal error in Godwit while the clock ran, please report it".into(),
+        ));
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +333,6 @@ mod tests {
         mailbox.close();
         gate.pass();
         mailbox.post(job());
-        assert!(mailbox.take(false).is_empty());
+        assert!(mailbox.take().is_empty());
     }
 }

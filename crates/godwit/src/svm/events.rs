@@ -104,10 +104,16 @@ impl Pages {
                     runs = self.blocks.away_runs(page, PAGE, None);
                 }
                 let fought = self.worked_on(page, PAGE);
+                self.put_last = (0, 0);
                 self.retrieve(&runs, Cause::Touch);
                 if fought {
                     let (_, now_ps) = self.whose(away.owner);
                     self.thrash.left(page, away.owner, now_ps);
+                }
+                // All of them are there, and whoever waited was woken.
+                let (start, len) = self.put_last;
+                if page.wrapping_sub(start) < len {
+                    return;
                 }
             }
             Place::Home | Place::Unwatched => self.report.duplicates += 1,

@@ -85,6 +85,7 @@ impl Pages {
         }
         if let Ok(owner) = self.owner(away.owner) {
             owner.release(run.start, run.len);
+            self.released = true;
         }
     }
 
@@ -163,6 +164,9 @@ impl Pages {
                     moving = true;
                 }
             }
+        }
+        if moved == len {
+            self.put_last = (start, len);
         }
         moved == len
     }

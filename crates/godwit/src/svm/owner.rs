@@ -95,6 +95,9 @@ pub(crate) trait Owner: Send {
     /// Ends its having pages that were withdrawn.
     fn release(&mut self, va: u64, len: u64);
 
+    /// Nobody waits for the pager: what [`Owner::release`] left for later is done now.
+    fn rest(&mut self) {}
+
     /// Has its pages that go on to be used in place counted where the card does that: the pager hears of groups of 64 KiB that cross the
     /// link. What pages cost there; none where nothing is counted.
     fn count_lines(&mut self) -> Option<PageCosts>;

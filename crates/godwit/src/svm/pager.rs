@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::event::Timespec;
+
 use super::arena;
 use super::blocks::Place;
 use super::lend::Loan;
@@ -21,6 +23,12 @@ use super::stays::Crossed;
 use super::uffd::Uffd;
 use super::{OwnerId, PAGE, PinId};
 use crate::Error;
+
+/// After a touch another one is likely to come so soon.
+const HURRY: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000,
+};
 
 /// Work for the pager; false when it has to wait for a launch to end, and is to be asked again.
 type Order = Box<dyn FnMut(&mut Pages) -> bool + Send>;
@@ -465,7 +473,11 @@ fn run(mut pages: Pages, mailbox: &Mailbox) {
             }
             continue;
         }
-        pages.watch.sleep(&pages.uffd);
+        let hurry = pages.released.then_some(HURRY);
+        if !pages.watch.sleep(&pages.uffd, hurry) {
+            pages.released = false;
+            pages.owners.values_mut().for_each(|owner| owner.rest());
+        }
     }
 }
 

@@ -43,6 +43,10 @@ pub(super) struct Pages {
     pub parked: Vec<(u64, bool)>,
     /// Pins have gone: parked touches and orders are looked at again.
     pub unpinned: bool,
+    /// Owners have given back what they have not cleared yet.
+    pub released: bool,
+    /// Where pages were put last, all of which moved.
+    pub put_last: (u64, u64),
     /// Events read while something else was done.
     pub backlog: VecDeque<Event>,
     pub around: super::events::Around,
@@ -106,6 +110,8 @@ impl Pages {
             pins: Vec::new(),
             parked: Vec::new(),
             unpinned: false,
+            released: false,
+            put_last: (0, 0),
             backlog: VecDeque::new(),
             around: super::events::Around::default(),
             report: Migrations::default(),

@@ -65,16 +65,22 @@ impl Watch {
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
-    /// Waits until there is an event, or the bell rings.
-    pub fn sleep(&self, uffd: &Uffd) {
+    /// Waits until there is an event, or the bell rings; false when neither came in this time.
+    pub fn sleep(&self, uffd: &Uffd, at_most: Option<Timespec>) -> bool {
         self.alive();
         let mut ready = [
             PollFd::from_borrowed_fd(uffd.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
         ];
-        let _ = poll(&mut ready, None);
-        let mut rings = [0; 8];
-        let _ = rustix::io::read(&self.bell, &mut rings);
+        // An interrupted wait is looked at as an event.
+        if poll(&mut ready, at_most.as_ref()) == Ok(0) {
+            return false;
+        }
+        if !ready[1].revents().is_empty() {
+            let mut rings = [0; 8];
+            let _ = rustix::io::read(&self.bell, &mut rings);
+        }
+        true
     }
 
     /// A page of zeros.

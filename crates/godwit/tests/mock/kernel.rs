@@ -163,7 +163,7 @@ impl MockCard {
     fn finish(&mut self, slot: usize, copied: u64, status: u32) {
         let base = CONTROL + slot as u64 * STRIDE;
         self.put64(base + COPIED, copied);
-        self.registers.insert(base + STATUS, status);
+        self.put(base + STATUS, status);
         let enabled = self.get(base + u64::from(layout::HLS_IER)) & 1;
         let unit = &mut self.units[slot];
         unit.work = None;

@@ -14,7 +14,7 @@ impl MockCard {
         while head != tail {
             if self.queue_error != 0 {
                 let status = self.get(regs::CQCSR) | self.queue_error;
-                self.registers.insert(regs::CQCSR, status);
+                self.put(regs::CQCSR, status);
                 break;
             }
             let word = |at| {
@@ -51,14 +51,14 @@ impl MockCard {
                 2 => {
                     self.seen.lock().unwrap().invalidations += 1;
                     let done = self.get(regs::CQCSR) | regs::CQCSR_FENCE_W_IP_MASK;
-                    self.registers.insert(regs::CQCSR, done);
+                    self.put(regs::CQCSR, done);
                 }
                 _ => panic!("{what:#x} is no command"),
             }
             self.seen.lock().unwrap().drops += u32::from(what & 0x3ff == 1);
             head = (head + 1) % size;
         }
-        self.registers.insert(regs::CQH, head);
+        self.put(regs::CQH, head);
     }
 
     /// Ends the entries of the range TLB for which `ends(context, first page, last page)`.
@@ -70,7 +70,7 @@ impl MockCard {
             let base = self.get64(at + regs::RANGES_ENTRY_BASE);
             let limit = self.get64(at + regs::RANGES_ENTRY_LIMIT);
             if ends(context, base, limit) {
-                self.registers.insert(
+                self.put(
                     at + regs::RANGES_ENTRY_CONTROL,
                     control & !regs::RANGES_ENTRY_CONTROL_VALID_MASK,
                 );
@@ -142,8 +142,7 @@ impl MockCard {
 
     fn record_fault(&mut self, port: u64, cause: u32, context: u32, va: u64, write: bool) {
         if self.get(regs::FAULT) & regs::FAULT_VALID_MASK != 0 {
-            self.registers
-                .insert(regs::FAULTS_LOST, self.get(regs::FAULTS_LOST) + 1);
+            self.put(regs::FAULTS_LOST, self.get(regs::FAULTS_LOST) + 1);
             return;
         }
         let write = if write { regs::FAULT_WRITE_MASK } else { 0 };
@@ -152,9 +151,8 @@ impl MockCard {
             | (port as u32) << regs::FAULT_PORT_SHIFT
             | cause << regs::FAULT_CAUSE_SHIFT
             | context << regs::FAULT_CONTEXT_ID_SHIFT;
-        self.registers.insert(regs::FAULT, fault);
+        self.put(regs::FAULT, fault);
         self.put64(regs::FAULT_ADDRESS, va);
-        self.registers
-            .insert(regs::IRQ_PENDING, regs::IRQ_PENDING_FAULT_MASK);
+        self.put(regs::IRQ_PENDING, regs::IRQ_PENDING_FAULT_MASK);
     }
 }
