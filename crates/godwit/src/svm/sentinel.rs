@@ -29,8 +29,12 @@ pub(super) struct Watch {
     inbox: Mutex<VecDeque<Event>>,
     /// Threads that must not wait.
     threads: Box<[AtomicU32]>,
+    /// Slots of them that were ever used: nobody looks at the others.
+    used: AtomicUsize,
     /// Pages that were given to them, until the pager knows; 0 is free.
     rescued: Box<[AtomicU64]>,
+    /// How many of them there may be.
+    noted: AtomicUsize,
     /// Counts what the pager does: while it stands, the pager does.
     beat: AtomicUsize,
     away: Mutex<bool>,
@@ -49,7 +53,9 @@ impl Watch {
         Ok(Self {
             inbox: Mutex::new(VecDeque::with_capacity(1024)),
             threads: (0..THREADS).map(|_| AtomicU32::new(0)).collect(),
+            used: AtomicUsize::new(0),
             rescued: (0..RESCUED).map(|_| AtomicU64::new(0)).collect(),
+            noted: AtomicUsize::new(0),
             beat: AtomicUsize::new(0),
             away: Mutex::new(false),
             changed: Condvar::new(),
@@ -95,10 +101,14 @@ impl Watch {
     /// Adds a thread that must not wait; false when there are too many. A number is given to other threads once its thread has ended, so
     /// [`Watch::remove_thread`] comes before.
     pub fn add_thread(&self, thread: u32) -> bool {
-        self.threads.iter().any(|slot| {
+        let added = self.threads.iter().position(|slot| {
             slot.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
-        })
+        });
+        if let Some(at) = added {
+            self.used.fetch_max(at + 1, Ordering::Relaxed);
+        }
+        added.is_some()
     }
 
     /// Takes back one [`Watch::add_thread`].
@@ -113,7 +123,8 @@ impl Watch {
 
     fn must_not_wait(&self, thread: u32) -> bool {
         let is = |slot: &AtomicU32| slot.load(Ordering::Relaxed) == thread;
-        thread != 0 && self.threads.iter().any(is)
+        let used = self.used.load(Ordering::Relaxed);
+        thread != 0 && self.threads.iter().take(used).any(is)
     }
 
     /// The next event that is not dealt with here, in the order in which they came.
@@ -143,29 +154,40 @@ impl Watch {
     /// How many pages are away: without any there is nothing to look after.
     pub fn set_away(&self, pages: u64) {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
-        *away = pages > 0;
-        if *away {
+        let before = std::mem::replace(&mut *away, pages > 0);
+        if *away && !before {
             self.changed.notify_all();
         }
     }
 
     /// A page that was given to a thread which must not wait.
     pub fn next_rescued(&self) -> Option<u64> {
-        self.rescued
+        if self.noted.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let page = self
+            .rescued
             .iter()
             .map(|slot| slot.swap(0, Ordering::Acquire))
-            .find(|page| *page != 0)
+            .find(|page| *page != 0);
+        if page.is_some() {
+            self.noted.fetch_sub(1, Ordering::Relaxed);
+        }
+        page
     }
 
     /// Gives a thread that must not wait its page.
     fn rescue(&self, uffd: &Uffd, page: u64) {
         // Known before the thread goes on, and the pager with it.
+        self.noted.fetch_add(1, Ordering::Release);
         let noted = self.rescued.iter().any(|slot| {
             slot.compare_exchange(0, page, Ordering::Release, Ordering::Relaxed)
                 .is_ok()
         });
         if noted {
             let _ = uffd.copy(page, self.zeros(), PAGE);
+        } else {
+            self.noted.fetch_sub(1, Ordering::Relaxed);
         }
         let _ = uffd.wake(page, PAGE);
     }

@@ -40,10 +40,14 @@ impl MockCard {
                     } else {
                         vpn.trailing_ones() + 1
                     };
-                    let inside = |page: u64| page >> 12 >> ones == vpn >> ones;
-                    self.kept
-                        .retain(|kept, _| kept.0 != context || !inside(kept.1));
                     let pages = vpn >> ones << ones..=vpn | ((1 << ones) - 1);
+                    let first = (context, pages.start() << 12, false);
+                    let last = (context, pages.end() << 12, true);
+                    let inside = self.kept.range(first..=last);
+                    let inside: Vec<_> = inside.map(|(kept, _)| *kept).collect();
+                    for kept in inside {
+                        self.kept.remove(&kept);
+                    }
                     self.end_ranges(|of, base, limit| {
                         of == context && base <= *pages.end() && *pages.start() <= limit
                     });

@@ -9,7 +9,7 @@ mod kernel;
 mod lines;
 mod mmu;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use godwit::{
@@ -46,7 +46,7 @@ pub struct MockCard {
     /// By word: a look at them is all that most cycles are.
     registers: Vec<u32>,
     /// What a translator keeps: (context, page, write) to the frame.
-    kept: HashMap<(u32, u64, bool), u64>,
+    kept: BTreeMap<(u32, u64, bool), u64>,
     units: Vec<Unit>,
     /// Error bits that the queue sets in place of executing a command.
     queue_error: u32,
@@ -67,7 +67,7 @@ impl MockCard {
             lines: lines::Lines::default(),
             stats: Stats::default(),
             registers: Vec::new(),
-            kept: HashMap::new(),
+            kept: BTreeMap::new(),
             units: protocols
                 .iter()
                 .map(|protocol| Unit {
