@@ -12,8 +12,8 @@ use godwit_card::Memory;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use super::owner::{Answer, Asked, Asker, Leaving, Left, Owner, PageCosts, Piece, Questions};
-use super::pager::Want;
 use super::pages::{Pages, Pin};
+use super::pins::Want;
 use super::sentinel::Watch;
 use super::uffd::Uffd;
 use super::{Demand, DeviceMemory, OwnerId, PAGE};

@@ -7,8 +7,8 @@ use super::blocks::Place;
 use super::memory::{pages_inside, write_process};
 use super::moves::Going;
 use super::owner::{Leaving, Piece};
-use super::pager::Want;
 use super::pages::Pages;
+use super::pins::Want;
 use super::{BLOCK, OwnerId, PAGE, PinId};
 use crate::Error;
 

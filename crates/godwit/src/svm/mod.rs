@@ -40,6 +40,7 @@ mod moves;
 mod owner;
 mod pager;
 mod pages;
+mod pins;
 pub(crate) mod report;
 mod sentinel;
 pub(crate) mod shown;
@@ -53,8 +54,9 @@ pub(crate) use owner::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Left, Owner, PageCosts, Piece, Questions,
     Refused,
 };
-pub(crate) use pager::{Pager, Pinned, Want};
+pub(crate) use pager::Pager;
 pub(crate) use pages::Residence;
+pub(crate) use pins::{Pinned, Want};
 pub(crate) use stays::Crossed;
 
 /// Bytes of a page.

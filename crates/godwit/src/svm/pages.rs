@@ -13,7 +13,7 @@ use super::lend::Lend;
 use super::log::Log;
 use super::memory::{self, Scratch, Shadow, pages_around, read_process};
 use super::owner::Owner;
-use super::pager::Want;
+use super::pins::Want;
 use super::report::Migrations;
 use super::sentinel::Watch;
 use super::stays::Stays;
