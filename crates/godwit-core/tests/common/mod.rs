@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use godwit_core::walker::{self, Access, PageFault, Translation};
-use godwit_core::{Mode, PageTable, Perm, TableMemory};
+use godwit_core::{Mapping, Mode, PageTable, Perm, TableMemory};
 
 pub const PAGE: u64 = 4096;
 pub const MIB: u64 = 1 << 20;
@@ -134,4 +134,16 @@ pub fn translate(table: &PageTable<TestMemory>, va: u64) -> Option<(u64, Perm)> 
         found.map(|m| m.perm == Perm::ReadWrite)
     );
     found.map(|m| (m.translate(va), m.perm))
+}
+
+/// All mappings of a table.
+pub fn pages(table: &PageTable<TestMemory>) -> Vec<Mapping> {
+    let mut pages = Vec::new();
+    table
+        .walk(0, u64::MAX, |page| {
+            pages.push(*page);
+            true
+        })
+        .unwrap();
+    pages
 }
