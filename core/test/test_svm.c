@@ -458,6 +458,7 @@ int main(void)
 	a_count_that_ended_with_a_move_is_looked_at_again();
 	short_memory_makes_moving_dearer();
 	costs_that_are_not_known_or_beyond_all_numbers_move_nothing_wrongly();
+	test_around();
 	test_evict();
 	puts("tests passed");
 	return 0;

@@ -14,6 +14,8 @@
 		}                                                                   \
 	} while (0)
 
+/* test_around.c */
+void test_around(void);
 /* test_evict.c */
 void test_evict(void);
 
