@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
+    "around.c",
     "evict.c",
     "fault_coalesce.c",
     "prefetch.c",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is decided about pages that move: which requests belong together, what comes along, what has to leave, and what does not move at
-//! all. The decisions and their reasons are in `core/include/godwit/{fault,prefetch,evict,stay}.h`.
+//! all. The decisions and their reasons are in `core/include/godwit/{fault,prefetch,around,evict,stay}.h`.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -285,6 +285,27 @@ pub enum StayPlace {
     InPlace,
     /// In the device's memory.
     Device,
+}
+
+/// Which pages go back to the host with one that it touches: more, where touches go on one behind the other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Around(ffi::gw_around);
+
+impl Around {
+    /// The host touches `page` of `owner`'s memory: the first page of the group that goes back, which has it, and how many these are, from
+    /// `1 << fewest` to `1 << most`.
+    ///
+    /// # Panics
+    /// If `fewest` is more than `most`, or that more than 31.
+    pub fn touched(&mut self, owner: u64, page: u64, fewest: u32, most: u32) -> (u64, u32) {
+        assert!(fewest <= most && most < u32::BITS, "{fewest} to {most}");
+        let (mut first, fewest, most) = (0, 1 << fewest, 1 << most);
+        // SAFETY: the struct is this object's, and what is written is above.
+        let count = unsafe {
+            ffi::gw_around_touched(&raw mut self.0, owner, page, fewest, most, &raw mut first)
+        };
+        (first, count)
+    }
 }
 
 /// A group of pages that stays in the host's memory or moves, as what was seen of it says.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `core/include/godwit/{fault,prefetch,evict,stay}.h` as they are. The safe face is [`crate::policy`].
+//! `core/include/godwit/{fault,prefetch,around,evict,stay}.h` as they are. The safe face is [`crate::policy`].
 #![allow(missing_docs, reason = "the headers document every name")]
 
 use std::ffi::c_void;
@@ -11,6 +11,7 @@ pub const GW_STAY_IN_PLACE: u8 = 1;
 pub const GW_EVICT_NONE: u32 = u32::MAX;
 const WORDS: usize = 8;
 const STREAMS: usize = 16;
+const WALKS: usize = 8;
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,6 +148,20 @@ impl Default for gw_evict {
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct gw_around_walk {
+    owner: u64,
+    next: u64,
+    pages: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct gw_around {
+    walk: [gw_around_walk; WALKS],
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct gw_stay {
     pub lines: u32,
     known: u32,
@@ -192,6 +207,14 @@ unsafe extern "C" {
         page: *mut u64,
     ) -> bool;
     pub fn gw_prefetch_returned(p: *mut gw_prefetch, pages: u32, used: u32);
+    pub fn gw_around_touched(
+        a: *mut gw_around,
+        owner: u64,
+        page: u64,
+        fewest: u32,
+        most: u32,
+        first: *mut u64,
+    ) -> u32;
     pub fn gw_evict_init(e: *mut gw_evict, nodes: *mut gw_evict_node, count: u32, capacity: u64);
     pub fn gw_evict_coming(e: *mut gw_evict, pages: u64);
     pub fn gw_evict_added(e: *mut gw_evict, group: u32, pages: u32, asked: bool) -> bool;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use godwit_core::policy::{
-    Block, Evictor, Fault, FaultPage, Prefetcher, Stay, StayCosts, StayPlace, coalesce,
+    Around, Block, Evictor, Fault, FaultPage, Prefetcher, Stay, StayCosts, StayPlace, coalesce,
 };
 use proptest::prelude::*;
 
@@ -93,6 +93,26 @@ fn a_page_outside_its_limits_is_refused() {
         context: 0,
     };
     Prefetcher::new(16, 64).plan(&fault, &Block::default());
+}
+
+proptest! {
+    #[test]
+    fn a_group_has_its_page_and_stays_in_its_block(
+        touches in proptest::collection::vec((0u64..3, 0u64..64, any::<bool>()), 1..300),
+        fewest in 0u32..5,
+        more in 0u32..6,
+    ) {
+        let (mut around, most) = (Around::default(), fewest + more);
+        let mut next = [0; 3];
+        for (owner, page, goes_on) in touches {
+            let page = if goes_on { next[owner as usize] } else { page << more };
+            let (first, count) = around.touched(owner, page, fewest, most);
+            prop_assert!(first <= page && page < first + u64::from(count));
+            prop_assert!(count <= 1 << most);
+            prop_assert_eq!(first >> most, (first + u64::from(count) - 1) >> most);
+            next[owner as usize] = first + u64::from(count);
+        }
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Pages {
         if away.shown || !can(away) || !self.is_read_mostly(page, super::PAGE) {
             return false;
         }
-        let (start, len) = self.around.group(page);
+        let (start, len) = self.group_around(page);
         let mut shown = false;
         for run in self.blocks.away_runs(start, len, Some(away.owner)) {
             let Place::Away(away) = run.place else {

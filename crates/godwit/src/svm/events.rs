@@ -10,39 +10,9 @@ use super::report::Cause;
 use super::uffd::Event;
 use super::{BLOCK, PAGE};
 
-/// Pages that come home with a touched one, at least; where they lie is aligned to as many.
-const FEWEST: u64 = 16 * PAGE;
-
-/// How much comes home with a touched page: twice as much each time that the touch is where the last group ended.
-pub(super) struct Around {
-    next: u64,
-    window: u64,
-}
-
-impl Default for Around {
-    fn default() -> Self {
-        Self {
-            next: u64::MAX,
-            window: FEWEST,
-        }
-    }
-}
-
-impl Around {
-    /// First address and length of the group of a touched page; within its block.
-    pub(super) fn group(&mut self, page: u64) -> (u64, u64) {
-        self.window = if page == self.next {
-            (self.window * 2).min(BLOCK)
-        } else {
-            FEWEST
-        };
-        // From where the touch goes on, to the end of an aligned group; around it, where it begins.
-        let aligned = page & !(self.window - 1);
-        let start = if page == self.next { page } else { aligned };
-        self.next = aligned + self.window;
-        (start, self.next - start)
-    }
-}
+/// Log2 of the pages that come home with a touched one at least, and at most.
+const FEWEST: u32 = 4;
+const MOST: u32 = (BLOCK / PAGE).ilog2();
 
 impl Pages {
     /// Reads what there is, to be handled when nothing else is under way.
@@ -76,6 +46,12 @@ impl Pages {
         some
     }
 
+    /// First address and length of what comes home with a touched page; within its block.
+    pub(super) fn group_around(&mut self, page: u64) -> (u64, u64) {
+        let (first, count) = self.around.touched(0, page / PAGE, FEWEST, MOST);
+        (first * PAGE, u64::from(count) * PAGE)
+    }
+
     /// A thread waits for a page.
     fn touched(&mut self, page: u64, write: bool) {
         match self.blocks.place(page) {
@@ -91,7 +67,7 @@ impl Pages {
                     self.report.throttled += 1;
                     (page, PAGE)
                 } else {
-                    self.around.group(page)
+                    self.group_around(page)
                 };
                 let mut runs = self.blocks.away_runs(start, len, None);
                 // Neighbours that both may read stay where they are.
@@ -187,33 +163,5 @@ impl Pages {
 impl Run {
     fn contains(&self, page: u64) -> bool {
         (self.start..self.start + self.len).contains(&page)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_grow_where_touches_go_on() {
-        let mut around = Around::default();
-        let page = |page: u64| page * PAGE;
-        assert_eq!(around.group(page(5)), (0, page(16)));
-        assert_eq!(around.group(page(16)), (page(16), page(16)));
-        assert_eq!(around.group(page(32)), (page(32), page(32)));
-        assert_eq!(around.group(page(64)), (page(64), page(64)));
-        assert_eq!(around.group(page(3)), (0, page(16)));
-    }
-
-    #[test]
-    fn groups_stay_in_their_block() {
-        let mut around = Around::default();
-        let mut page = 7 * BLOCK;
-        for _ in 0..40 {
-            let (start, len) = around.group(page);
-            assert!(start <= page && page < start + len);
-            assert_eq!(start / BLOCK, (start + len - 1) / BLOCK);
-            page = start + len;
-        }
     }
 }

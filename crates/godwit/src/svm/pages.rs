@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use godwit_core::policy::Prefetcher;
+use godwit_core::policy::{Around, Prefetcher};
 
 use super::advice::Advised;
 use super::blocks::{Blocks, Place};
@@ -49,7 +49,7 @@ pub(super) struct Pages {
     pub put_last: (u64, u64),
     /// Events read while something else was done.
     pub backlog: VecDeque<Event>,
-    pub around: super::events::Around,
+    pub around: Around,
     pub report: Migrations,
     pub log: Log,
     pub thrash: Thrash,
@@ -113,7 +113,7 @@ impl Pages {
             released: false,
             put_last: (0, 0),
             backlog: VecDeque::new(),
-            around: super::events::Around::default(),
+            around: Around::default(),
             report: Migrations::default(),
             log: Log::default(),
             thrash: Thrash::default(),
