@@ -2,10 +2,13 @@
 //! `godwit-cosim --seed N`: one randomized co-simulation, repeatable by its seed.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum, value_parser};
-use godwit_cosim::{CosimError, Mistake, Options, run};
+use godwit_cosim::{CosimError, Mistake, Options, Report, run};
 use serde_json::json;
 
 /// Random reads and writes through the RTL, checked against the page tables.
@@ -25,6 +28,9 @@ struct Args {
     /// How many seeds to run
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     seeds: u64,
+    /// Seeds that run at the same time, each on a card and a core of its own
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..=1024))]
+    jobs: u64,
     /// Accesses a seed
     #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..))]
     accesses: u64,
@@ -102,12 +108,42 @@ impl Args {
     }
 }
 
+/// A seed, what came of it, and the seconds that it took.
+type Ended = (u64, Result<Report, CosimError>, f64);
+
+/// Runs all seeds, some at the same time; whoever does not want to hear the rest stops listening.
+fn run_all(args: &Arc<Args>) -> mpsc::Receiver<Ended> {
+    let (ended, ends) = mpsc::channel();
+    let next = Arc::new(AtomicU64::new(0));
+    for _ in 0..args.jobs.min(args.seeds) {
+        let (args, next, ended) = (args.clone(), next.clone(), ended.clone());
+        thread::spawn(move || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(seed) = args.seed.checked_add(number) else {
+                    return;
+                };
+                if number >= args.seeds {
+                    return;
+                }
+                let start = Instant::now();
+                let end = run(&args.options(seed));
+                let seconds = start.elapsed().as_secs_f64();
+                if ended.send((seed, end, seconds)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    ends
+}
+
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let (mut accesses, mut operations) = (0, 0);
-    for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let start = Instant::now();
-        let report = match run(&args.options(seed)) {
+    let args = Arc::new(Args::parse());
+    let (mut accesses, mut operations, mut ended) = (0, 0, 0);
+    for (seed, end, seconds) in run_all(&args) {
+        ended += 1;
+        let report = match end {
             Ok(report) => report,
             Err(error) => {
                 eprintln!("error: {error}");
@@ -124,7 +160,6 @@ fn main() -> ExitCode {
             .as_ref()
             .map_or(0, |here| here.operations() + report.moves);
         accesses += report.in_place.as_ref().map_or(0, |here| here.link_errors);
-        let seconds = start.elapsed().as_secs_f64();
         if args.json {
             println!(
                 "{}",
@@ -133,6 +168,10 @@ fn main() -> ExitCode {
         } else {
             println!("seed {seed}: {report}; {seconds:.1} s");
         }
+    }
+    if ended < args.seeds {
+        eprintln!("error: only {ended} of {} seeds came to an end", args.seeds);
+        return ExitCode::FAILURE;
     }
     if !args.json {
         if args.heap {

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands of the host and, at the same time, of a kernel by its streams: each waits for its own answers only.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use godwit::{HeapRefusal, layout};
 use godwit_card::{CardError, Description, Device, SimCard};
 use rand::Rng;
 
 use super::model::{Command, Given};
-use super::{CONTEXTS, Found, HeapWorld, registers};
+use super::registers::{self, Kept};
+use super::{CONTEXTS, Found, HeapWorld};
+use crate::registers::bind;
 use crate::{CosimError, Random};
 
 /// Commands that the kernel takes at once.
 const CALLS: usize = 8;
+/// Rounds from one binding of its port to the next.
+const BOUND_ROUNDS: u32 = 24;
 /// Cycles in which it is done.
 const KERNEL_CYCLES: u64 = 1_000_000;
 
+const BASE: u64 = layout::REGISTER_SPACE_KERNEL_BASE as u64;
+const CONTROL: u64 = BASE + layout::HLS_AP_CTRL as u64;
+
 /// The kernel `heap_calls`: registers of its control block.
 pub struct Caller {
-    base: u64,
     pub port: u32,
     count: u64,
     /// Of each command: pointer, size, how; its result and its answer.
     calls: Vec<[u64; 5]>,
-    /// What its registers hold: most words are what they were, and each write takes cycles.
-    written: HashMap<u64, u32>,
+    kept: Kept,
 }
 
 impl Caller {
@@ -46,29 +51,25 @@ impl Caller {
             Some(offsets)
         });
         Some(Self {
-            base: u64::from(layout::REGISTER_SPACE_KERNEL_BASE),
             port: kernel.port,
             count: at("count")?,
             calls: calls.collect::<Option<_>>()?,
-            written: HashMap::new(),
+            kept: Kept::new(BASE),
         })
     }
 
+    /// What a command does not have stays what it was: the heap must not look at it.
     fn start(&mut self, card: &mut SimCard, commands: &[Command]) -> Result<(), CardError> {
-        let mut words = vec![(self.count, commands.len() as u32)];
+        self.kept.write(card, self.count, commands.len() as u32)?;
         for (call, command) in self.calls.iter().zip(commands) {
             let (pointer, size, how) = registers::words(*command);
-            for (offset, value) in call.iter().zip([pointer, size, how.into()]) {
-                words.extend([(*offset, value as u32), (offset + 4, (value >> 32) as u32)]);
+            for (offset, value) in call.iter().zip([pointer, size, Some(how.into())]) {
+                if let Some(value) = value {
+                    self.kept.write64(card, *offset, value)?;
+                }
             }
         }
-        for (offset, word) in words {
-            if self.written.insert(offset, word) != Some(word) {
-                card.reg_write(self.base + offset, word)?;
-            }
-        }
-        let control = self.base + u64::from(layout::HLS_AP_CTRL);
-        card.reg_write(control, layout::HLS_CTRL_START as u32)
+        card.reg_write(CONTROL, layout::HLS_CTRL_START as u32)
     }
 
     /// Waits until it is done, and reads what it was told.
@@ -79,8 +80,7 @@ impl Caller {
         commands: &[Command],
     ) -> Result<Result<Vec<Given>, String>, CosimError> {
         let since = card.stats()?.cycles;
-        let control = self.base + u64::from(layout::HLS_AP_CTRL);
-        while card.reg_read(control)? & layout::HLS_CTRL_DONE as u32 == 0 {
+        while card.reg_read(CONTROL)? & layout::HLS_CTRL_DONE as u32 == 0 {
             if card.stats()?.cycles - since > KERNEL_CYCLES {
                 return Ok(Err("the kernel's commands are not answered".to_owned()));
             }
@@ -88,11 +88,11 @@ impl Caller {
         let mut given = Vec::new();
         for (call, command) in self.calls.iter().zip(commands) {
             let [.., result, answer] = *call;
-            let status = card.reg_read(self.base + answer)?;
+            let status = card.reg_read(BASE + answer)?;
             let result = match command {
                 Command::Malloc { .. } if status == layout::HEAP_OK => {
-                    let low = card.reg_read(self.base + result)?;
-                    u64::from(card.reg_read(self.base + result + 4)?) << 32 | u64::from(low)
+                    let low = card.reg_read(BASE + result)?;
+                    u64::from(card.reg_read(BASE + result + 4)?) << 32 | u64::from(low)
                 }
                 _ => 0,
             };
@@ -108,20 +108,25 @@ impl Caller {
 impl HeapWorld {
     /// Commands of the kernel, of the host, or of both at once; in the name of any context but one that ends.
     pub(super) fn calls(&mut self, random: &mut Random) -> Found {
-        let ending = self.ending.map(|(context, _)| context);
-        let mut named = HashSet::new();
+        if random.random_ratio(1, BOUND_ROUNDS) || !self.may_call(self.kernel_context) {
+            self.bind_kernel(random)?;
+        }
+        self.pass()?;
         let kernel = self.kernel_context;
-        let there = self.on[kernel] && kernel >= self.over && ending != Some(kernel);
-        let asks = there && random.random_bool(0.7);
+        let mut named = HashSet::new();
+        let asks = self.may_call(kernel) && random.random_ratio(7, 8);
         let mut calls = Vec::new();
         if asks {
-            let count = random.random_range(1..=CALLS);
+            let count = match random.random_ratio(3, 4) {
+                true => CALLS,
+                false => random.random_range(1..=CALLS),
+            };
             self.some(kernel, count, &mut named, random, &mut calls)?;
         }
         let mut own: Vec<(usize, Command)> = Vec::new();
         for _ in 0..random.random_range(u32::from(!asks)..=3) {
             let context = random.random_range(self.over.min(CONTEXTS - 1)..CONTEXTS);
-            if ending == Some(context) || !self.back(context, random)? {
+            if self.ends(context) || !self.back(context, random)? {
                 continue;
             }
             let mut commands = Vec::new();
@@ -129,6 +134,23 @@ impl HeapWorld {
             own.extend(commands.into_iter().map(|command| (context, command)));
         }
         self.give(&calls, &own)
+    }
+
+    fn ends(&self, context: usize) -> bool {
+        matches!(self.ending, Some((number, _)) if number == context)
+    }
+
+    /// Whether a kernel may ask in the name of a context.
+    fn may_call(&self, context: usize) -> bool {
+        self.on[context] && context >= self.over && !self.ends(context)
+    }
+
+    /// Gives the kernel's port to a context; now and then it is off instead.
+    pub(super) fn bind_kernel(&mut self, random: &mut Random) -> Result<(), CardError> {
+        self.kernel_context = random.random_range(0..CONTEXTS);
+        self.kernel_bound = random.random_ratio(15, 16);
+        let bound = self.kernel_bound.then_some(self.kernel_context);
+        bind(&mut self.card, self.caller.port, bound)
     }
 
     /// Gives these, and holds the answers against the rules.
@@ -143,7 +165,7 @@ impl HeapWorld {
         }
         let mut queues = vec![Vec::new(), Vec::new()];
         for (context, command) in own {
-            match registers::command(&mut self.card, *context, *command)? {
+            match registers::command(&mut self.card, &mut self.kept, *context, *command)? {
                 Ok(given) => queues[1].push(given),
                 Err(what) => return Ok(Err(format!("{command:x?}: {what}"))),
             }
@@ -158,6 +180,7 @@ impl HeapWorld {
         self.look(&strict, false)?;
         for given in queues.iter().flatten() {
             self.tell(given);
+            self.keep_pace(given);
         }
         self.counts.by_stream += queues[0].len() as u64;
         if !self.kernel_bound {
@@ -179,7 +202,7 @@ impl HeapWorld {
         command: Command,
     ) -> Result<Result<Given, String>, CosimError> {
         let begin = self.now()?;
-        let given = match registers::command(&mut self.card, context, command)? {
+        let given = match registers::command(&mut self.card, &mut self.kept, context, command)? {
             Ok(given) => given,
             Err(what) => return Ok(Err(format!("{command:x?}: {what}"))),
         };

@@ -10,11 +10,16 @@ use rand::seq::IndexedRandom;
 use super::model::{Command, PAGE};
 use super::registers::{self, Touched};
 use super::tables::{Walk, walk};
-use super::{BESIDE, CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
+use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
 use crate::{CosimError, Random};
 
 /// The largest allocation: eight slots of 8 GiB.
 const MOST: u64 = 64 << 30;
+
+/// Pages that a realloc adds, at most.
+pub const GROWTH: u64 = 40;
+/// Rounds of commands from one end of a context to the next, if none is under way.
+const ROUNDS_TO_END: u32 = 768;
 
 impl HeapWorld {
     /// One random operation.
@@ -22,13 +27,14 @@ impl HeapWorld {
         if let Err(what) = self.look_for_end()? {
             return Ok(Err(what));
         }
-        match random.random_range(0..192) {
+        self.look_for_slots(random)?;
+        match random.random_range(0..ROUNDS_TO_END) {
             0 if self.ending.is_none() => {
                 let context = random.random_range(0..CONTEXTS);
                 self.take_away(context, random)?;
                 Ok(Ok(()))
             }
-            1..28 => {
+            1..64 => {
                 let context = random.random_range(0..CONTEXTS);
                 self.touch(context, random)
             }
@@ -59,6 +65,7 @@ impl HeapWorld {
             .of(context)
             .map(|a| (a.pointer, a.pages, a.capacity))
             .collect();
+        let many = own.len() as u64 >= self.model.quota;
         own.retain(|(pointer, ..)| !named.contains(pointer));
         while commands.len() < count {
             let one = own.choose(random).copied();
@@ -70,12 +77,12 @@ impl HeapWorld {
                     command => commands.push(command),
                 },
                 (7..20, Some((pointer, pages, capacity))) => {
-                    let more = (pages + random.random_range(1..=40)).min(capacity);
+                    let more = (pages + random.random_range(1..=GROWTH)).min(capacity);
                     let fewer = random.random_range(1..=pages);
                     // What was cut off is still to be taken back, or is just now, when it grows again.
                     let sizes = match random.random_range(0..5) {
-                        0 | 1 => vec![more],
-                        2 => vec![fewer],
+                        0..3 => vec![more],
+                        3 => vec![fewer],
                         _ => vec![fewer, more],
                     };
                     for pages in sizes {
@@ -83,11 +90,16 @@ impl HeapWorld {
                         commands.push(Command::Realloc { pointer, bytes });
                     }
                 }
+                // One that has all that it may have is told so now and then.
+                (20..54, Some((pointer, ..))) if many => commands.push(Command::Free { pointer }),
                 (20..32, Some((pointer, ..))) => commands.push(Command::Free { pointer }),
                 _ => commands.push(self.malloc(random)?),
             }
         }
         commands.truncate(count.max(2));
+        for command in commands.iter_mut() {
+            *command = self.allowed(context, *command, named, random);
+        }
         named.extend(commands.iter().filter_map(|command| match command {
             Command::Realloc { pointer, .. } => Some(*pointer),
             _ => None,
@@ -160,6 +172,7 @@ impl HeapWorld {
             return Ok(Ok(()));
         };
         let place = self.places[of.region];
+        self.pace.touches(of.pointer);
         let there = matches!(self.model.live_page(context, va), Some((_, true))) && allowed;
         let end = match registers::touch(&mut self.card, context, va, (entry, level))? {
             Ok(end) => end,
@@ -195,6 +208,8 @@ impl HeapWorld {
         random: &mut Random,
     ) -> Result<(), CosimError> {
         let begin = self.now()?;
+        let all = self.model.of(context).map(|of| of.pointer);
+        self.pace.owes_all(all);
         self.model.end_context(context, begin);
         registers::begin_end(&mut self.card, context)?;
         if random.random_bool(0.3) {
@@ -204,27 +219,8 @@ impl HeapWorld {
         Ok(())
     }
 
-    /// Waits for a context's end, others' commands beside it for a while.
-    pub(super) fn see_end(&mut self, random: &mut Random) -> Found {
-        for _ in 0..random.random_range(0..=BESIDE) {
-            if let Err(what) = self.look_for_end()? {
-                return Ok(Err(what));
-            }
-            if self.ending.is_none() {
-                return Ok(Ok(()));
-            }
-            if let Err(what) = self.calls(random)? {
-                return Ok(Err(what));
-            }
-        }
-        match registers::ended(&mut self.card)? {
-            Ok(_) => self.look_for_end(),
-            Err(what) => Ok(Err(format!("{:?}: {what}", self.ending))),
-        }
-    }
-
     /// If a context's end is over by now: whether its tables are empty.
-    fn look_for_end(&mut self) -> Found {
+    pub(super) fn look_for_end(&mut self) -> Found {
         let Some((context, away)) = self.ending else {
             return Ok(Ok(()));
         };

@@ -14,6 +14,7 @@ mod change;
 mod check;
 mod host_pages;
 mod model;
+mod pace;
 mod regions;
 mod registers;
 mod tables;
@@ -31,8 +32,9 @@ use rand::seq::IndexedRandom;
 use self::calls::Caller;
 use self::host_pages::Rings;
 use self::model::{Command, LINE, Model, PAGE};
+use self::pace::Pace;
 use self::regions::Place;
-use self::registers::SETTLE_CYCLES;
+use self::registers::Kept;
 use crate::frames::{Frames, TABLE_REGION};
 use crate::registers::{bind, fault_count, fsc, write_context};
 use crate::{CosimError, HeapReport, Random, Report};
@@ -50,7 +52,7 @@ const FEW: usize = 24;
 const GAP_CYCLES: u64 = 400;
 /// Cycles in which some access is answered, or waits for a frame.
 const HANG_CYCLES: u64 = 1_000_000;
-const LOOK_CYCLES: u64 = 2_000;
+const LOOK_CYCLES: u64 = 500;
 /// An access is answered before the entries of its page are stored: two commands for a group and one for each of three tables, behind
 /// those of other writers.
 const STORE_CYCLES: u64 = 2_000;
@@ -63,10 +65,10 @@ const COUNT_BATCHES: u64 = 4;
 const HOST_ENTRIES: u64 = layout::HEAP_WINDOW_FIRST >> (12 + 9 * (tables::LEVELS - 1));
 /// The zero frame, behind the bitmaps.
 const ZERO: u64 = TABLE_REGION + (29 << 20);
-/// Groups of commands beside what is left of a context's end when a batch is over, at most: it takes long.
+/// Rounds of commands that free whatever they like beside what is left of a context's end when a batch is over, at most: it takes long.
 const BESIDE: u32 = 256;
-/// Rounds of commands between two groups of accesses, at most.
-const ROUNDS: u32 = 16;
+/// Rounds of commands between two groups of accesses, at most: while they are asked what others freed is taken back.
+const ROUNDS: u32 = 48;
 
 /// One access of a batch; its token is its place in the plan.
 #[derive(Debug)]
@@ -99,6 +101,8 @@ pub struct HeapWorld {
     kernel_bound: bool,
     rings: Rings,
     places: Vec<Place>,
+    kept: Kept,
+    pace: Pace,
     model: Model,
     /// Lines that accesses of this batch use: one may write, or all read.
     lines: HashMap<(usize, u64), bool>,
@@ -143,6 +147,8 @@ impl HeapWorld {
             kernel_bound: false,
             rings: Rings::default(),
             places,
+            kept: Kept::heap(),
+            pace: Pace::default(),
             model: Model::default(),
             lines: HashMap::new(),
             batches: 0,
@@ -153,7 +159,7 @@ impl HeapWorld {
             << (registers::read(&mut world.card, heap_regs::CAPABILITIES)?
                 >> heap_regs::CAPABILITIES_REGIONS_SHIFT);
         registers::set(&mut world.card, ZERO, quota)?;
-        let regions = regions::begin(&mut world.card, &world.places, all)?;
+        let regions = regions::begin(&mut world.card, &mut world.kept, &world.places, all)?;
         world.model = Model::new(slots, quota, regions);
         for number in 0..CONTEXTS {
             let table = PageTable::new(frames.clone(), Mode::Sv48)?;
@@ -181,10 +187,8 @@ impl HeapWorld {
                 Some(self.ports[port]),
             )?;
         }
-        self.kernel_context = random.random_range(0..CONTEXTS);
-        self.kernel_bound = random.random_ratio(7, 8);
-        let bound = self.kernel_bound.then_some(self.kernel_context);
-        bind(&mut self.card, self.caller.port, bound)?;
+        self.bind_kernel(random)?;
+        self.pace.traffic(random);
         self.lines.clear();
         for number in (0..FEW).map(|i| i % CONTEXTS) {
             if self.model.live.len() < FEW && self.on[number] {
@@ -235,7 +239,7 @@ impl HeapWorld {
         }
         self.batches += 1;
         let all = self.batches % COUNT_BATCHES == 0;
-        if let Err(what) = self.check_memory(all)? {
+        if let Err(what) = self.check_memory(all, random)? {
             return Ok(Err(what));
         }
         if all && let Err(what) = self.edges(random)? {
@@ -260,6 +264,7 @@ impl HeapWorld {
 
     /// Waits until all that was sent is answered; frees something whenever the heap is full.
     fn drain(&mut self, random: &mut Random) -> Found {
+        self.pace.hold();
         let (mut pending, mut since) = (u64::MAX, self.now()?);
         loop {
             let left = self.card.drain(LOOK_CYCLES, 0)?.pending;
@@ -271,6 +276,9 @@ impl HeapWorld {
             }
             let most = random.random_bool(0.5);
             if let Err(what) = self.bring(most, random)? {
+                return Ok(Err(what));
+            }
+            if let Err(what) = self.calls(random)? {
                 return Ok(Err(what));
             }
             let status = registers::read(&mut self.card, heap_regs::STATUS)?;
@@ -296,7 +304,7 @@ impl HeapWorld {
     fn standstill(&mut self, left: u64, status: u32) -> Result<String, CosimError> {
         let mut free = Vec::new();
         for number in 0..self.places.len() {
-            free.push(registers::free(&mut self.card, number)?);
+            free.push(registers::free(&mut self.card, &mut self.kept, number)?);
         }
         let live = self.model.live.len();
         let head = self.card.reg_read(regs::CQH)?;
@@ -348,6 +356,9 @@ impl HeapWorld {
             .extend(used.into_iter().map(|line| (line, write)));
         let mut data = Vec::new();
         if write {
+            if let Some((_, of)) = self.model.live.range(..=va).next_back() {
+                self.pace.touches(of.pointer);
+            }
             data.resize((lines * LINE) as usize, 0);
             random.fill(&mut data[..]);
             requests.write(self.first_port + port as u32, token, id, va, &data, 6);
@@ -415,11 +426,13 @@ impl HeapWorld {
     }
 
     /// What tables and memory say when nothing is under way; all frames are counted if `all`.
-    fn check_memory(&mut self, all: bool) -> Found {
-        if let Err(what) = self.settle()? {
+    fn check_memory(&mut self, all: bool, random: &mut Random) -> Found {
+        let since = self.now()?;
+        if let Err(what) = self.settle(random)? {
             return Ok(Err(what));
         }
-        self.card.run(STORE_CYCLES, 0)?;
+        let left = (since + STORE_CYCLES).saturating_sub(self.now()?);
+        self.card.run(left, 0)?;
         let roots: Vec<u64> = (0..CONTEXTS).map(|number| self.root(number)).collect();
         let mut used = tables::Used::new(&self.memory, &self.places);
         for (number, root) in roots.iter().enumerate() {
@@ -438,21 +451,7 @@ impl HeapWorld {
         }
         self.model.forget();
         if all {
-            return self.count(&frames);
-        }
-        Ok(Ok(()))
-    }
-
-    /// Waits until what was freed is taken back.
-    fn settle(&mut self) -> Found {
-        if let Err(what) = registers::settle(&mut self.card)? {
-            return Ok(Err(what));
-        }
-        let now = self.now()?;
-        self.model.settled(None, now);
-        let status = registers::read(&mut self.card, heap_regs::STATUS)?;
-        if status & heap_regs::STATUS_BROKEN_MASK != 0 {
-            return Ok(Err(format!("the heap stopped: its status is {status:#x}")));
+            return self.count(&frames, random);
         }
         Ok(Ok(()))
     }
@@ -466,7 +465,7 @@ impl HeapWorld {
                 return Ok(Err(what));
             }
         }
-        if let Err(what) = self.check_memory(true)? {
+        if let Err(what) = self.check_memory(true, random)? {
             return Ok(Err(what));
         }
         let stats = self.card.stats()?;

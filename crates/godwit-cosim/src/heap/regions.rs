@@ -3,11 +3,13 @@
 
 use std::ops::Range;
 
-use godwit_card::{Device, Memory, SimCard};
+use godwit_card::{Memory, SimCard};
 use rand::Rng;
 
 use super::model::{Command, PAGE, Region};
-use super::{Found, HeapWorld, KEPT, LOOK_CYCLES, SETTLE_CYCLES, registers};
+use super::pace::SETTLE_CYCLES;
+use super::registers::{self, Kept};
+use super::{Found, HeapWorld, KEPT};
 use crate::frames::TABLE_REGION;
 use crate::{CosimError, Random};
 
@@ -65,9 +67,14 @@ pub fn places(
 }
 
 /// Begins all of them; what the rules say of each, and of those of the card that have no memory.
-pub fn begin(card: &mut SimCard, places: &[Place], all: usize) -> Result<Vec<Region>, CosimError> {
+pub fn begin(
+    card: &mut SimCard,
+    kept: &mut Kept,
+    places: &[Place],
+    all: usize,
+) -> Result<Vec<Region>, CosimError> {
     for (number, place) in places.iter().enumerate() {
-        registers::start(card, number, place)?;
+        registers::start(card, kept, number, place)?;
     }
     let free = (0, 0);
     let strict = |number: usize| places.get(number).is_none_or(|place| place.strict);
@@ -98,7 +105,7 @@ impl HeapWorld {
     /// Looks how many frames of strict regions are free: before commands, or behind them.
     pub(super) fn look(&mut self, strict: &[usize], before: bool) -> Result<(), CosimError> {
         for number in strict {
-            let free = registers::free_frames(&mut self.card, *number)?;
+            let free = registers::free_frames(&mut self.card, &mut self.kept, *number)?;
             let (least, most) = (free.saturating_sub(MOVING), free + MOVING);
             let known = &mut self.model.regions[*number].free;
             *known = if before {
@@ -112,47 +119,73 @@ impl HeapWorld {
 
     /// A region for so many pages: the one that is preferred, or another one if too little of it is free.
     pub(super) fn preferred(&mut self, region: usize, pages: u64) -> Result<usize, CosimError> {
-        if registers::free_frames(&mut self.card, region)? >= pages {
+        if registers::free_frames(&mut self.card, &mut self.kept, region)? >= pages {
             return Ok(region);
         }
         let mut best = (0, region);
         for number in 0..self.places.len() {
-            best = best.max((registers::free_frames(&mut self.card, number)?, number));
+            best = best.max((
+                registers::free_frames(&mut self.card, &mut self.kept, number)?,
+                number,
+            ));
         }
         Ok(best.1)
     }
 
     /// Every frame is in use, free, or one of those kept for tables; none is dirty in the end, nor in the hand of who clears it.
-    /// `used`: by region.
-    pub(super) fn count(&mut self, used: &[u64]) -> Found {
+    /// `used`: by region, of pages that stay as they are until the next access.
+    pub(super) fn count(&mut self, used: &[u64], random: &mut Random) -> Found {
         let since = self.now()?;
         for (number, used) in used.iter().copied().enumerate() {
             let there = self.places[number].frames();
-            let kept_here = if number == 0 { KEPT } else { 0 };
             loop {
-                let (free, clean) = registers::free(&mut self.card, number)?;
-                if free + used > there {
-                    return Ok(Err(format!(
-                        "region {number}: {free} frames are free and {used} in use, of {there}"
-                    )));
-                }
-                let kept = there - used - free;
-                // Of a full memory those for tables may have been wanted, too.
-                let enough = kept == kept_here || (free == 0 && kept < kept_here);
-                if clean == free && enough {
-                    self.model.regions[number].free = (free, free);
+                let (found, free) = self.count_one(number, used)?;
+                if found.is_ok() {
                     break;
                 }
-                if self.now()? - since > SETTLE_CYCLES {
-                    return Ok(Err(format!(
-                        "region {number}: of {there} frames {used} are in use, {free} free and {clean} of these clean: {kept} are \
-                         nobody's, and {kept_here} are kept for tables"
-                    )));
+                if free + used > there || self.now()? - since > SETTLE_CYCLES {
+                    return Ok(found);
                 }
-                self.card.run(LOOK_CYCLES, 0)?;
+                if let Err(what) = self.beside(random)? {
+                    return Ok(Err(what));
+                }
             }
         }
+        // Nothing is under way from here on, so what is free now is so exactly.
+        if let Err(what) = self.settle(random)? {
+            return Ok(Err(what));
+        }
+        for (number, used) in used.iter().copied().enumerate() {
+            let (found, free) = self.count_one(number, used)?;
+            if found.is_err() {
+                return Ok(found);
+            }
+            self.model.regions[number].free = (free, free);
+        }
         Ok(Ok(()))
+    }
+
+    /// Whether a region has all its frames, and all that are free are clean; and how many are free.
+    fn count_one(
+        &mut self,
+        number: usize,
+        used: u64,
+    ) -> Result<(Result<(), String>, u64), CosimError> {
+        let there = self.places[number].frames();
+        let kept_here = if number == 0 { KEPT } else { 0 };
+        let (free, clean) = registers::free(&mut self.card, &mut self.kept, number)?;
+        let kept = there.checked_sub(used + free);
+        // Of a full memory those for tables may have been wanted, too.
+        let enough = kept == Some(kept_here) || (free == 0 && kept < Some(kept_here));
+        let found = if kept.is_some() && clean == free && enough {
+            Ok(())
+        } else {
+            Err(format!(
+                "region {number}: of {there} frames {used} are in use, {free} free and {clean} of these clean; nobody's should be \
+                 the {kept_here} that are kept for tables"
+            ))
+        };
+        Ok((found, free))
     }
 
     /// Asks a strict region for exactly what is free, and for a page more, while nothing else is under way.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The heap's registers, as a host uses them.
 
+use std::collections::HashMap;
+
 use godwit::{HeapRefusal, heap_regs as regs, layout};
 use godwit_card::{CardError, Device, SimCard};
 
@@ -11,9 +13,6 @@ use crate::CosimError;
 const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
 /// Cycles in which a command, or a touch, is answered, however busy the memory is.
 const ANSWER_CYCLES: u64 = 500_000;
-/// Cycles in which all that was freed is taken back and cleared.
-pub const SETTLE_CYCLES: u64 = 5_000_000;
-const PAUSE_CYCLES: u64 = 100;
 
 /// How a touch of the host ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +20,45 @@ pub enum Touched {
     Frame(u64),
     Again,
     Fault,
+}
+
+/// Registers that only the host changes, from a base on: a word that they hold is not written again, for a write takes cycles.
+#[derive(Default)]
+pub struct Kept {
+    base: u64,
+    words: HashMap<u64, u32>,
+}
+
+impl Kept {
+    /// Those behind `base`; nothing is known of them.
+    pub fn new(base: u64) -> Self {
+        Self {
+            base,
+            words: HashMap::new(),
+        }
+    }
+
+    /// The heap's.
+    pub fn heap() -> Self {
+        Self::new(BASE)
+    }
+
+    pub fn write(&mut self, card: &mut SimCard, register: u64, word: u32) -> Result<(), CardError> {
+        if self.words.insert(register, word) == Some(word) {
+            return Ok(());
+        }
+        card.reg_write(self.base + register, word)
+    }
+
+    pub fn write64(
+        &mut self,
+        card: &mut SimCard,
+        register: u64,
+        value: u64,
+    ) -> Result<(), CardError> {
+        self.write(card, register, value as u32)?;
+        self.write(card, register + 4, (value >> 32) as u32)
+    }
 }
 
 pub fn read(card: &mut SimCard, register: u64) -> Result<u32, CardError> {
@@ -46,7 +84,7 @@ fn until_clear(
     card: &mut SimCard,
     register: u64,
     mask: u32,
-    (what, limit, pause): (&str, u64, u64),
+    what: &str,
 ) -> Result<Result<u32, String>, CosimError> {
     let since = card.stats()?.cycles;
     loop {
@@ -55,17 +93,19 @@ fn until_clear(
             return Ok(Ok(found));
         }
         let cycles = card.stats()?.cycles - since;
-        if cycles > limit {
+        if cycles > ANSWER_CYCLES {
             return Ok(Err(format!("no {what} within {cycles} cycles")));
-        }
-        if pause > 0 {
-            card.run(pause, 0)?;
         }
     }
 }
 
 /// Hands a region's memory to the heap; it may be full of anything unless it is `clean`.
-pub fn start(card: &mut SimCard, number: usize, place: &Place) -> Result<(), CardError> {
+pub fn start(
+    card: &mut SimCard,
+    kept: &mut Kept,
+    number: usize,
+    place: &Place,
+) -> Result<(), CardError> {
     for (register, at) in [
         (regs::BASE, place.memory),
         (regs::CLEAN_BITS, place.clean_bits),
@@ -81,7 +121,7 @@ pub fn start(card: &mut SimCard, number: usize, place: &Place) -> Result<(), Car
         how |= regs::MEMORY_STRICT_MASK;
     }
     write(card, regs::MEMORY, how)?;
-    write(card, regs::REGION, number as u32)?;
+    kept.write(card, regs::REGION, number as u32)?;
     write(card, regs::START, regs::START_START_MASK)
 }
 
@@ -92,19 +132,19 @@ pub fn set(card: &mut SimCard, zero: u64, quota: u64) -> Result<(), CardError> {
 }
 
 /// A region's frames that nobody has.
-pub fn free_frames(card: &mut SimCard, region: usize) -> Result<u64, CardError> {
-    write(card, regs::REGION, region as u32)?;
+pub fn free_frames(card: &mut SimCard, kept: &mut Kept, region: usize) -> Result<u64, CardError> {
+    kept.write(card, regs::REGION, region as u32)?;
     Ok(read(card, regs::FREE_FRAMES)?.into())
 }
 
 /// The same, and those of them that are clean.
-pub fn free(card: &mut SimCard, region: usize) -> Result<(u64, u64), CardError> {
-    let free = free_frames(card, region)?;
+pub fn free(card: &mut SimCard, kept: &mut Kept, region: usize) -> Result<(u64, u64), CardError> {
+    let free = free_frames(card, kept, region)?;
     Ok((free, read(card, regs::CLEAN_FRAMES)?.into()))
 }
 
-/// Pointer and size of a command, and the register that begins it, without a context.
-pub fn words(command: Command) -> (u64, u64, u32) {
+/// Pointer and size of a command, if it has them, and the register that begins it, without a context.
+pub fn words(command: Command) -> (Option<u64>, Option<u64>, u32) {
     match command {
         Command::Malloc {
             bytes,
@@ -117,10 +157,10 @@ pub fn words(command: Command) -> (u64, u64, u32) {
                 | u32::from(small) << regs::COMMAND_SMALL_SLOT_SHIFT
                 | u32::from(writable) << regs::COMMAND_WRITE_SHIFT
                 | (region as u32) << regs::COMMAND_REGION_SHIFT;
-            (0, bytes, how)
+            (None, Some(bytes), how)
         }
-        Command::Realloc { pointer, bytes } => (pointer, bytes, 1),
-        Command::Free { pointer } => (pointer, 0, 2),
+        Command::Realloc { pointer, bytes } => (Some(pointer), Some(bytes), 1),
+        Command::Free { pointer } => (Some(pointer), None, 2),
     }
 }
 
@@ -148,19 +188,20 @@ pub fn told(
 /// One command of the host and its answer.
 pub fn command(
     card: &mut SimCard,
+    kept: &mut Kept,
     context: usize,
     command: Command,
 ) -> Result<Result<Given, String>, CosimError> {
     let (pointer, size, how) = words(command);
-    if !matches!(command, Command::Malloc { .. }) {
-        write64(card, regs::POINTER, pointer)?;
+    if let Some(pointer) = pointer {
+        kept.write64(card, regs::POINTER, pointer)?;
     }
-    if !matches!(command, Command::Free { .. }) {
-        write64(card, regs::SIZE, size)?;
+    if let Some(size) = size {
+        kept.write64(card, regs::SIZE, size)?;
     }
     let word = how | (context as u32) << regs::COMMAND_CONTEXT_ID_SHIFT;
     write(card, regs::COMMAND, word)?;
-    let what = ("answer to a command", ANSWER_CYCLES, 0);
+    let what = "answer to a command";
     let answer = match until_clear(card, regs::ANSWER, regs::ANSWER_BUSY_MASK, what)? {
         Ok(answer) => answer,
         Err(what) => return Ok(Err(what)),
@@ -186,7 +227,7 @@ pub fn touch(
         | regs::TOUCH_WRITE_MASK
         | (context as u32) << regs::TOUCH_CONTEXT_ID_SHIFT;
     write(card, regs::TOUCH, how)?;
-    let what = ("answer to a touch", ANSWER_CYCLES, 0);
+    let what = "answer to a touch";
     let found = match until_clear(card, regs::TOUCHED, regs::TOUCHED_BUSY_MASK, what)? {
         Ok(found) => found,
         Err(what) => return Ok(Err(what)),
@@ -201,12 +242,6 @@ pub fn touch(
     )
 }
 
-/// Waits until what was freed, or cut off, is taken back.
-pub fn settle(card: &mut SimCard) -> Result<Result<u32, String>, CosimError> {
-    let what = ("end of reclaiming", SETTLE_CYCLES, PAUSE_CYCLES);
-    until_clear(card, regs::STATUS, regs::STATUS_RECLAIMING_MASK, what)
-}
-
 /// Begins to take all from a context.
 pub fn begin_end(card: &mut SimCard, context: usize) -> Result<(), CardError> {
     write(card, regs::END_CONTEXT, context as u32)
@@ -215,10 +250,4 @@ pub fn begin_end(card: &mut SimCard, context: usize) -> Result<(), CardError> {
 /// Whether a context's end is under way.
 pub fn ends(card: &mut SimCard) -> Result<bool, CardError> {
     Ok(read(card, regs::STATUS)? & regs::STATUS_ENDING_MASK != 0)
-}
-
-/// Waits until a context's end is over.
-pub fn ended(card: &mut SimCard) -> Result<Result<u32, String>, CosimError> {
-    let what = ("end of a context", SETTLE_CYCLES, PAUSE_CYCLES);
-    until_clear(card, regs::STATUS, regs::STATUS_ENDING_MASK, what)
 }

@@ -95,6 +95,10 @@ pub struct Allocation {
 }
 
 impl Allocation {
+    fn slots(&self) -> u64 {
+        self.capacity / capacity_of(self.small)
+    }
+
     /// Pages that may be there: a group stays while one of its pages is live.
     pub fn reach(&self, pages: u64) -> u64 {
         if self.granule >= GROUP_ORDER {
@@ -125,6 +129,8 @@ pub struct Model {
     host: Vec<(usize, u64, u64, u64)>,
     pub quota: u64,
     slots: u64,
+    /// Slots, large and small ones, that were freed and may be under way to where free ones are.
+    pub leaving: [u64; 2],
 }
 
 impl Model {
@@ -215,6 +221,7 @@ impl Model {
         let Some(of) = self.live.remove(&pointer) else {
             return;
         };
+        self.leaving[usize::from(of.small)] += of.slots();
         if let Some(state) = self.present(of.context, pointer) {
             state.sure_until = begin;
         }
@@ -236,6 +243,9 @@ impl Model {
     /// All that was freed or cut off is known to be taken back, of one context or of all.
     pub fn settled(&mut self, context: Option<usize>, now: u64) {
         self.ending.clear();
+        if context.is_none() {
+            self.leaving = [0; 2];
+        }
         for (number, states) in &mut self.states {
             if context.is_none_or(|one| one == *number) {
                 for state in states.iter_mut().filter(|s| s.sure_until != u64::MAX) {

@@ -8,6 +8,9 @@ use super::{
     window,
 };
 
+/// Slots that commands which are asked at once may take.
+const SLOTS_OF_NOW: u64 = 128;
+
 /// How a command may be answered: nothing is success.
 pub type Verdict = Option<HeapRefusal>;
 
@@ -21,14 +24,11 @@ struct Seen {
 }
 
 impl Model {
-    /// Whether an allocation of `pages` pages could be somewhere beside the live ones.
-    fn has_room(&self, small: bool, capacity: u64) -> bool {
-        let (base, slot) = window(small);
-        let bytes = capacity * PAGE;
-        (0..self.slots * slot / capacity).any(|place| {
-            let first = base + place * bytes;
-            !self.overlaps(first, bytes)
-        })
+    /// Whether there is a slot of a class for sure.
+    fn has_slot(&self, small: bool) -> bool {
+        let own = self.live.values().filter(|of| of.small == small);
+        let taken: u64 = own.map(Allocation::slots).sum();
+        taken + self.leaving[usize::from(small)] + SLOTS_OF_NOW <= self.slots
     }
 
     pub(super) fn overlaps(&self, first: u64, bytes: u64) -> bool {
@@ -183,10 +183,9 @@ impl Model {
         if let (Err(HeapRefusal::NoSlot), Command::Malloc { bytes, small, .. }) =
             (given.answer, given.command)
         {
-            // Slots that are being taken back, and those in stock, are not counted here: only of single slots there are enough.
-            let capacity = capacity(small, bytes.div_ceil(PAGE));
-            let single = capacity == capacity_of(small);
-            let enough = single && self.has_room(small, capacity) && self.live.len() < 512;
+            // How free slots lie, and which of them are in stock, is not known here: only whether there is a single one.
+            let single = capacity(small, bytes.div_ceil(PAGE)) == capacity_of(small);
+            let enough = single && self.has_slot(small);
             return verdicts.contains(&None) && !enough;
         }
         verdicts.contains(&given.answer.err())
