@@ -196,6 +196,7 @@ impl HeapWorld {
     /// A context's end begins; half of the time it is away then, for a while.
     fn take_away(&mut self, context: usize, random: &mut Random) -> Result<(), CosimError> {
         let away = random.random_bool(0.5);
+        self.pace.held = random.random_bool(0.75);
         self.begin_end(context, away, random)
     }
 
@@ -228,6 +229,7 @@ impl HeapWorld {
             return Ok(Ok(()));
         }
         self.ending = None;
+        self.pace.held = false;
         let now = self.now()?;
         self.model.settled(Some(context), now);
         self.counts.ends += 1;

@@ -52,7 +52,7 @@ const FEW: usize = 24;
 const GAP_CYCLES: u64 = 400;
 /// Cycles in which some access is answered, or waits for a frame.
 const HANG_CYCLES: u64 = 1_000_000;
-const LOOK_CYCLES: u64 = 500;
+const LOOK_CYCLES: u64 = 50;
 /// An access is answered before the entries of its page are stored: two commands for a group and one for each of three tables, behind
 /// those of other writers.
 const STORE_CYCLES: u64 = 2_000;

@@ -36,6 +36,8 @@ pub struct Pace {
     owed: u64,
     at: u64,
     most: u64,
+    /// A context ends, which waits until nothing else is to be taken back: nothing more is freed beside it.
+    pub held: bool,
     /// Allocations that somebody wrote to.
     touched: HashSet<u64>,
     /// While the ports are quiet: since when, and the pointers that were given since.
@@ -46,6 +48,7 @@ impl Pace {
     /// The ports are busy from now on.
     pub fn traffic(&mut self, random: &mut Random) {
         self.quiet = None;
+        self.held = false;
         self.most = random.random_range(QUIET_OWED..=MOST_OWED);
     }
 
@@ -58,7 +61,7 @@ impl Pace {
     fn may_leave(&self, pointer: u64) -> bool {
         let Some((since, untouched)) = &self.quiet else {
             let share = 1 + u64::from(self.touched.contains(&pointer));
-            return self.owed * share < self.most;
+            return !self.held && self.owed * share < self.most;
         };
         let early = self.at - since < FREES_CYCLES;
         early && self.owed < QUIET_OWED && untouched.contains(&pointer)
