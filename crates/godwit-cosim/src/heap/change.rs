@@ -172,7 +172,7 @@ impl HeapWorld {
             return Ok(Ok(()));
         };
         let place = self.places[of.region];
-        self.pace.touches(of.pointer);
+        self.pace.touches(va, &self.model);
         let there = matches!(self.model.live_page(context, va), Some((_, true))) && allowed;
         let end = match registers::touch(&mut self.card, context, va, (entry, level))? {
             Ok(end) => end,

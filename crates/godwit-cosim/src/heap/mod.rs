@@ -356,9 +356,7 @@ impl HeapWorld {
             .extend(used.into_iter().map(|line| (line, write)));
         let mut data = Vec::new();
         if write {
-            if let Some((_, of)) = self.model.live.range(..=va).next_back() {
-                self.pace.touches(of.pointer);
-            }
+            self.pace.touches(va, &self.model);
             data.resize((lines * LINE) as usize, 0);
             random.fill(&mut data[..]);
             requests.write(self.first_port + port as u32, token, id, va, &data, 6);

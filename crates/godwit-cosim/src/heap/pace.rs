@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use godwit::heap_regs;
+use godwit::{heap_regs, layout};
 use godwit_card::{CardError, Device};
 use rand::Rng;
 
 use super::change::GROWTH;
-use super::model::{Allocation, Command, Given, PAGE};
+use super::model::{Allocation, Command, Given, Model, PAGE};
 use super::{BESIDE, CONTEXTS, Found, HeapWorld, registers};
 use crate::Random;
 
@@ -18,10 +18,11 @@ use crate::Random;
 pub const SETTLE_CYCLES: u64 = 5_000_000;
 /// Cycles of a wait behind which nothing more is freed.
 const FREES_CYCLES: u64 = 1_000_000;
-/// Cycles that it takes to take back what a free or a shrink left, about: of what nobody touched, and of what has frames and tables; and a
-/// context's end beside those of what it had.
+/// Cycles that it takes to take back what a free or a shrink left, about: of what nobody touched, and of what has frames, with tables of its
+/// own or in a small slot; and a context's end beside those of what it had.
 const UNTOUCHED_CYCLES: u64 = 70;
-const TOUCHED_CYCLES: u64 = 2_000;
+const TABLES_CYCLES: u64 = 4_000;
+const SMALL_CYCLES: u64 = 200;
 const END_CYCLES: u64 = 25_000;
 /// What it may owe while the ports are busy, at most, and while they are quiet.
 const MOST_OWED: u64 = 60_000;
@@ -38,16 +39,20 @@ pub struct Pace {
     most: u64,
     /// A context ends, which waits until nothing else is to be taken back: nothing more is freed beside it.
     pub held: bool,
-    /// Allocations that somebody wrote to.
+    /// Allocations that somebody wrote to; while the ports are quiet these are all.
     touched: HashSet<u64>,
-    /// While the ports are quiet: since when, and the pointers that were given since.
-    quiet: Option<(u64, HashSet<u64>)>,
+    /// Where writes go since the ports were quiet: to what is there when they arrive.
+    writes: Vec<u64>,
+    /// Since when the ports are quiet.
+    quiet: Option<u64>,
 }
 
 impl Pace {
     /// The ports are busy from now on.
     pub fn traffic(&mut self, random: &mut Random) {
-        self.quiet = None;
+        if self.quiet.take().is_some() {
+            self.writes.clear();
+        }
         self.held = false;
         self.most = random.random_range(QUIET_OWED..=MOST_OWED);
     }
@@ -59,25 +64,36 @@ impl Pace {
 
     /// Whether a command may leave something to take back.
     fn may_leave(&self, pointer: u64) -> bool {
-        let Some((since, untouched)) = &self.quiet else {
-            let share = 1 + u64::from(self.touched.contains(&pointer));
+        let touched = self.touched.contains(&pointer);
+        let Some(since) = self.quiet else {
+            let share = 1 + u64::from(touched);
             return !self.held && self.owed * share < self.most;
         };
         let early = self.at - since < FREES_CYCLES;
-        early && self.owed < QUIET_OWED && untouched.contains(&pointer)
+        early && self.owed < QUIET_OWED && !touched
     }
 
-    /// Somebody writes to an allocation.
-    pub fn touches(&mut self, pointer: u64) {
-        self.touched.insert(pointer);
+    /// Somebody writes to an address.
+    pub fn touches(&mut self, va: u64, model: &Model) {
+        self.writes.push(va);
+        self.touched.extend(model.allocation_at(va));
+    }
+
+    /// The ports are quiet from now on, until the next traffic.
+    fn quiet(&mut self, now: u64, model: &Model) {
+        self.quiet = Some(now);
+        let found = self.writes.iter().filter_map(|va| model.allocation_at(*va));
+        self.touched.extend(found);
+        self.touched
+            .retain(|pointer| model.live.contains_key(pointer));
     }
 
     /// What an allocation had is to be taken back.
     fn owes(&mut self, pointer: u64) {
-        self.owed += if self.touched.contains(&pointer) {
-            TOUCHED_CYCLES
-        } else {
-            UNTOUCHED_CYCLES
+        self.owed += match self.touched.contains(&pointer) {
+            false => UNTOUCHED_CYCLES,
+            true if pointer >= layout::HEAP_WINDOW_SMALL => SMALL_CYCLES,
+            true => TABLES_CYCLES,
         };
     }
 
@@ -96,8 +112,9 @@ impl HeapWorld {
             return Ok(Ok(()));
         }
         let now = self.now()?;
-        let quiet = &mut self.pace.quiet;
-        quiet.get_or_insert_with(|| (now, HashSet::new()));
+        if self.pace.quiet.is_none() {
+            self.pace.quiet(now, &self.model);
+        }
         self.calls(random)
     }
 
@@ -117,9 +134,9 @@ impl HeapWorld {
         };
         match given.command {
             Command::Malloc { .. } => {
-                self.pace.touched.remove(&pointer);
-                if let Some((_, untouched)) = &mut self.pace.quiet {
-                    untouched.insert(pointer);
+                // Under traffic a write may still be on its way to whatever is there.
+                if self.pace.quiet.is_some() {
+                    self.pace.touched.remove(&pointer);
                 }
             }
             Command::Realloc { bytes, .. } => {

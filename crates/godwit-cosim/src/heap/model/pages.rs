@@ -152,6 +152,12 @@ impl Model {
         Some((own.1, page < of.pages))
     }
 
+    /// Pointer of the live allocation at an address.
+    pub fn allocation_at(&self, va: u64) -> Option<u64> {
+        let (pointer, of) = self.live.range(..=va).next_back()?;
+        (va < pointer + of.capacity * PAGE).then_some(*pointer)
+    }
+
     /// Region of the live allocation at an address.
     pub fn region_at(&self, va: u64) -> Option<usize> {
         let (_, of) = self.live.range(..=va).next_back()?;
