@@ -33,6 +33,12 @@ fn the_heap_keeps_its_rules_under_traffic() {
         let heap = report.heap.expect("a heap");
         assert!(heap.touches > 0 && heap.ends > 4 && heap.choices > 0);
         assert!(heap.by_stream > 0 && heap.first_touches > 0 && heap.requests > 0);
+        let of = |name: &str| heap.answers.get(name).copied().unwrap_or(0);
+        let commands: u64 = heap.answers.values().sum();
+        assert!(
+            5 * (of("malloc") + of("free")) > commands,
+            "few mallocs and frees"
+        );
         answers.extend(heap.answers.into_keys());
     }
     for name in [

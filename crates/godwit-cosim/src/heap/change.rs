@@ -8,9 +8,10 @@ use rand::Rng;
 use rand::seq::IndexedRandom;
 
 use super::model::{Command, PAGE};
+use super::pace::Phase;
 use super::registers::{self, Touched};
 use super::tables::{Walk, walk};
-use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld};
+use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld, SMALL};
 use crate::{CosimError, Random};
 
 /// The largest allocation: eight slots of 8 GiB.
@@ -55,7 +56,7 @@ impl HeapWorld {
     pub(super) fn some(
         &mut self,
         context: usize,
-        count: usize,
+        mut count: usize,
         named: &mut HashSet<u64>,
         random: &mut Random,
         commands: &mut Vec<Command>,
@@ -69,20 +70,21 @@ impl HeapWorld {
         own.retain(|(pointer, ..)| !named.contains(pointer));
         while commands.len() < count {
             let one = own.choose(random).copied();
-            match (random.random_range(0..56), one) {
+            let kind = random.random_range(0..56);
+            match (kind, one) {
                 (0..7, _) => match self.any_command(random) {
                     Command::Realloc { pointer, .. } if named.contains(&pointer) => {
                         commands.push(Command::Free { pointer });
                     }
                     command => commands.push(command),
                 },
-                (7..20, Some((pointer, pages, capacity))) => {
+                (7..17, Some((pointer, pages, capacity))) => {
                     let more = (pages + random.random_range(1..=GROWTH)).min(capacity);
                     let fewer = random.random_range(1..=pages);
                     // What was cut off is still to be taken back, or is just now, when it grows again.
                     let sizes = match random.random_range(0..5) {
-                        0..3 => vec![more],
-                        3 => vec![fewer],
+                        0 | 1 => vec![more],
+                        2 => vec![fewer],
                         _ => vec![fewer, more],
                     };
                     for pages in sizes {
@@ -91,8 +93,21 @@ impl HeapWorld {
                     }
                 }
                 // One that has all that it may have is told so now and then.
-                (20..54, Some((pointer, ..))) if many => commands.push(Command::Free { pointer }),
-                (20..32, Some((pointer, ..))) => commands.push(Command::Free { pointer }),
+                (17..54, Some((pointer, ..))) if many || kind < 32 => {
+                    match self.pace.victim(&own, random) {
+                        // Freed twice now and then.
+                        Some(pointer) => {
+                            commands.push(Command::Free { pointer });
+                            if random.random_ratio(15, 16) {
+                                own.retain(|of| of.0 != pointer);
+                            }
+                        }
+                        // Nothing may be freed, and there is little to ask for beside it.
+                        None if many && commands.len() + 1 < count && random.random() => count -= 1,
+                        None if many => commands.push(Command::Free { pointer }),
+                        None => commands.push(self.malloc(random)?),
+                    }
+                }
                 _ => commands.push(self.malloc(random)?),
             }
         }
@@ -135,7 +150,7 @@ impl HeapWorld {
 
     /// A malloc that asks for what there can be, of a region by name or by preference.
     pub(super) fn malloc(&mut self, random: &mut Random) -> Result<Command, CosimError> {
-        let small = random.random_bool(0.3);
+        let small = random.random_bool(SMALL);
         let pages = match random.random_range(0..12) {
             _ if small => random.random_range(1..=16),
             0 => random.random_range(1..=MOST / PAGE),
@@ -145,7 +160,7 @@ impl HeapWorld {
         let granules: &[u32] = if small {
             &[0, 0, 2, 4]
         } else {
-            &[0, 0, 1, 3, 4, 4, 5, 9, 9]
+            &[0, 0, 0, 1, 1, 3, 4, 5, 9]
         };
         let mut region = random.random_range(0..self.places.len());
         if random.random_bool(0.2) {
@@ -196,7 +211,6 @@ impl HeapWorld {
     /// A context's end begins; half of the time it is away then, for a while.
     fn take_away(&mut self, context: usize, random: &mut Random) -> Result<(), CosimError> {
         let away = random.random_bool(0.5);
-        self.pace.held = random.random_bool(0.75);
         self.begin_end(context, away, random)
     }
 
@@ -211,6 +225,9 @@ impl HeapWorld {
         let begin = self.now()?;
         let all = self.model.of(context).map(|of| of.pointer);
         self.pace.owes_all(all);
+        if random.random_bool(0.75) {
+            self.pace.phase = Phase::Waits;
+        }
         self.model.end_context(context, begin);
         registers::begin_end(&mut self.card, context)?;
         if random.random_bool(0.3) {
@@ -229,7 +246,7 @@ impl HeapWorld {
             return Ok(Ok(()));
         }
         self.ending = None;
-        self.pace.held = false;
+        self.pace.phase = Phase::Traffic;
         let now = self.now()?;
         self.model.settled(Some(context), now);
         self.counts.ends += 1;

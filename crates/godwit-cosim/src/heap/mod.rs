@@ -12,6 +12,7 @@
 mod calls;
 mod change;
 mod check;
+mod full;
 mod host_pages;
 mod model;
 mod pace;
@@ -31,7 +32,7 @@ use rand::seq::IndexedRandom;
 
 use self::calls::Caller;
 use self::host_pages::Rings;
-use self::model::{Command, LINE, Model, PAGE};
+use self::model::{LINE, Model, PAGE};
 use self::pace::Pace;
 use self::regions::Place;
 use self::registers::Kept;
@@ -42,17 +43,18 @@ use crate::{CosimError, HeapReport, Random, Report};
 const CONTEXTS: usize = 4;
 /// Accesses that are sent between two commands.
 const SENT_TOGETHER: usize = 48;
+/// Share of small slots: of what a malloc asks for, and of where traffic goes.
+const SMALL: f64 = 0.8;
 /// Pages of an allocation that traffic goes to.
 const HOT_PAGES: u64 = 8;
 /// Allocations of a context where most of the traffic goes.
-const BUSY: usize = 3;
+const BUSY: usize = 2;
+/// Groups of accesses in which it goes to the same ones, about.
+const KEPT_GROUPS: u32 = 4;
 /// Fewer allocations than these at the beginning of a batch are no traffic.
 const FEW: usize = 24;
 /// Cycles from one command to the next, at most: accesses pile up behind them.
 const GAP_CYCLES: u64 = 400;
-/// Cycles in which some access is answered, or waits for a frame.
-const HANG_CYCLES: u64 = 1_000_000;
-const LOOK_CYCLES: u64 = 50;
 /// An access is answered before the entries of its page are stored: two commands for a group and one for each of three tables, behind
 /// those of other writers.
 const STORE_CYCLES: u64 = 2_000;
@@ -66,9 +68,9 @@ const HOST_ENTRIES: u64 = layout::HEAP_WINDOW_FIRST >> (12 + 9 * (tables::LEVELS
 /// The zero frame, behind the bitmaps.
 const ZERO: u64 = TABLE_REGION + (29 << 20);
 /// Rounds of commands that free whatever they like beside what is left of a context's end when a batch is over, at most: it takes long.
-const BESIDE: u32 = 256;
+const BESIDE: u32 = 32;
 /// Rounds of commands between two groups of accesses, at most: while they are asked what others freed is taken back.
-const ROUNDS: u32 = 48;
+const ROUNDS: u32 = 20;
 
 /// One access of a batch; its token is its place in the plan.
 #[derive(Debug)]
@@ -199,9 +201,10 @@ impl HeapWorld {
             }
         }
         let mut plan = Vec::new();
+        let mut busy = vec![Vec::new(); CONTEXTS];
         while plan.len() < count {
             let mut requests = PortBatch::new();
-            let busy = self.busy(random);
+            self.busy(&mut busy, random);
             let first = plan.len();
             while plan.len() < count.min(first + SENT_TOGETHER) {
                 let access = self.access(&busy, plan.len() as u64, random, &mut requests);
@@ -262,72 +265,23 @@ impl HeapWorld {
         Ok(())
     }
 
-    /// Waits until all that was sent is answered; frees something whenever the heap is full.
-    fn drain(&mut self, random: &mut Random) -> Found {
-        self.pace.hold();
-        let (mut pending, mut since) = (u64::MAX, self.now()?);
-        loop {
-            let left = self.card.drain(LOOK_CYCLES, 0)?.pending;
-            if left == 0 {
-                return Ok(Ok(()));
+    /// Allocations of each context where most of the next accesses go: some of those where they went, others now and then. Small ones mostly:
+    /// what has tables of its own takes long to take back.
+    fn busy(&self, busy: &mut [Vec<u64>], random: &mut Random) {
+        for (number, busy) in busy.iter_mut().enumerate() {
+            busy.retain(|pointer| self.model.live.contains_key(pointer));
+            if random.random_ratio(1, KEPT_GROUPS) {
+                busy.clear();
             }
-            if left != pending {
-                (pending, since) = (left, self.now()?);
-            }
-            let most = random.random_bool(0.5);
-            if let Err(what) = self.bring(most, random)? {
-                return Ok(Err(what));
-            }
-            if let Err(what) = self.calls(random)? {
-                return Ok(Err(what));
-            }
-            let status = registers::read(&mut self.card, heap_regs::STATUS)?;
-            if status & heap_regs::STATUS_LACKS_MASK != 0
-                && status & heap_regs::STATUS_RECLAIMING_MASK == 0
-            {
-                let live: Vec<_> = self.model.live.values().collect();
-                let victim = live.choose(random).map(|a| (a.context, a.pointer));
-                if let Some((context, pointer)) = victim {
-                    self.counts.full += 1;
-                    if let Err(what) = self.command(context, Command::Free { pointer })? {
-                        return Ok(Err(what));
-                    }
-                }
-            }
-            if self.now()? - since > HANG_CYCLES {
-                return Ok(Err(self.standstill(left, status)?));
-            }
+            let small = random.random_bool(SMALL);
+            let own = self.model.of(number);
+            let own: Vec<u64> = own
+                .filter(|of| of.small == small)
+                .map(|of| of.pointer)
+                .collect();
+            let more = BUSY.saturating_sub(busy.len());
+            busy.extend((0..more).filter_map(|_| own.choose(random).copied()));
         }
-    }
-
-    /// What there is to know when nothing goes on.
-    fn standstill(&mut self, left: u64, status: u32) -> Result<String, CosimError> {
-        let mut free = Vec::new();
-        for number in 0..self.places.len() {
-            free.push(registers::free(&mut self.card, &mut self.kept, number)?);
-        }
-        let live = self.model.live.len();
-        let head = self.card.reg_read(regs::CQH)?;
-        let queue = self.card.reg_read(regs::CQCSR)?;
-        Ok(format!(
-            "{left} accesses wait, and nothing goes on: the heap's status is {status:#x}, its regions have {free:?} frames free and clean, \
-             {live} allocations are live, {:?} ends, contexts are {:?}, {} page requests wait for an answer, the command queue is at {head}, its status {queue:#x}",
-            self.ending,
-            self.on,
-            self.rings.unanswered()
-        ))
-    }
-
-    /// Allocations of each context where most of the next accesses go: the last one, and any.
-    fn busy(&self, random: &mut Random) -> Vec<Vec<u64>> {
-        (0..CONTEXTS)
-            .map(|number| {
-                let own: Vec<u64> = self.model.of(number).map(|a| a.pointer).collect();
-                (0..BUSY)
-                    .filter_map(|_| own.choose(random).copied())
-                    .collect()
-            })
-            .collect()
     }
 
     /// One random access, or nothing when its lines are taken.
@@ -389,7 +343,7 @@ impl HeapWorld {
                 all.choose(random).copied()
             }
             3..6 => return Self::host_page(random),
-            6..11 => {
+            6..8 => {
                 let own: Vec<u64> = self.model.of(context).map(|a| a.pointer).collect();
                 own.choose(random).copied()
             }
