@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Contiguous memory: cmt_areas.c takes it at load, where parameters or (cmt_described.c) the machine's description say, cmt_blocks.c gives it to files of /dev/godwit-cmt, which is cmt.c; cmt_map.c shows it
- * to processes, cmt_buffer.c exports it.
+ * Contiguous memory: cmt_areas.c takes it at load, where parameters or (cmt_described.c) the machine's description say, cmt_blocks.c gives
+ * it to files of /dev/godwit-cmt, which is cmt.c; cmt_map.c shows it to processes, cmt_buffer.c exports it.
  */
 #ifndef GODWIT_CMT_H_
 #define GODWIT_CMT_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where memory is to be that the card asks for: in device memory or where it is. As the program has said of it
- * (GODWIT_IOC_ADVISE), which may be that the driver is to decide (stays.c), else as the parameter `move` has it; and pages that processors and the card take from each other again
- * and again stay in the host for a while, where both reach them.
+ * Where memory is to be that the card asks for: in device memory or where it is. As the program has said of it (GODWIT_IOC_ADVISE),
+ * which may be that the driver is to decide (stays.c), else as the parameter `move` has it; and pages that processors and the card take
+ * from each other again and again stay in the host for a while, where both reach them.
  *
  * Advice holds for addresses, in a tree of ranges. What is remembered of a group of neighbours is when it last
  * went to the card, and how often in a row it was asked for soon after that, having come back.
