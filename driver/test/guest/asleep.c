@@ -7,6 +7,7 @@
 
 #include "../module/rig.h"
 #include "files.h"
+#include "moves.h"
 #include "values.h"
 
 #define POWER "/sys/power/"
@@ -45,7 +46,6 @@ static void lets_go_and_comes_back(const char *name, bool (*happens)(void))
 {
 	uint64_t *busy = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *away = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE),
 		 *pinned = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), wanted[3];
-	struct godwit_migrate move = { .addr = (uintptr_t)away, .size = BYTES };
 	struct godwit_info info;
 	pthread_t other;
 	int old, round;
@@ -56,7 +56,8 @@ static void lets_go_and_comes_back(const char *name, bool (*happens)(void))
 		wanted[0] = fill(busy, 1 + round);
 		wanted[1] = fill(away, 11 + round);
 		wanted[2] = fill(pinned, 21 + round);
-		CHECK(!migrates() || !ioctl(card, GODWIT_IOC_MIGRATE, &move), "migrate: %s", strerror(errno));
+		if (migrates())
+			MOVES(away, BYTES, 0, PAGES);
 		CHECK(!card_pin(card, pinned, BYTES, GODWIT_PIN_WRITE), "pin: %s", strerror(errno));
 		CHECK(!pthread_create(&other, NULL, launch, busy), "pthread_create");
 		usleep(20000);

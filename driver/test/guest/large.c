@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "files.h"
 #include "huge.h"
+#include "moves.h"
 #include "values.h"
 
 #define HUGE_PAGES (HUGE / PAGE)
@@ -40,21 +41,6 @@ static bool look(void)
 		CHECK(look(), "no line of this process");                                                                           \
 		CHECK(entries.huge == (wanted_huge) && entries.groups == (wanted_groups) && entries.small == (wanted_small),        \
 		      "entries: %llu of 2 MiB, %llu of 64 KiB, %llu of 4 KiB", entries.huge, entries.groups, entries.small);        \
-	} while (0)
-
-/* Pages that moved. */
-static long moved(const void *at, uint64_t bytes, uint32_t flags)
-{
-	struct godwit_migrate what = { .addr = (uint64_t)at, .size = bytes, .flags = flags };
-
-	return ioctl(card, GODWIT_IOC_MIGRATE, &what) ? -1 : (long)what.pages;
-}
-
-#define MOVES(at, bytes, flags, wanted)                                                             \
-	do {                                                                                        \
-		long moved_ = moved(at, bytes, flags);                                              \
-		CHECK(moved_ == (long)(wanted), "%ld pages moved, not %ld: %s", moved_, (long)(wanted), \
-		      moved_ < 0 ? strerror(errno) : "");                                           \
 	} while (0)
 
 /* Aligned memory of so many parts of 2 MiB, filled, with nothing around it. */

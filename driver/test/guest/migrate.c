@@ -11,6 +11,7 @@
 #include "bind.h"
 #include "counting.h"
 #include "files.h"
+#include "moves.h"
 #include "values.h"
 
 /* Pages that come home with one that is touched. */
@@ -18,21 +19,6 @@
 
 #define TO_DEVICE 0
 #define TO_HOST GODWIT_MIGRATE_TO_HOST
-
-/* Pages that moved, or -1. */
-static long moved(const void *at, uint64_t bytes, uint32_t flags)
-{
-	struct godwit_migrate what = { .addr = (uint64_t)at, .size = bytes, .flags = flags };
-
-	return ioctl(card, GODWIT_IOC_MIGRATE, &what) ? -1 : (long)what.pages;
-}
-
-#define MOVES(at, bytes, flags, wanted)                                                             \
-	do {                                                                                        \
-		long moved_ = moved(at, bytes, flags);                                              \
-		CHECK(moved_ == (long)(wanted), "%ld pages moved, not %ld: %s", moved_, (long)(wanted), \
-		      moved_ < 0 ? strerror(errno) : "");                                           \
-	} while (0)
 
 static void migrate(const char *name)
 {
