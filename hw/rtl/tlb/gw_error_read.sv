@@ -26,6 +26,7 @@ module gw_error_read #(
   output logic                 in_ready_o,
   input  logic [SlotWidth-1:0] in_slot_i,
   input  logic [IdWidth-1:0]   in_id_i,
+  /// In the cycle after.
   input  logic [7:0]           in_len_i,
   /// Whether reads of an ID are at the memory.
   output logic [IdWidth-1:0]   query_id_o,
@@ -47,6 +48,19 @@ module gw_error_read #(
     logic [7:0]           len;
   } faulted_t;
 
+  // Its length comes a cycle later.
+  logic came_q;
+  logic [SlotWidth-1:0] came_slot_q;
+  logic [IdWidth-1:0] came_id_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) came_q <= 1'b0;
+    else came_q <= in_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    came_slot_q <= in_slot_i;
+    came_id_q <= in_id_i;
+  end
+
   // A read that cannot be answered yet goes to the back of the queue; the place more than slots is
   // for that move.
   logic head_valid, head_pop, queue_ready, serve, rotate, active_q, active_last;
@@ -57,9 +71,9 @@ module gw_error_read #(
   ) u_queue (
     .clk_i,
     .rst_ni,
-    .in_valid_i (in_valid_i || rotate),
+    .in_valid_i (came_q || rotate),
     .in_ready_o (queue_ready),
-    .in_data_i  (in_valid_i ? faulted_t'{slot: in_slot_i, id: in_id_i, len: in_len_i} : head),
+    .in_data_i  (came_q ? faulted_t'{slot: came_slot_q, id: came_id_q, len: in_len_i} : head),
     .out_valid_o(head_valid),
     .out_ready_i(head_pop),
     .out_data_o (head),
@@ -68,7 +82,7 @@ module gw_error_read #(
   assign in_ready_o = 1'b1;
   assign query_id_o = head.id;
   assign serve = head_valid && !query_sent_i && !active_q && !done_o;
-  assign rotate = head_valid && query_sent_i && !in_valid_i;
+  assign rotate = head_valid && query_sent_i && !came_q;
   assign head_pop = serve || rotate;
 
   assign active_last = active_q_data.len == '0;
@@ -95,7 +109,7 @@ module gw_error_read #(
   assign done_slot_o = active_q_data.slot;
   assign done_id_o = active_q_data.id;
 
-  `GW_INVARIANT(QueueRoom_A, queue_ready || !(in_valid_i || rotate))
+  `GW_INVARIANT(QueueRoom_A, queue_ready || !(came_q || rotate))
   `GW_COVER(Rotate_C, rotate)
 
 endmodule

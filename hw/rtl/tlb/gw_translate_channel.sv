@@ -24,7 +24,7 @@
 // - An answer may park its access: it is looked up again, or faults, at a wake-up. It does so with the context that it came with, so
 //   accesses that would be looked up again fault instead (CausePortOff, CauseContextOff) when the port has been switched off or
 //   bound to another context, or its context been written, since they came; those that are parked at once, and old_o waits for that.
-// - m_valid_o, m_ax_o, xlate_req_*: registered state only. No path from m_ready_i or err_ready_i to
+// - m_valid_o, m_ax_o, xlate_req_*: registered state only; m_ax_o of an address that waited is a RAM's output. No path from m_ready_i or err_ready_i to
 //   s_ready_o.
 `include "gw_assert.svh"
 
@@ -68,6 +68,7 @@ module gw_translate_channel #(
   input  logic                 err_ready_i,
   output logic [SlotWidth-1:0] err_slot_o,
   output logic [IdWidth-1:0]   err_id_o,
+  /// In the cycle after it was taken.
   output logic [7:0]           err_len_o,
   /// IsWrite = 0: the error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
@@ -246,11 +247,11 @@ module gw_translate_channel #(
   );
 
   logic slot_avail, key_waits, leaving, slots_old;
-  logic rel_ready, rel_direct, rel_fault, rel_old, ready_out, direct_out, rel_err;
-  gw_pkg::cause_t rel_cause;
-  gw_pkg::ctx_id_t rel_ctx;
-  gw_pkg::ppn_t rel_ppn;
-  ax_t rel_ax;
+  logic rel_ready, rel_direct, rel_fault, rel_old, ready_out, direct_out, rel_err, read_free;
+  logic [IdWidth-1:0] rel_id;
+  gw_pkg::ctx_id_t slot_ctx;
+  gw_pkg::ppn_t slot_ppn;
+  ax_t slot_ax;
 
   gw_waiting_slots #(
     .ax_t   (ax_t),
@@ -288,10 +289,11 @@ module gw_translate_channel #(
     .rel_fault_o       (rel_fault),
     .rel_old_o         (rel_old),
     .rel_slot_o        (err_slot_o),
-    .rel_cause_o       (rel_cause),
-    .rel_ctx_o         (rel_ctx),
-    .rel_ax_o          (rel_ax),
-    .rel_ppn_o         (rel_ppn),
+    .rel_id_o          (rel_id),
+    .read_i            (read_free),
+    .out_ctx_o         (slot_ctx),
+    .out_ax_o          (slot_ax),
+    .out_ppn_o         (slot_ppn),
     .ready_take_i      (ready_out || rel_err),
     .direct_take_i     (direct_out),
     .err_done_i,
@@ -305,9 +307,12 @@ module gw_translate_channel #(
   // Who leaves: an address whose wait is over goes before the one looked at; that goes before an answer
   // that arrives. Whoever cannot leave at once takes a slot.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic out_valid_q, out_free;
+  // What waited is sent from the slots' RAM, which is read as it is taken; the frame of an answer that is used as it comes is beside it.
+  logic out_valid_q, out_free, out_waited_q, out_read_q;
   ax_t out_q;
+  gw_pkg::ppn_t out_ppn_q;
   assign out_free = !out_valid_q || m_ready_i;
+  assign read_free = !(out_valid_q && out_waited_q) || m_ready_i;
   assign hit_go = at_valid_q && room_i && hit && !key_waits && !leaving && out_free;
   assign slot_go = at_valid_q && room_i && slot_avail && !(hit && !key_waits && !leaving && out_free);
   assign asks = misses_q && room_i && slot_avail && !ended_q;
@@ -315,20 +320,25 @@ module gw_translate_channel #(
   assign use_hit = leaves && hit;
   assign ready_out = rel_ready && !rel_fault && out_free;
   assign direct_out = rel_direct && out_free && !hit_go;
-  assign err_valid_o = rel_fault;
+  assign err_valid_o = rel_fault && read_free;
   assign rel_err = err_valid_o && err_ready_i;
-  assign err_id_o = rel_ax.id;
-  assign err_len_o = rel_ax.len;
+  assign err_id_o = rel_id;
+  assign err_len_o = slot_ax.len;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) out_valid_q <= 1'b0;
     else if (out_free) out_valid_q <= hit_go || ready_out || direct_out;
   end
   always_ff @(posedge clk_i) begin
-    if (out_free) out_q <= hit_go ? physical(at_q, at_ppn) : physical(rel_ax, rel_ppn);
+    if (out_free) begin
+      out_q <= at_q;
+      out_ppn_q <= hit_go ? at_ppn : xlate_rsp_i.ppn;
+      out_waited_q <= !hit_go;
+      out_read_q <= ready_out;
+    end
   end
   assign m_valid_o = out_valid_q;
-  assign m_ax_o = out_q;
+  assign m_ax_o = physical(out_waited_q ? slot_ax : out_q, out_read_q ? slot_ppn : out_ppn_q);
 
   assign at_old = at_valid_q && hit && at_epoch_q != epoch_i;
   assign old_o = at_old || slots_old;
@@ -336,18 +346,17 @@ module gw_translate_channel #(
   assign send_o = hit_go || ready_out || direct_out;
   // In a turn's cycle what had a slot before is old.
   assign send_old_o = hit_go ? at_old : rel_old || flip_i;
-  assign send_id_o = hit_go ? at_q.id : rel_ax.id;
+  assign send_id_o = hit_go ? at_q.id : rel_id;
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Faults and events.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  gw_pkg::fault_t fault_d;
-  assign fault_d = '{
-    cause: rel_cause,
-    ctx: rel_ctx,
+  assign fault_o = '{
+    cause: gw_pkg::cause_t'(slot_ppn),
+    ctx: slot_ctx,
     write: IsWrite,
-    id: 16'(rel_ax.id),
-    addr: rel_ax.addr
+    id: 16'(slot_ax.id),
+    addr: slot_ax.addr
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -360,9 +369,6 @@ module gw_translate_channel #(
       event_o.fault <= rel_err;
       event_o.stall <= s_valid_i && !s_ready_o;
     end
-  end
-  always_ff @(posedge clk_i) begin
-    fault_o <= fault_d;
   end
   assign fault_valid_o = event_o.fault;
 

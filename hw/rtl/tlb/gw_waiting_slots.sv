@@ -9,7 +9,9 @@
 //   busy walker never holds up allocations.
 // - rel_*: the address that may leave: one that is ready (rel_ready_o), else the one whose answer arrives in this
 //   cycle (rel_direct_o), if that is a translation and nothing of its ID is before it; taken or not, it
-//   is not offered so again. The virtual address and the frame are apart; with rel_fault_o there is no frame.
+//   is not offered so again.
+// - read_i: in the next cycle it is at out_*, where it stays until it is read_i again: context, virtual address, and the frame, or the
+//   cause, of one that was ready.
 // - ready_take_i, direct_take_i take it and free its slot; with a fault on a read (IsWrite = 0) the slot stays, and
 //   later addresses of its ID wait, until err_done_i.
 // - fill_valid_o: the answer that arrives may be kept in the L1.
@@ -18,8 +20,8 @@
 //   not looked up again, but fault with end_cause_i where they would; old_o until that is settled for those that are parked.
 // - See gw_slot_list and gw_slot_ring for order, allocation rules and invalidation.
 //
-// Timing: addresses are LUT RAM, once, read where they leave and where they are asked for; frames known
-// with the address, and those answered, are beside them with a write port each.
+// Timing: addresses are block RAM, read in the cycle in which one is taken, so that a RAM's output is what is sent. Frames known with the
+// address are in the same word, those answered beside it. What is needed sooner is LUT RAM: the ID, and the page that is asked for.
 `include "gw_assert.svh"
 
 module gw_waiting_slots #(
@@ -69,10 +71,11 @@ module gw_waiting_slots #(
   output logic                 rel_fault_o,
   output logic                 rel_old_o,
   output logic [SlotWidth-1:0] rel_slot_o,
-  output gw_pkg::cause_t       rel_cause_o,
-  output gw_pkg::ctx_id_t      rel_ctx_o,
-  output ax_t                  rel_ax_o,
-  output gw_pkg::ppn_t         rel_ppn_o,
+  output logic [IdWidth-1:0]   rel_id_o,
+  input  logic                 read_i,
+  output gw_pkg::ctx_id_t      out_ctx_o,
+  output ax_t                  out_ax_o,
+  output gw_pkg::ppn_t         out_ppn_o,
   input  logic                 ready_take_i,
   input  logic                 direct_take_i,
   /// The error response of a slot was delivered; at most every second cycle.
@@ -86,28 +89,25 @@ module gw_waiting_slots #(
 
   localparam int unsigned PageShift = gw_pkg::PageShift;
   localparam int unsigned VpnWidth = gw_pkg::VpnWidth;
-  localparam int unsigned AxWidth = $bits(ax_t);
 
   typedef logic [SlotWidth-1:0] slot_t;
 
-  // What a lookup needs, and the rest.
+  // What a lookup needs, and all that there is of an address.
   typedef struct packed {
     gw_pkg::ctx_id_t ctx;
     gw_pkg::vpn_t    vpn;
   } page_t;
   typedef struct packed {
-    gw_pkg::ppn_t               ppn;  // or the cause, in its low bits
-    logic [AxWidth-VpnWidth-1:0] ax;
-  } rest_t;
+    gw_pkg::ctx_id_t ctx;
+    ax_t             ax;
+    gw_pkg::ppn_t    ppn;  // or the cause, in its low bits
+  } address_t;
 
-  function automatic rest_t rest(ax_t ax, gw_pkg::ppn_t ppn);
-    ax_t shown;
-    shown = ax;
-    return '{
-      ppn: ppn,
-      ax: {shown.id, shown.len, shown.size, shown.burst, shown.lock, shown.cache, shown.prot, shown.qos,
-           shown.region, shown.addr[63:PageShift+VpnWidth], shown.addr[PageShift-1:0]}
-    };
+  function automatic gw_pkg::ppn_t with_cause(gw_pkg::ppn_t ppn, logic failed, gw_pkg::cause_t cause);
+    gw_pkg::ppn_t result;
+    result = ppn;
+    if (failed) result[$bits(gw_pkg::cause_t)-1:0] = cause;
+    return result;
   endfunction
 
   logic decided, lookup;
@@ -247,27 +247,43 @@ module gw_waiting_slots #(
     );
   end
 
-  // One write port each, so that all are LUT RAM.
   page_t page_mem[Slots];
-  rest_t rest_mem[Slots];
-  gw_pkg::ppn_t answer_mem[Slots];
-  page_t alloc_page, rel_page;
-  rest_t rel_rest;
-  gw_pkg::ppn_t ready_answer;
+  logic [IdWidth-1:0] id_mem[Slots];
+  page_t alloc_page;
   slot_t rel_slot;
-
   assign alloc_page = '{ctx: alloc_ctx_i, vpn: alloc_ax_i.addr[PageShift+:VpnWidth]};
   always_ff @(posedge clk_i) begin
     if (alloc_i) page_mem[alloc_slot] <= alloc_page;
   end
   always_ff @(posedge clk_i) begin
-    if (alloc_i) begin
-      rest_mem[alloc_slot] <= rest(
-        alloc_ax_i, alloc_fault_i ? gw_pkg::ppn_t'(alloc_cause_i) : alloc_ppn_i);
-    end
+    if (alloc_i) id_mem[alloc_slot] <= alloc_ax_i.id;
   end
+
+  address_t alloc_address, out_address;
+  gw_pkg::ppn_t out_answer;
+  assign alloc_address = '{
+    ctx: alloc_ctx_i,
+    ax: alloc_ax_i,
+    ppn: with_cause(alloc_ppn_i, alloc_fault_i, alloc_cause_i)
+  };
+  gw_ram #(
+    .Width($bits(address_t)),
+    .Depth(Slots)
+  ) u_addresses (
+    .clk_i,
+    .we_i   (alloc_i),
+    .waddr_i(alloc_slot),
+    .wdata_i(alloc_address),
+    .re_i   (read_i),
+    .raddr_i(rel_slot),
+    .rdata_o(out_address)
+  );
+  // As gw_ram; of 64 words it would be made of LUT RAM, whose banks cost 4 LUT4 a bit to choose from.
+  localparam string AnswerStyle = (Slots > 16) ? "block" : "auto";
+  (* ram_style = AnswerStyle *) gw_pkg::ppn_t answer_mem[Slots];
   always_ff @(posedge clk_i) begin
-    if (answer) answer_mem[answer_slot] <= answer_fault ? gw_pkg::ppn_t'(answer_cause) : xlate_rsp_i.ppn;
+    if (answer) answer_mem[answer_slot] <= with_cause(xlate_rsp_i.ppn, answer_fault, answer_cause);
+    if (read_i) out_answer <= (answer && answer_slot == ready_slot) ? 'x : answer_mem[ready_slot];
   end
 
   assign fill_valid_o = translated && xlate_rsp_i.cacheable && answer_fresh;
@@ -303,26 +319,20 @@ module gw_waiting_slots #(
 
   // Who leaves: what is ready, else the answer that arrives.
   assign rel_slot = ready_valid ? ready_slot : tag_slot;
-  assign rel_page = page_mem[rel_slot];
-  assign rel_rest = rest_mem[rel_slot];
-  assign ready_answer = answer_mem[ready_slot];
-
   assign rel_direct_o = translated && answer_head && !leaving_o;
   assign rel_ready_o = ready_valid;
   assign rel_fault_o = ready_valid && (how == gw_pkg::EndRefused || how == gw_pkg::EndFaulted);
   assign rel_slot_o = ready_slot;
   assign rel_old_o = ready_valid ? ready_old : answer_old;
-  assign rel_ctx_o = rel_page.ctx;
-  assign rel_ppn_o = !ready_valid ? xlate_rsp_i.ppn :
-    (how == gw_pkg::EndTranslated || how == gw_pkg::EndRefused) ? rel_rest.ppn : ready_answer;
-  assign rel_cause_o = gw_pkg::cause_t'(rel_ppn_o);
-  always_comb begin
-    rel_ax_o = '0;
-    {rel_ax_o.id, rel_ax_o.len, rel_ax_o.size, rel_ax_o.burst, rel_ax_o.lock, rel_ax_o.cache, rel_ax_o.prot,
-     rel_ax_o.qos, rel_ax_o.region, rel_ax_o.addr[63:PageShift+VpnWidth], rel_ax_o.addr[PageShift-1:0]} =
-      rel_rest.ax;
-    rel_ax_o.addr[PageShift+:VpnWidth] = rel_page.vpn;
+  assign rel_id_o = id_mem[rel_slot];
+
+  logic known_q;
+  always_ff @(posedge clk_i) begin
+    if (read_i) known_q <= how == gw_pkg::EndTranslated || how == gw_pkg::EndRefused;
   end
+  assign out_ctx_o = out_address.ctx;
+  assign out_ax_o = out_address.ax;
+  assign out_ppn_o = known_q ? out_address.ppn : out_answer;
 
   assign direct = direct_take_i;
   assign pop = ready_take_i;
