@@ -88,36 +88,70 @@ module gw_parking #(
   end
 
   // Numbers of which a wake-up came since the slots were last all looked at, and how it was. A second one does not make the slots
-  // of the first fail.
-  logic [Numbers-1:0] woken_q;
-  logic failed_mem[Numbers];
+  // of the first fail. LUT RAM in banks, so that all is cleared in as many cycles as a bank has words; what is not cleared yet, as after
+  // a reset, lets a slot that comes ask again too early, no more.
+  localparam int unsigned BankShift = 4;
+  localparam int unsigned Banks = (Numbers + (1 << BankShift) - 1) >> BankShift;
+  typedef struct packed {
+    logic woken;
+    logic failed;
+  } number_t;
+  number_t [Banks-1:0] bank_wake, bank_look;
+  logic [Banks-1:0] bank_park;
+  number_t of_wake, of_look;
+  entry_t look_q;
   logic [Slots-1:0] ended_q;
-  logic sweep, woken_new;
+  logic sweep, woken_again, woken_new, dirty_q, stale_q, some_ended_q;
+  logic [BankShift-1:0] clear_q;
   count_t left_q, end_left_q;
+  for (genvar i = 0; i < Banks; i++) begin : gen_bank
+    number_t mem[1 << BankShift];
+    always_ff @(posedge clk_i) begin
+      if (wake_q.valid ? 32'(wake_q.park[gw_pkg::ParkWidth-1:BankShift]) == i : stale_q) begin
+        mem[wake_q.valid ? wake_q.park[BankShift-1:0] : clear_q] <= '{
+          woken: wake_q.valid,
+          failed: wake_q.valid && !wake_q.ok && (of_wake.failed || !(sweep && of_wake.woken))
+        };
+      end
+    end
+    assign bank_wake[i] = mem[wake_q.park[BankShift-1:0]];
+    assign bank_park[i] = mem[park_number_q[BankShift-1:0]].woken;
+    assign bank_look[i] = mem[look_q.park[BankShift-1:0]];
+  end
+  assign of_wake = bank_wake[wake_q.park[gw_pkg::ParkWidth-1:BankShift]];
+  assign woken_again = bank_park[park_number_q[gw_pkg::ParkWidth-1:BankShift]];
+  assign of_look = bank_look[look_q.park[gw_pkg::ParkWidth-1:BankShift]];
+
+  // stale_q: all were looked at since the latest wake-up.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      woken_q <= '0;
+      dirty_q <= 1'b1;
+      stale_q <= 1'b0;
+      clear_q <= '0;
+    end else if (wake_q.valid) begin
+      dirty_q <= 1'b1;
+      stale_q <= 1'b0;
+      clear_q <= '0;
+    end else if (stale_q) begin
+      clear_q <= clear_q + 1'b1;
+      if (clear_q == '1) {dirty_q, stale_q} <= '0;
     end else begin
-      if (!sweep) woken_q <= '0;
-      if (wake_q.valid) woken_q[wake_q.park] <= 1'b1;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (wake_q.valid) begin
-      failed_mem[wake_q.park] <= !wake_q.ok && (failed_mem[wake_q.park] || !(sweep && woken_q[wake_q.park]));
+      stale_q <= dirty_q && !sweep;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       ended_q <= '0;
+      some_ended_q <= 1'b0;
     end else begin
+      some_ended_q <= |ended_q;
       if (end_i) ended_q <= '1;
       if (alloc_i) ended_q[alloc_slot_i] <= alloc_ended_i;
     end
   end
 
   // Who waits, and the one that is looked at.
-  entry_t entry_in, entry_out, look_q;
+  entry_t entry_in, entry_out;
   logic put, room, waits, take, look_valid_q, woken, fails, done, back;
   count_t usage;
   gw_fifo #(
@@ -134,8 +168,8 @@ module gw_parking #(
     .out_data_o (entry_out),
     .usage_o    (usage)
   );
-  // Not for the wake-up before, nor for one in the answer's own cycle; and nobody waits who may not.
-  assign woken_new = woken_q[park_number_q] || (wake_q.valid && wake_q.park == park_number_q) || ended_q[park_slot_q];
+  // Not for the wake-up before, nor for one in the answer's own cycle.
+  assign woken_new = woken_again || (wake_q.valid && wake_q.park == park_number_q);
   assign again_ready_o = !park_q;
   assign put = park_q || again_i || back;
   always_comb begin
@@ -152,10 +186,10 @@ module gw_parking #(
   } told_t;
   told_t told_q;
   logic told_valid_q, told_taken, ended;
-  assign woken = look_q.go || woken_q[look_q.park];
+  assign woken = look_q.go || of_look.woken;
   // One that was looked at in an end's cycle is told what it is a cycle later.
   assign ended = ended_q[look_q.slot];
-  assign fails = ended || (!look_q.go && woken && failed_mem[look_q.park]);
+  assign fails = ended || (!look_q.go && of_look.woken && of_look.failed);
   // Every second cycle: whether it is taken is known late.
   assign told_taken = told_q.ask ? ask_ready_i && !end_q : fail_ready_i;
   assign back = look_valid_q && !woken && !fails && !park_q && !again_i;
@@ -184,8 +218,9 @@ module gw_parking #(
     if (take) look_q <= entry_out;
   end
 
-  // Slots still to be looked at: new ones come behind.
-  logic nobody;
+  // Slots still to be looked at: new ones come behind; one that comes may go on at once.
+  logic nobody, goes;
+  assign goes = (park_q && (woken_new || some_ended_q || end_q)) || (again_i && again_ready_o);
   assign nobody = !waits && !look_valid_q && !park_q;
   assign sweep = left_q != '0;
   assign some_o = !nobody || told_valid_q;
@@ -197,7 +232,7 @@ module gw_parking #(
       count_o <= '0;
     end else begin
       count_o <= usage + count_t'(look_valid_q) + count_t'(told_valid_q) + count_t'(park_q);
-      if (wake_q.valid || end_i || (park_q && woken_new) || (again_i && again_ready_o)) left_q <= count_t'(Slots);
+      if (wake_q.valid || end_i || goes) left_q <= count_t'(Slots);
       else if (nobody) left_q <= '0;
       else if (done && sweep) left_q <= left_q - 1'b1;
       if (end_i) end_left_q <= count_t'(Slots);
