@@ -19,18 +19,18 @@ module gw_burst_check (
 );
 
   localparam int unsigned PageShift = gw_pkg::PageShift;
-  // 256 beats of 128 bytes, from the last byte of a page.
-  localparam int unsigned EndWidth = 17;
+  // The last of 256 beats of 128 bytes, from the last byte of a page.
+  localparam int unsigned LastWidth = 16;
 
-  logic [PageShift-1:0] beat_mask, first_beat;
-  logic [EndWidth-1:0] beats_end;
+  logic [LastWidth-1:0] last_beat;
   logic incr_crosses, wrap_illegal;
 
-  // The first beat of an unaligned burst ends where an aligned one would.
-  assign beat_mask = (PageShift'(1) << size_i) - 1'b1;
-  assign first_beat = offset_i & ~beat_mask;
-  assign beats_end = EndWidth'(first_beat) + ((EndWidth'(len_i) + 1'b1) << size_i);
-  assign incr_crosses = beats_end > EndWidth'(1 << PageShift);
+  // A beat never leaves its aligned container, nor does that leave the page: all depends on where the last beat begins, and not on
+  // what an unaligned first one has below its container.
+  assign last_beat = LastWidth'(offset_i) + (LastWidth'(len_i) << size_i);
+  assign incr_crosses = |last_beat[LastWidth-1:PageShift];
+  logic unused_offset;
+  assign unused_offset = ^last_beat[PageShift-1:0];
   assign wrap_illegal = !(len_i inside {8'd1, 8'd3, 8'd7, 8'd15});
 
   always_comb begin
