@@ -61,29 +61,38 @@ module gw_error_read #(
     came_id_q <= in_id_i;
   end
 
-  // A read that cannot be answered yet goes to the back of the queue; the place more than slots is
-  // for that move.
-  logic head_valid, head_pop, queue_ready, serve, rotate, active_q, active_last;
-  faulted_t head, active_q_data;
+  // The first one is a register, because whether its ID is drained is asked for, and decides, within a cycle. One that cannot be answered
+  // yet goes to the back of the queue.
+  logic out_valid, out_ready, head_valid_q, head_pop, queue_ready, serve, rotate, active_q, active_last;
+  faulted_t out, head_q, active_q_data;
   gw_fifo #(
     .T    (faulted_t),
-    .Depth(Slots + 1)
+    .Depth(Slots)
   ) u_queue (
     .clk_i,
     .rst_ni,
     .in_valid_i (came_q || rotate),
     .in_ready_o (queue_ready),
-    .in_data_i  (came_q ? faulted_t'{slot: came_slot_q, id: came_id_q, len: in_len_i} : head),
-    .out_valid_o(head_valid),
-    .out_ready_i(head_pop),
-    .out_data_o (head),
+    .in_data_i  (came_q ? faulted_t'{slot: came_slot_q, id: came_id_q, len: in_len_i} : head_q),
+    .out_valid_o(out_valid),
+    .out_ready_i(out_ready),
+    .out_data_o (out),
     .usage_o    ()
   );
   assign in_ready_o = 1'b1;
-  assign query_id_o = head.id;
-  assign serve = head_valid && !query_sent_i && !active_q && !done_o;
-  assign rotate = head_valid && query_sent_i && !came_q;
+  assign query_id_o = head_q.id;
+  assign serve = head_valid_q && !query_sent_i && !active_q && !done_o;
+  assign rotate = head_valid_q && query_sent_i && !came_q;
   assign head_pop = serve || rotate;
+  assign out_ready = !head_valid_q || head_pop;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) head_valid_q <= 1'b0;
+    else if (out_ready) head_valid_q <= out_valid;
+  end
+  always_ff @(posedge clk_i) begin
+    if (out_ready) head_q <= out;
+  end
 
   assign active_last = active_q_data.len == '0;
   assign r_valid_o = active_q;
@@ -102,7 +111,7 @@ module gw_error_read #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (serve) active_q_data <= head;
+    if (serve) active_q_data <= head_q;
     else if (r_valid_o && r_ready_i) active_q_data.len <= active_q_data.len - 1'b1;
   end
 

@@ -10,9 +10,9 @@
 // - send_i: a burst of `send_id_i` goes to the memory; complete_i: the memory's last beat of one
 //   was delivered. AXI keeps the order within an ID, so the oldest burst of the ID is the one that
 //   completes.
-//   What is sent is counted in the cycle after, so that who leaves and the counts are two ways.
-// - sent_o: bursts of `query_id_i` at the memory, some_o: whether there is one; one that is sent in the cycle before
-//   does not count yet.
+//   What is sent or complete is counted in the cycle after, so that who leaves, whose response is delivered and the counts are three ways.
+// - sent_o: bursts of `query_id_i` at the memory; one that is sent in the cycle before does not count yet. some_o: whether there is one; one
+//   that was completed in the cycle before still counts.
 // - flip_i: every burst at the memory becomes old. One sent with `send_old_i` is old, and those of its ID before it count
 //   as such, because they are complete before it is. `old_o` until all are complete.
 `include "gw_assert.svh"
@@ -74,15 +74,16 @@ module gw_inflight #(
     end
   end
 
-  logic send_q, send_old_q;
-  logic [IdWidth-1:0] send_id_q;
+  logic send_q, send_old_q, complete_q;
+  logic [IdWidth-1:0] send_id_q, complete_id_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) send_q <= 1'b0;
-    else send_q <= send_i;
+    if (!rst_ni) {send_q, complete_q} <= '0;
+    else {send_q, complete_q} <= {send_i, complete_i};
   end
   always_ff @(posedge clk_i) begin
     send_old_q <= send_old_i;
     send_id_q <= send_id_i;
+    complete_id_q <= complete_id_i;
   end
 
   // Counts an ID are what was sent and what was answered of it, each with one writer, so that both are LUT RAM. `some_q`: they
@@ -96,16 +97,16 @@ module gw_inflight #(
   assign none = !some_q[send_id_q];
   assign sends = none ? answers_mem[send_id_q] : sends_mem[send_id_q];
   assign sends_next = sends + 1'b1;
-  assign answers_next = answers_mem[complete_id_i] + 1'b1;
-  assign target = all_old_q[complete_id_i] ? sends_mem[complete_id_i] : mark_mem[complete_id_i];
-  assign empties = answers_next == sends_mem[complete_id_i];
+  assign answers_next = answers_mem[complete_id_q] + 1'b1;
+  assign target = all_old_q[complete_id_q] ? sends_mem[complete_id_q] : mark_mem[complete_id_q];
+  assign empties = answers_next == sends_mem[complete_id_q];
   assign ends_old = answers_next == target;
 
   always_ff @(posedge clk_i) begin
     if (send_q) sends_mem[send_id_q] <= sends_next;
   end
   always_ff @(posedge clk_i) begin
-    if (complete_i) answers_mem[complete_id_i] <= answers_next;
+    if (complete_q) answers_mem[complete_id_q] <= answers_next;
   end
   // Of use while not all are old: then it is what was there at the first send since.
   always_ff @(posedge clk_i) begin
@@ -115,7 +116,7 @@ module gw_inflight #(
   always_comb begin
     for (int unsigned i = 0; i < Ids; i++) begin
       sent_id[i] = send_q && send_id_q == IdWidth'(i);
-      completed_id[i] = complete_i && complete_id_i == IdWidth'(i);
+      completed_id[i] = complete_q && complete_id_q == IdWidth'(i);
       some_d[i] = (some_q[i] && !(completed_id[i] && empties)) || sent_id[i];
       // One that is answered in the cycle in which it is counted.
       if (sent_id[i] && completed_id[i]) some_d[i] = some_q[i];
@@ -141,10 +142,10 @@ module gw_inflight #(
   end
 
   assign some_o = some_q[query_id_i];
-  assign sent_o = some_o ? sends_mem[query_id_i] - answers_mem[query_id_i] : '0;
+  assign sent_o = some_o ? sends_mem[query_id_i] - answers_mem[query_id_i] - count_t'(complete_q && complete_id_q == query_id_i) : '0;
   assign old_o = |id_old_q || (send_q && send_old_q);
 
-  `GW_INVARIANT(NoUnderflow_A, !complete_i || some_q[complete_id_i] || (send_q && send_id_q == complete_id_i))
+  `GW_INVARIANT(NoUnderflow_A, !complete_q || some_q[complete_id_q] || (send_q && send_id_q == complete_id_q))
   `GW_INVARIANT(OldIsSent_A, (id_old_q & ~some_q) == '0)
   `GW_INVARIANT(TotalBound_A, total_q <= count_t'(Max + Parked))
   `GW_INVARIANT(StartRoom_A, !start_i || room_o)
