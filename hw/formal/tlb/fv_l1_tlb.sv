@@ -2,7 +2,7 @@
 //
 // Properties of gw_l1_tlb under any use: one page of one context, any, is followed. A lookup of it hits only with the frame
 // of the latest fill around it in its own context, and only if no invalidation since covered it (for a global mapping:
-// an invalidation of everything). Once it was hit, fills around a page of another entry do not drive it out.
+// an invalidation of everything). Once it was hit, fills around a page of another entry do not drive it out while the context stays.
 // Small numbers: three bits of page number, mappings and ranges of one, two and four pages.
 module fv_l1_tlb #(
   parameter int unsigned Entries = 2
@@ -72,8 +72,8 @@ module fv_l1_tlb #(
   ) u_dut (
     .clk_i,
     .rst_ni,
+    .ctx_i        (ctx_id_t'(lookup_ctx_i)),
     .lookup_valid_i(1'b1),
-    .lookup_ctx_i (ctx_id_t'(lookup_ctx_i)),
     .lookup_vpn_i (vpn_t'(lookup_vpn_i)),
     .match_o      (match),
     .use_i        (use_i && hit),
@@ -129,7 +129,7 @@ module fv_l1_tlb #(
   assign in_page = fill_ctx_i == ctx_q && around(fill_vpn_i, fill_order_i);
   assign in_other = fill_ctx_i == other_ctx_q && ((fill_vpn_i ^ other_vpn_q) & ~low(fill_order_i)) == '0;
   assign harmless = in_other && !in_page && there_q && other_there_q;
-  assign disturbed = inval_valid_i || (fill_valid_i && !harmless);
+  assign disturbed = inval_valid_i || lookup_ctx_i != look_ctx_q || (fill_valid_i && !harmless);
   always_ff @(posedge clk_i) begin
     there_then_q <= rst_ni && there_q;
     {disturbed_then_q, disturbed_q} <= rst_ni ? {disturbed_q, disturbed} : 2'b00;

@@ -15,7 +15,6 @@ module fv_slot_list #(
   input logic alloc_i,
   input logic decided_i,
   input logic fault_i,
-  input logic old_i,
   input logic [KeyWidth-1:0] key_i,
   input logic answer_i,
   input logic answer_fault_i,
@@ -41,7 +40,8 @@ module fv_slot_list #(
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  logic avail, waiting, answer_head, answer_fresh, answer_old, ready_valid, ready_old, leaving, old;
+  logic avail, waiting, answer_head, answer_fresh, answer_epoch, answer_old, ready_valid, ready_old, leaving, old, list_old, lookups_old;
+  logic epoch, epoch_q;
   slot_t alloc_slot, ready_slot;
   slot_end_e how;
   logic direct, pop, is_fault, gone, again, again_ready;
@@ -53,6 +53,12 @@ module fv_slot_list #(
   logic [Slots-1:0][KeyWidth-1:0] key_q;
   slot_end_e [Slots-1:0] how_q;
   logic resumed_q;
+  logic [1:0] since_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) since_q <= 2'd3;
+    else if (flip_i) since_q <= '0;
+    else if (since_q != 2'd3) since_q <= since_q + 1'b1;
+  end
 
   assign is_fault = how == EndRefused || how == EndFaulted;
   assign pop = take_i && ready_valid;
@@ -69,6 +75,9 @@ module fv_slot_list #(
       assume (lacks_q[answer_slot_i] || (answer_i && answer_fault_i && idle_q[answer_slot_i]));
     end
     if (answer_i) assume (!park_i);
+    if (alloc_i && !decided_i) assume (!ask_i);
+    // A turn comes when nothing is old, and that is told within some cycles of the turn before.
+    if (old || since_q != 2'd3) assume (!flip_i);
     if (ask_i) assume (ask_slot_i < count_t'(Slots) && idle_q[ask_slot_i] && !(answer_i && answer_slot_i == ask_slot_i));
     if (idle_q != '0) assume (parked_i);
     if (resume_i) assume (resume_slot_i < count_t'(Slots) && late_q[resume_slot_i] && !resumed_q);
@@ -85,7 +94,6 @@ module fv_slot_list #(
     .alloc_i,
     .alloc_decided_i(decided_i),
     .alloc_fault_i  (fault_i),
-    .alloc_old_i    (old_i),
     .key_i,
     .waiting_o      (waiting),
     .answer_i,
@@ -93,12 +101,8 @@ module fv_slot_list #(
     .answer_slot_i,
     .direct_slot_i  (answer_slot_i),
     .answer_head_o  (answer_head),
-    .answer_fresh_o (answer_fresh),
-    .answer_old_o   (answer_old),
+    .answer_epoch_i (answer_epoch),
     .answer_direct_i(direct),
-    .park_i,
-    .ask_i,
-    .ask_slot_i,
     .parked_i,
     .again_o        (again),
     .again_ready_i  (again_ready),
@@ -112,13 +116,37 @@ module fv_slot_list #(
     .free_i         (pop && !is_fault),
     .resume_i,
     .resume_slot_i,
+    .resume_key_i   (key_q[resume_slot_i]),
+    .epoch_i        (epoch),
     .flip_i,
-    .pulse_i,
-    .old_o          (old)
+    .stamp_i        (epoch_q),
+    .old_o          (list_old)
   );
 
+  gw_lookups #(
+    .Slots(Slots)
+  ) u_lookups (
+    .clk_i,
+    .rst_ni,
+    .begin_i     ((alloc_i && !decided_i) || ask_i),
+    .begin_slot_i(ask_i ? ask_slot_i : alloc_slot),
+    .stamp_i     (epoch_q),
+    .end_i       (park_i || (answer_i && lacks_q[answer_slot_i])),
+    .slot_i      (answer_slot_i),
+    .fresh_o     (answer_fresh),
+    .epoch_o     (answer_epoch),
+    .flip_i,
+    .pulse_i,
+    .epoch_i     (epoch),
+    .old_o       (lookups_old)
+  );
+  assign epoch = epoch_q ^ flip_i;
+  assign answer_old = answer_epoch != epoch;
+  assign old = list_old || lookups_old;
+  always_ff @(posedge clk_i) epoch_q <= rst_ni && epoch;
+
   // The slot followed, and the slots that were taken for its key before it and are not gone.
-  logic following_q, popped_q, f_old_q, f_behind_q, f_again_q, f_leaves, park_q;
+  logic following_q, popped_q, f_old_q, f_behind_q, f_lost_q, f_again_q, f_leaves, park_q;
   assign again_ready = !park_q;
   logic [3:0] quiet_q;
   slot_t slot_q;
@@ -175,8 +203,9 @@ module fv_slot_list #(
         f_old_q <= !f_leaves && !popped_q && !(again && again_slot == slot_q) && (f_old_q || (flip_i && !idle_q[slot_q])) &&
                    !(park_i && answer_slot_i == slot_q) && !(answer_i && answer_fault_i && answer_slot_i == slot_q) &&
                    (lacks_q[slot_q] || (how_q[slot_q] != EndRefused && how_q[slot_q] != EndFaulted));
-        if (!f_old_q) f_behind_q <= 1'b0;
-        else if (parked_i) f_behind_q <= 1'b1;
+        if (again && again_slot == slot_q) f_behind_q <= 1'b0;
+        else if (parked_i && !f_again_q) f_behind_q <= 1'b1;
+        f_lost_q <= f_old_q && (f_lost_q || !old) && !(again && again_slot == slot_q);
         if (again && again_slot == slot_q) f_again_q <= 1'b1;
         // Cycles in which nothing is offered although it could leave.
         if (!popped_q && before_q == '0 && !lacks_q[slot_q] && !idle_q[slot_q]) quiet_q <= quiet_q + 4'(!ready_valid);
@@ -186,8 +215,9 @@ module fv_slot_list #(
         slot_q <= alloc_slot;
         before_q <= same_key;
         quiet_q <= '0;
-        f_old_q <= (flip_i || old_i) && !fault_i;
+        f_old_q <= flip_i && !fault_i;
         f_behind_q <= 1'b0;
+        f_lost_q <= 1'b0;
         f_again_q <= 1'b0;
       end
     end
@@ -201,12 +231,15 @@ module fv_slot_list #(
         ReadyIsDecided_A : assert (used_q[ready_slot] && !lacks_q[ready_slot] && !idle_q[ready_slot] && !late_q[ready_slot]);
         RightEnd_A : assert (how == how_q[ready_slot]);
       end
-      if (answer_i) Fresh_A : assert (answer_fresh == fresh_q[answer_slot_i]);
+      if (answer_i && answer_fresh && lacks_q[answer_slot_i]) Fresh_A : assert (fresh_q[answer_slot_i]);
       if (following_q && !popped_q) begin
         if (ready_valid && ready_slot == slot_q) InOrder_A : assert (before_q == '0);
         if (direct && answer_slot_i == slot_q) DirectInOrder_A : assert (before_q == '0);
         NotForgotten_A : assert (quiet_q < 4'd7);
         if (key_i == key_q[slot_q] && !leaving) Waiting_A : assert (waiting);
+        // What was not told as old is not used.
+        if (f_lost_q && ready_valid && ready_slot == slot_q) NotLost_A : assert (is_fault);
+        if (f_lost_q && direct && answer_slot_i == slot_q) DirectNotLost_A : assert (lookups_old);
         // What is given up is so only beside a parked slot, asked for again when it is its turn, and only once.
         if (f_old_q && !f_behind_q) Old_A : assert (old);
         if (again && again_slot == slot_q) begin
@@ -216,6 +249,7 @@ module fv_slot_list #(
         if (f_old_q && ready_valid && ready_slot == slot_q) ReadyOld_A : assert (ready_old);
         if (f_old_q && answer_i && answer_slot_i == slot_q) AnswerOld_A : assert (answer_old);
       end
+      Fresh_C : cover (answer_i && answer_fresh && epoch_q);
       Again_C : cover (following_q && popped_q && f_again_q);
       Order_C : cover (following_q && pop && ready_slot == slot_q && !popped_q);
       Late_C : cover (following_q && resume_i && resume_slot_i != slot_q && before_q == leaves && !lacks_q[slot_q]);

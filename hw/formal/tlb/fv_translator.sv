@@ -178,10 +178,12 @@ module fv_translator #(
     .event_o          (ev)
   );
 
-  // The epoch turns when nothing of the other one is left; busy may tell so four cycles late.
+  // The epoch turns when nothing of the other one was left in the cycle before; busy may tell so four cycles late.
+  logic busy_q;
+  always_ff @(posedge clk_i) busy_q <= rst_ni && inval_busy;
   assign turned = turned_q ^ turn_i;
   assign settled = since_q == 3'd4 && !inval_busy;
-  always_comb if (!rst_ni || since_q != 3'd4 || inval_busy) assume (!turn_i);
+  always_comb if (!rst_ni || since_q != 3'd4 || busy_q) assume (!turn_i);
   always_ff @(posedge clk_i) begin
     turned_q <= rst_ni && turned;
     if (!rst_ni) begin

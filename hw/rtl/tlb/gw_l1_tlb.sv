@@ -14,7 +14,8 @@
 //   of a context, or those of a context that overlap a range; global entries (the mapping has the G
 //   bit) go with InvalAll only. Fills of the pulse's cycle and of the one before are dropped, whatever
 //   the scope. A pulse may come in any cycle.
-// - A match needs the same context, also for global entries.
+// - What is here is of the context ctx_i: in the cycle in which another one comes nothing matches, then all are empty. Fills of other contexts,
+//   and one that was not written yet, are dropped.
 // - Holds only translations that allow this channel's kind of access, so a match needs no further
 //   check.
 // - Reset empties it.
@@ -35,9 +36,10 @@ module gw_l1_tlb #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+  /// The context of all lookups.
+  input  gw_pkg::ctx_id_t ctx_i,
   /// Lookup; without `lookup_valid_i` nothing hits.
   input  logic            lookup_valid_i,
-  input  gw_pkg::ctx_id_t lookup_ctx_i,
   input  gw_pkg::vpn_t    lookup_vpn_i,
   /// What `hit_o` will be, at the end of the lookup's own cycle: for a register.
   output logic            match_o,
@@ -74,10 +76,9 @@ module gw_l1_tlb #(
   typedef logic [MaskBits-1:0] mask_t;
 
   typedef struct packed {
-    gw_pkg::ctx_id_t ctx;
-    tag_vpn_t        vpn;
-    mask_t           mask;
-    logic            is_global;
+    tag_vpn_t vpn;
+    mask_t    mask;
+    logic     is_global;
   } tag_t;
 
   // What a match brings; the frame is of the mapping's first page: zero where `mask` is set.
@@ -110,6 +111,18 @@ module gw_l1_tlb #(
   frame_t frame_mem[Entries];
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Whose entries these are; another one in this cycle ends them. A port is bound anew so seldom that entries of several contexts would
+  // be compared for nothing.
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  gw_pkg::ctx_id_t ctx_q;
+  logic stays;
+  assign stays = ctx_i == ctx_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ctx_q <= '0;
+    else ctx_q <= ctx_i;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////////
   // Lookup.
   //////////////////////////////////////////////////////////////////////////////////////////////////
   logic hit_q;
@@ -117,10 +130,9 @@ module gw_l1_tlb #(
   mask_t offset_q, page;
   frame_t frame;
   for (genvar i = 0; i < Entries; i++) begin : gen_match
-    assign match[i] = valid_q[i] && lookup_ctx_i == tags_q[i].ctx &&
-      same(tag_vpn_t'(lookup_vpn_i), tags_q[i].vpn, tags_q[i].mask);
+    assign match[i] = valid_q[i] && same(tag_vpn_t'(lookup_vpn_i), tags_q[i].vpn, tags_q[i].mask);
   end
-  assign match_o = lookup_valid_i && |match;
+  assign match_o = lookup_valid_i && stays && |match;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) hit_q <= 1'b0;
     else hit_q <= match_o;
@@ -138,16 +150,14 @@ module gw_l1_tlb #(
   // Fill: compared with all entries as it comes, written in the next cycle. Its frame is written a cycle later,
   // because a lookup of the cycle in which its tag is written still reads the frame that was there.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic fill_q, write, frame_write_q, follows;
+  logic fill_q, write, frame_write_q, follows, follows_q, fill_before_q;
   tag_t fill_tag, tag_q;
-  gw_pkg::ctx_id_t asked_ctx;
   tag_vpn_t asked_vpn;
   frame_t fill_frame_q, frame_q;
   mask_t asked_mask;
-  logic [Entries-1:0] same_ctx, same_pages, dropped, overlap_d, overlap_q, victim_q, place;
+  logic [Entries-1:0] same_pages, dropped, overlap_q, overlap, victim_q, place, place_q;
   index_t frame_index_q;
   assign fill_tag = '{
-    ctx: fill_ctx_i,
     vpn: tag_vpn_t'(fill_vpn_i),
     mask: pages_inside(fill_order_i),
     is_global: fill_global_i
@@ -156,43 +166,46 @@ module gw_l1_tlb #(
     if (!rst_ni) begin
       fill_q <= 1'b0;
       frame_write_q <= 1'b0;
+      fill_before_q <= 1'b0;
     end else begin
-      fill_q <= fill_valid_i && !inval_valid_i;
+      fill_q <= fill_valid_i && !inval_valid_i && fill_ctx_i == ctx_i;
       frame_write_q <= write;
+      fill_before_q <= fill_q;
     end
   end
   always_ff @(posedge clk_i) begin
     tag_q <= fill_tag;
-    overlap_q <= overlap_d;
+    overlap_q <= valid_q & same_pages;
+    follows_q <= follows;
+    place_q <= place;
     fill_frame_q <= '{mask: fill_tag.mask, ppn: fill_ppn_i & ~gw_pkg::ppn_t'(fill_tag.mask)};
     frame_q <= fill_frame_q;
     frame_index_q <= encode(place);
   end
-  assign write = fill_q && !inval_valid_i;
+  assign write = fill_q && !inval_valid_i && stays;
 
   // The comparator of pulses and fills. Bits above the widest mode repeat its highest bit, in entries
   // and in ranges alike.
   always_comb begin
-    asked_ctx = fill_tag.ctx;
     asked_vpn = fill_tag.vpn;
     asked_mask = fill_tag.mask;
     if (inval_valid_i) begin
-      asked_ctx = inval_i.ctx;
       asked_vpn = tag_vpn_t'(inval_i.vpn);
       asked_mask = pages_inside(inval_i.order);
     end
   end
   for (genvar i = 0; i < Entries; i++) begin : gen_same
-    assign same_ctx[i] = asked_ctx == tags_q[i].ctx;
     assign same_pages[i] = same(asked_vpn, tags_q[i].vpn, asked_mask | tags_q[i].mask);
   end
 
   // What a pulse covers.
+  logic covers_ctx;
+  assign covers_ctx = inval_i.ctx == ctx_q;
   always_comb begin
     for (int unsigned i = 0; i < Entries; i++) begin
       unique case (inval_i.scope)
-        gw_pkg::InvalRange: dropped[i] = same_ctx[i] && same_pages[i] && !tags_q[i].is_global;
-        gw_pkg::InvalContext: dropped[i] = same_ctx[i] && !tags_q[i].is_global;
+        gw_pkg::InvalRange: dropped[i] = covers_ctx && same_pages[i] && !tags_q[i].is_global;
+        gw_pkg::InvalContext: dropped[i] = covers_ctx && !tags_q[i].is_global;
         default: dropped[i] = 1'b1;
       endcase
     end
@@ -202,18 +215,17 @@ module gw_l1_tlb #(
     return set & (~set + 1'b1);
   endfunction
 
-  // What a fill overlaps once the one before it is written; entries that are cleared then may be among it.
-  assign follows = fill_ctx_i == tag_q.ctx && same(fill_tag.vpn, tag_q.vpn, fill_tag.mask | tag_q.mask);
+  // What a fill overlaps: what was there, and the fill before it where that went; entries that are cleared then may be among it.
+  assign follows = same(fill_tag.vpn, tag_q.vpn, fill_tag.mask | tag_q.mask);
   always_comb begin
-    overlap_d = valid_q & same_ctx & same_pages;
-    for (int unsigned i = 0; i < Entries; i++) if (fill_q && place[i]) overlap_d[i] = follows;
+    for (int unsigned i = 0; i < Entries; i++) overlap[i] = (fill_before_q && place_q[i]) ? follows_q : overlap_q[i];
   end
 
-  // Which entry a fill takes if it overlaps none, chosen a cycle ahead: an empty one, else the policy's.
+  // Which entry a fill takes if it overlaps none, chosen a cycle ahead: an empty one, else the policy's. It is none that this fill could take.
   logic [Entries-1:0] free, others, named;
   logic names;
-  assign place = (|overlap_q) ? lowest(overlap_q) : victim_q;
-  assign others = ~(fill_q ? place : '0);
+  assign place = (|overlap) ? lowest(overlap) : victim_q;
+  assign others = ~(fill_q ? overlap | victim_q : '0);
   assign free = ~valid_q & others;
   gw_replace #(
     .Num   (Entries),
@@ -233,8 +245,9 @@ module gw_l1_tlb #(
       valid_q <= '0;
       victim_q <= Entries'(1);
     end else begin
-      if (inval_valid_i) valid_q <= valid_q & ~dropped;
-      else if (fill_q) valid_q <= (valid_q & ~overlap_q) | place;
+      if (!stays) valid_q <= '0;
+      else if (inval_valid_i) valid_q <= valid_q & ~dropped;
+      else if (fill_q) valid_q <= (valid_q & ~overlap) | place;
       if (|free) victim_q <= lowest(free);
       else if (names) victim_q <= named;
     end
@@ -256,7 +269,7 @@ module gw_l1_tlb #(
   `GW_INVARIANT(FillOrder_A, !fill_valid_i || fill_order_i <= gw_pkg::MaxPageOrder)
   `GW_INVARIANT(InvalOrder_A, !inval_valid_i || inval_i.order <= gw_pkg::MaxPageOrder)
   `GW_COVER(InvalSpares_C, inval_valid_i && (valid_q & dropped) != '0 && (valid_q & ~dropped) != '0)
-  `GW_COVER(FillRemovesTwo_C, write && !$onehot0(overlap_q))
+  `GW_COVER(FillRemovesTwo_C, write && !$onehot0(overlap))
   `GW_COVER(FillFollows_C, fill_valid_i && !inval_valid_i && fill_q && follows)
 
 endmodule

@@ -18,12 +18,14 @@
 //   three cycles later, its successor one more, if no others are.
 // - leaving_o: something leaves, or will in the next cycle. waiting_o: slots of `key_i` are before the queue.
 // - park_i: the slot `answer_slot_i` waits without a translation until ask_i says that it is looked up again.
-// - flip_i: slots that have not left are old, as is one taken with alloc_old_i: `ready_old_o`, `answer_old_o`, and old_o while any is left.
-//   Those without a translation are not: parked and faulted ones. While `parked_i` (some slot of the channel is parked, and may be
-//   for ever) an old one that waits behind others loses its translation: when it is its turn it comes out at again_*, and is looked
+// - flip_i: translations of slots that have not left are old: `ready_old_o`, and old_o while any is left but those that are looked up and
+//   lack an answer, which gw_lookups counts (answer_epoch_i is of the lookup). It comes when neither has any left. Old as what they are behind are
+//   parked and faulted ones that wait for others. While `parked_i` (some slot of the channel is parked, and may be
+//   for ever) what waits behind others loses its translation: when it is its turn it comes out at again_*, and is looked
 //   up once more. It may be so no second time.
-// - pulse_i: answers to lookups that began up to this cycle are not fresh.
-// - Outputs depend on registers only; waiting_o on key_i, answer_* on direct_slot_i.
+// - Outputs depend on registers only; waiting_o on key_i, answer_head_o on direct_slot_i.
+//
+// Of what is old, or given up, only numbers are kept: of slots behind others, of those that leave, and up to which one of its list it is.
 `include "gw_assert.svh"
 
 module gw_slot_list #(
@@ -42,23 +44,18 @@ module gw_slot_list #(
   input  logic                 alloc_i,
   input  logic                 alloc_decided_i,
   input  logic                 alloc_fault_i,
-  input  logic                 alloc_old_i,
   input  logic [KeyWidth-1:0]  key_i,
   output logic                 waiting_o,
   /// Answers.
   input  logic                 answer_i,
   input  logic                 answer_fault_i,
   input  logic [SlotWidth-1:0] answer_slot_i,
-  /// A slot that could be the answer's, known sooner; answer_*_o are of it.
+  input  logic                 answer_epoch_i,
+  /// A slot that could be the answer's, known sooner; answer_head_o is of it.
   input  logic [SlotWidth-1:0] direct_slot_i,
   output logic                 answer_head_o,
-  output logic                 answer_fresh_o,
-  output logic                 answer_old_o,
   input  logic                 answer_direct_i,
-  /// Parking: the slot of the answer; a slot that is looked up again; one whose turn it is to be.
-  input  logic                 park_i,
-  input  logic                 ask_i,
-  input  logic [SlotWidth-1:0] ask_slot_i,
+  /// Parking: something is parked; a slot whose turn it is to be looked up again.
   input  logic                 parked_i,
   output logic                 again_o,
   input  logic                 again_ready_i,
@@ -74,9 +71,11 @@ module gw_slot_list #(
   /// The end of a fault; at most every second cycle.
   input  logic                 resume_i,
   input  logic [SlotWidth-1:0] resume_slot_i,
-  /// Invalidation.
+  input  logic [KeyWidth-1:0]  resume_key_i,
+  /// Invalidation: the epoch, its turn, and that of a translation which begins in this cycle.
+  input  logic epoch_i,
   input  logic flip_i,
-  input  logic pulse_i,
+  input  logic stamp_i,
   output logic old_o
 );
 
@@ -85,6 +84,8 @@ module gw_slot_list #(
   end
 
   typedef logic [SlotWidth-1:0] slot_t;
+  typedef logic [KeyWidth-1:0] key_t;
+  typedef logic [SlotWidth:0] count_t;
   localparam int unsigned Keys = 1 << KeyWidth;
   // Slots that are next in their list, at most.
   localparam int unsigned Heads = (Keys < Slots) ? Keys : Slots;
@@ -93,30 +94,45 @@ module gw_slot_list #(
   // the list goes on.
   typedef struct packed {
     slot_t             slot;
+    key_t              key;
     logic              gone;
-    logic              idle;  // is looked up again instead
+    logic              idle;   // is looked up again instead
+    logic              epoch;  // of its translation
     gw_pkg::slot_end_e how;
   } step_t;
 
+  typedef struct packed {
+    slot_t             slot;
+    logic              epoch;
+    gw_pkg::slot_end_e how;
+  } leaving_t;
+  leaving_t ready;
   function automatic logic is_fault(gw_pkg::slot_end_e how);
     return how == gw_pkg::EndRefused || how == gw_pkg::EndFaulted;
   endfunction
 
-  // live_q: has a translation, or is looked up; a slot that is not, and did not fault, is looked up again before it leaves: parked, or
-  // decided once.
-  logic [Slots-1:0] old_q, old_d, fresh_q, head_q, decided_q, linked_q, live_q, live_d, turned;
+  slot_t next_mem[Slots];  // successor of a slot that is not the youngest of its key
+  slot_t tail_mem[Keys];   // youngest slot of a key, if waiting_q
+  key_t key_mem[Slots];
   logic [Keys-1:0] waiting_q;
-  slot_t next_mem[Slots];                  // successor of a slot, if linked_q
-  slot_t tail_mem[Keys];                   // youngest slot of a key, if waiting_q
-  logic [KeyWidth-1:0] key_mem[Slots];
 
-  // What a slot ends with, in LUT RAM: one is written where it is taken, the other where it is answered, so each has one writer.
-  // Whether the answer is of this time is told by whether they differ.
+  // What is known of a slot, in LUT RAM: one is written where it is taken, one where it is answered, one where it comes to be first, so each
+  // has one writer. Whether the answer is of this time, and whether it is first, is told by whether two differ.
+  typedef struct packed {
+    logic head;
+    logic decided;
+    logic turn;
+    logic fault;
+    logic epoch;
+  } alloc_t;
   typedef struct packed {
     logic turn;
     logic fault;
+    logic epoch;
   } end_t;
-  end_t alloc_mem[Slots], answer_mem[Slots];
+  alloc_t alloc_mem[Slots];
+  end_t answer_mem[Slots];
+  logic head_mem[Slots];
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Free slots: those never used yet, then those given back. One is taken out ahead.
@@ -167,8 +183,8 @@ module gw_slot_list #(
   step_t [2:0] wait_in;
   logic step_valid_q, step_valid_d, step_go, leave, goes_on, resume_valid, resume_room, others, passes, late_valid_q, queue_room;
   logic [1:0] turn_q;
-  slot_t successor;
-  logic linked, successor_decided, successor_leaves, closing, first, link;
+  slot_t successor;  // of step_q, read with it
+  logic linked, heads, successor_decided, successor_leaves, closing, first, link;
   slot_t tail;
 
   assign leave = step_valid_q && !step_q.gone && queue_room && !step_q.idle;
@@ -180,48 +196,55 @@ module gw_slot_list #(
   assign freed = free_i || (step_go && step_q.gone);
   assign freed_slot = free_i ? ready_slot_o : step_q.slot;
 
-  logic answers_successor, successor_answered, successor_fault;
-  end_t successor_alloc, successor_answer;
-  assign successor = next_mem[step_q.slot];
-  assign linked = linked_q[step_q.slot];
-  // Whoever is first leaves by itself.
-  assign turned = parked_i ? old_q & decided_q & ~head_q : '0;
+  logic answers_successor, successor_answered, successor_fault, successor_given;
+  alloc_t successor_alloc;
+  end_t successor_answer;
+  assign linked = tail_mem[step_q.key] != step_q.slot;
   assign successor_alloc = alloc_mem[successor];
   assign successor_answer = answer_mem[successor];
   assign successor_answered = successor_alloc.turn != successor_answer.turn;
   assign successor_fault = successor_answered ? successor_answer.fault : successor_alloc.fault;
   assign answers_successor = answer_i && answer_slot_i == successor;
-  assign successor_decided = decided_q[successor] || answers_successor;
-  assign successor_leaves = goes_on && linked && successor_decided;
+  assign successor_decided = successor_alloc.decided || successor_answered || answers_successor;
+  assign heads = goes_on && linked;
+  assign successor_leaves = heads && successor_decided;
 
   always_comb begin
     successor_step = '{
       slot: successor,
+      key: step_q.key,
       gone: 1'b0,
-      idle: !successor_fault && (!live_q[successor] || (parked_i && old_q[successor])),
+      idle: successor_given && !successor_fault,
+      epoch: successor_answered ? successor_answer.epoch : successor_alloc.epoch,
       how: gw_pkg::slot_end_e'({successor_answered, successor_fault})
     };
     if (answers_successor) begin
-      successor_step.idle = 1'b0;
+      successor_step.idle = successor_given && !answer_fault_i;
+      successor_step.epoch = answer_epoch_i;
       successor_step.how = answer_fault_i ? gw_pkg::EndFaulted : gw_pkg::EndAnswered;
     end
     answer_step = '{
       slot: answer_slot_i,
+      key: key_mem[answer_slot_i],
       gone: answer_direct_i,
       idle: 1'b0,
+      epoch: answer_epoch_i,
       how: answer_fault_i ? gw_pkg::EndFaulted : gw_pkg::EndAnswered
     };
     alloc_step = '{
       slot: next_slot_q,
+      key: key_i,
       gone: 1'b0,
       idle: 1'b0,
+      epoch: stamp_i,
       how: alloc_fault_i ? gw_pkg::EndRefused : gw_pkg::EndTranslated
     };
   end
 
-  logic answers_head;
-  assign answer_head_o = head_q[direct_slot_i];
-  assign answers_head = answer_i && head_q[answer_slot_i];
+  logic answers_head, answer_turn;
+  assign answer_head_o = alloc_mem[direct_slot_i].head != head_mem[direct_slot_i];
+  assign answers_head = answer_i && alloc_mem[answer_slot_i].head != head_mem[answer_slot_i];
+  assign answer_turn = !alloc_mem[answer_slot_i].turn;
   assign wait_put = {late_valid_q, alloc_i && alloc_decided_i && first, answers_head && !passes};
   // Nobody else wants a step.
   assign passes = answers_head && !step_valid_q && !others;
@@ -244,22 +267,26 @@ module gw_slot_list #(
   end
 
   // Ends of faults, one a list at most: errors end while a step waits for the memory side.
-  slot_t resume_slot;
+  typedef struct packed {
+    slot_t slot;
+    key_t  key;
+  } resume_t;
+  resume_t resume;
   gw_fifo #(
-    .T    (slot_t),
+    .T    (resume_t),
     .Depth(Heads)
   ) u_resumes (
     .clk_i,
     .rst_ni,
     .in_valid_i (resume_i),
     .in_ready_o (resume_room),
-    .in_data_i  (resume_slot_i),
+    .in_data_i  ('{slot: resume_slot_i, key: resume_key_i}),
     .out_valid_o(resume_valid),
     .out_ready_i(!step_valid_q || step_go),
-    .out_data_o (resume_slot),
+    .out_data_o (resume),
     .usage_o    ()
   );
-  assign resume_step = '{slot: resume_slot, gone: 1'b1, idle: 1'b0, how: gw_pkg::EndFaulted};
+  assign resume_step = '{slot: resume.slot, key: resume.key, gone: 1'b1, idle: 1'b0, epoch: 1'b0, how: gw_pkg::EndFaulted};
 
   // In turn; a resumed list first, which comes at most every second cycle.
   assign others = resume_valid || |wait_valid;
@@ -270,10 +297,10 @@ module gw_slot_list #(
       2'd1: pick = wait_valid[1] ? 3'b010 : wait_valid[2] ? 3'b100 : 3'b001;
       default: pick = wait_valid[2] ? 3'b100 : wait_valid[0] ? 3'b001 : 3'b010;
     endcase
-    step_d = successor_step;
+    // Chosen by what is known early: an answer passes only if there is no step.
+    step_d = step_valid_q ? successor_step : answer_step;
     for (int unsigned i = 0; i < 3; i++) if (others && pick[i]) step_d = wait_step[i];
     if (resume_valid) step_d = resume_step;
-    if (passes) step_d = answer_step;
     step_valid_d = others || successor_leaves || passes;
   end
   assign wait_take = (!step_valid_q || step_go) && !resume_valid ? pick & wait_valid : '0;
@@ -292,7 +319,12 @@ module gw_slot_list #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (!step_valid_q || step_go) step_q <= step_d;
+    if (!step_valid_q || step_go) begin
+      step_q <= step_d;
+      successor <= (link && tail == step_d.slot) ? next_slot_q : next_mem[step_d.slot];
+    end else if (link && tail == step_q.slot) begin
+      successor <= next_slot_q;
+    end
     late_q <= successor_step;
   end
 
@@ -317,76 +349,114 @@ module gw_slot_list #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (alloc_i) alloc_mem[next_slot_q] <= '{turn: answer_mem[next_slot_q].turn, fault: alloc_fault_i};
+    if (alloc_i) begin
+      alloc_mem[next_slot_q] <= '{
+        head: head_mem[next_slot_q] ^ first,
+        decided: alloc_decided_i,
+        turn: answer_mem[next_slot_q].turn,
+        fault: alloc_fault_i,
+        epoch: stamp_i
+      };
+    end
   end
   always_ff @(posedge clk_i) begin
-    if (answer_i) answer_mem[answer_slot_i] <= '{turn: !alloc_mem[answer_slot_i].turn, fault: answer_fault_i};
+    if (answer_i) answer_mem[answer_slot_i] <= '{turn: answer_turn, fault: answer_fault_i, epoch: answer_epoch_i};
+  end
+  always_ff @(posedge clk_i) begin
+    if (heads) head_mem[successor] <= !successor_alloc.head;
   end
 
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Old ones, and those that have lost their translation.
+  //////////////////////////////////////////////////////////////////////////////////////////////////
+  // Behind others and not given up; and first, with a translation, until they have left. An old one behind others is told by when it was taken: of those that were
+  // taken in epochs before all are given up.
+  count_t behind_q, behind_d, behind_old_q, leaving_q, leaving_d, leaving_old_q;
+  logic give, passes_last;
+  logic [Keys-1:0] given_q, given_d, given_all_q, given_all_d;
+  slot_t last_mem[Keys];  // the last slot of a key that is given up, if given_q and not given_all_q
+  logic step_given;
+  assign step_given = given_q[step_q.key];
+  assign passes_last = !given_all_q[step_q.key] && last_mem[step_q.key] == step_q.slot;
+  assign successor_given = step_given && !passes_last;
+  assign give = parked_i && behind_old_q != '0;
+
+  always_ff @(posedge clk_i) begin
+    if (link && given_all_q[key_i]) last_mem[key_i] <= tail;
+  end
   always_comb begin
-    live_d = live_q & ~turned;
-    old_d = (flip_i ? live_q : old_q) & ~turned;
-    if (pop_i) {live_d[ready_slot_o], old_d[ready_slot_o]} = '0;
-    if (answer_direct_i || park_i || (answer_i && answer_fault_i)) {live_d[answer_slot_i], old_d[answer_slot_i]} = '0;
-    if (ask_i) live_d[ask_slot_i] = 1'b1;
-    if (alloc_i) begin
-      live_d[next_slot_q] = !alloc_fault_i;
-      old_d[next_slot_q] = (flip_i || alloc_old_i) && !alloc_fault_i;
+    given_d = given_q;
+    given_all_d = given_all_q;
+    if (heads && passes_last) given_d[step_q.key] = 1'b0;
+    if (link) given_all_d[key_i] = 1'b0;
+    if (give) begin
+      given_d = given_d | waiting_q;
+      given_all_d = given_all_d | waiting_q;
+    end
+    if (goes_on && !linked) given_d[step_q.key] = 1'b0;
+  end
+
+  // What changes the numbers is known late in its cycle, and counted in the next.
+  typedef struct packed {
+    logic valid;
+    logic epoch;
+  } event_t;
+  event_t answered_q, taken_q, followed_q, popped_q;
+  event_t linked_q, headed_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {answered_q, taken_q, followed_q, popped_q} <= '0;
+      {linked_q, headed_q} <= '0;
+    end else begin
+      answered_q <= '{valid: answers_head && !answer_direct_i && !answer_fault_i, epoch: answer_epoch_i};
+      taken_q <= '{valid: alloc_i && alloc_decided_i && !alloc_fault_i && first, epoch: stamp_i};
+      followed_q <= '{valid: successor_leaves && !successor_step.idle && !is_fault(successor_step.how), epoch: successor_step.epoch};
+      popped_q <= '{valid: pop_i && !is_fault(ready_end_o), epoch: ready.epoch};
+      // What is given up in this cycle is not counted at all.
+      linked_q <= '{valid: alloc_i && !first && !give, epoch: stamp_i};
+      headed_q <= '{valid: heads && !successor_given && !give, epoch: successor_alloc.epoch};
     end
   end
+  // By the epoch before a turn: in its cycle nothing is old yet.
+  function automatic logic old(event_t what);
+    return what.valid && what.epoch != stamp_i;
+  endfunction
+
+  assign behind_d = give ? '0 : behind_q + count_t'(linked_q.valid) - count_t'(headed_q.valid);
+  assign leaving_d = leaving_q + count_t'(answered_q.valid) + count_t'(taken_q.valid) + count_t'(followed_q.valid) -
+                     count_t'(popped_q.valid);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      old_q <= '0;
-      live_q <= '0;
       waiting_q <= '0;
+      given_q <= '0;
+      given_all_q <= '0;
+      behind_q <= '0;
+      behind_old_q <= '0;
+      leaving_q <= '0;
+      leaving_old_q <= '0;
     end else begin
-      old_q <= old_d;
-      live_q <= live_d;
-      if (goes_on && !linked) waiting_q[key_mem[step_q.slot]] <= 1'b0;
+      if (goes_on && !linked) waiting_q[step_q.key] <= 1'b0;
       if (alloc_i) waiting_q[key_i] <= 1'b1;
-    end
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      fresh_q <= '0;
-      head_q <= '0;
-      decided_q <= '0;
-      linked_q <= '0;
-    end else begin
-      if (pulse_i) begin
-        fresh_q <= '0;
+      given_q <= given_d;
+      given_all_q <= given_all_d;
+      behind_q <= behind_d;
+      leaving_q <= leaving_d;
+      if (flip_i) begin
+        behind_old_q <= behind_d;
+        leaving_old_q <= leaving_d;
       end else begin
-        if (alloc_i) fresh_q[next_slot_q] <= 1'b1;
-        if (ask_i) fresh_q[ask_slot_i] <= 1'b1;
-      end
-      if (goes_on && linked) head_q[successor] <= 1'b1;
-      if (leave || (again_o && again_ready_i)) decided_q[step_q.slot] <= 1'b0;
-      if (again_o && again_ready_i) head_q[step_q.slot] <= 1'b1;
-      if (answer_i) decided_q[answer_slot_i] <= 1'b1;
-      if (link) linked_q[tail] <= 1'b1;
-      if (alloc_i) begin
-        head_q[next_slot_q] <= first;
-        decided_q[next_slot_q] <= alloc_decided_i;
-        linked_q[next_slot_q] <= 1'b0;
+        behind_old_q <= give ? '0 : behind_old_q + count_t'(old(linked_q)) - count_t'(old(headed_q));
+        leaving_old_q <= leaving_old_q + count_t'(old(answered_q)) + count_t'(old(taken_q)) + count_t'(old(followed_q)) -
+                         count_t'(old(popped_q));
       end
     end
   end
-
-  assign answer_fresh_o = fresh_q[direct_slot_i];
-  assign answer_old_o = old_q[direct_slot_i];
-  assign ready_old_o = old_q[ready_slot_o];
-  assign old_o = |old_q;
+  assign old_o = behind_old_q != '0 || leaving_old_q != '0 || old(linked_q) || old(answered_q) || old(taken_q) || old(followed_q);
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Those that leave.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  typedef struct packed {
-    slot_t             slot;
-    gw_pkg::slot_end_e how;
-  } leaving_t;
-  leaving_t ready;
   gw_slice #(
     .T(leaving_t)
   ) u_queue (
@@ -394,7 +464,7 @@ module gw_slot_list #(
     .rst_ni,
     .in_valid_i (leave),
     .in_ready_o (queue_room),
-    .in_data_i  ('{slot: step_q.slot, how: step_q.how}),
+    .in_data_i  ('{slot: step_q.slot, epoch: step_q.epoch, how: step_q.how}),
     .out_valid_o(ready_valid_o),
     .out_ready_i(pop_i),
     .cancel_i   (1'b0),
@@ -403,20 +473,20 @@ module gw_slot_list #(
   );
   assign ready_slot_o = ready.slot;
   assign ready_end_o = ready.how;
+  assign ready_old_o = ready.epoch != epoch_i;
   assign leaving_o = ready_valid_o || (step_valid_q && !step_q.gone);
 
   `GW_INVARIANT(FreeRoom_A, free_ready || !freed)
   `GW_INVARIANT(WaitRoom_A, (wait_put & ~wait_room) == '0)
-  `GW_INVARIANT(AllocFree_A, !alloc_i || (avail_o && !live_q[next_slot_q]))
-  `GW_INVARIANT(AnswerWaits_A, !answer_i || !decided_q[answer_slot_i])
+  `GW_INVARIANT(AllocAvail_A, !alloc_i || avail_o)
   `GW_INVARIANT(DirectHead_A, !answer_direct_i || (answer_i && answer_head_o && !answer_fault_i && !leaving_o))
   `GW_INVARIANT(DirectSlot_A, !answer_direct_i || answer_slot_i == direct_slot_i)
   `GW_INVARIANT(PopValid_A, (ready_valid_o || !pop_i) && (pop_i || !free_i))
   `GW_INVARIANT(ResumeRoom_A, resume_room || !resume_i)
+  `GW_INVARIANT(OldAreThere_A, behind_old_q <= behind_q && leaving_old_q <= leaving_q)
+  `GW_INVARIANT(TurnOfNone_A, !flip_i || !old_o)
   `GW_COVER(ResumesWait_C, resume_i && resume_valid && step_valid_q && !step_go)
-  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && live_q[answer_slot_i] && !decided_q[answer_slot_i]))
-  `GW_INVARIANT(OldHasFrame_A, (old_q & ~live_q) == '0)
-  `GW_COVER(Turned_C, turned != '0)
+  `GW_COVER(Given_C, give)
   `GW_COVER(AllocClosing_C, alloc_i && waiting_o && closing)
   `GW_COVER(AnswerOfSuccessor_C, goes_on && linked && answers_successor)
   `GW_COVER(SuccessorWaits_C, wait_put[2])

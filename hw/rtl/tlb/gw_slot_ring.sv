@@ -2,8 +2,11 @@
 //
 // The waiting slots of a write channel, which leave in the order of their allocation: a ring.
 //
-// Contract: as gw_slot_list with one key, and parked_i while the first slot is parked. A decided slot that is first is at the
-// queue's output two cycles later. A fault never holds up those behind it; every slot is free when it is popped.
+// Contract: as gw_slot_list with one key. A decided slot that is first is at the queue's output two cycles later. A fault never holds up
+// those behind it; every slot is free when it is popped.
+//
+// What is old are the first so many that are popped, and what has lost its translation are the first so many that wait, so both are numbers
+// and no flags of slots.
 `include "gw_assert.svh"
 
 module gw_slot_ring #(
@@ -20,22 +23,18 @@ module gw_slot_ring #(
   input  logic                 alloc_i,
   input  logic                 alloc_decided_i,
   input  logic                 alloc_fault_i,
-  input  logic                 alloc_old_i,
   output logic                 waiting_o,
   /// Answers.
   input  logic                 answer_i,
   input  logic                 answer_fault_i,
+  input  logic                 answer_old_i,
   input  logic [SlotWidth-1:0] answer_slot_i,
-  /// A slot that could be the answer's, known sooner; answer_*_o are of it.
+  /// A slot that could be the answer's, known sooner; answer_head_o is of it.
   input  logic [SlotWidth-1:0] direct_slot_i,
   output logic                 answer_head_o,
-  output logic                 answer_fresh_o,
-  output logic                 answer_old_o,
   input  logic                 answer_direct_i,
   /// Parking.
-  input  logic                 park_i,
-  input  logic                 ask_i,
-  input  logic [SlotWidth-1:0] ask_slot_i,
+  input  logic                 parked_i,
   output logic                 again_o,
   input  logic                 again_ready_i,
   output logic [SlotWidth-1:0] again_slot_o,
@@ -48,7 +47,6 @@ module gw_slot_ring #(
   input  logic                 pop_i,
   /// Invalidation.
   input  logic flip_i,
-  input  logic pulse_i,
   output logic old_o
 );
 
@@ -60,26 +58,29 @@ module gw_slot_ring #(
   typedef logic [SlotWidth:0] count_t;
 
   function automatic slot_t advance(slot_t slot);
-    return (slot == slot_t'(Slots - 1)) ? '0 : slot + 1'b1;
+    return (Slots != 1 << SlotWidth && slot == slot_t'(Slots - 1)) ? '0 : slot + 1'b1;
   endfunction
 
   // alloc_q: the next to be taken; head_q: the first that has not left for the queue.
   slot_t alloc_q, head_q;
   logic waiting_q, leave, queue_room, left;
-  count_t count_q, waits_q, waits_d;
-  // live_q: has a translation, or is looked up; a slot that is not, and did not fault, is looked up again before it leaves: parked, or
-  // decided once.
-  logic [Slots-1:0] old_q, old_d, fresh_q, decided_q, live_q, live_d, turned;
+  count_t count_q, count_d, waits_q, waits_d;
 
   // What a slot ends with, in LUT RAM: one is written where it is taken, the other where it is answered, so each has one writer.
   // Whether the answer is of this time is told by whether they differ.
   typedef struct packed {
+    logic decided;
+    logic turn;
+    logic fault;
+  } alloc_t;
+  typedef struct packed {
     logic turn;
     logic fault;
   } end_t;
-  end_t alloc_mem[Slots], answer_mem[Slots];
+  alloc_t alloc_mem[Slots];
+  end_t answer_mem[Slots];
   always_ff @(posedge clk_i) begin
-    if (alloc_i) alloc_mem[alloc_q] <= '{turn: answer_mem[alloc_q].turn, fault: alloc_fault_i};
+    if (alloc_i) alloc_mem[alloc_q] <= '{decided: alloc_decided_i, turn: answer_mem[alloc_q].turn, fault: alloc_fault_i};
   end
   always_ff @(posedge clk_i) begin
     if (answer_i) answer_mem[answer_slot_i] <= '{turn: !alloc_mem[answer_slot_i].turn, fault: answer_fault_i};
@@ -88,51 +89,49 @@ module gw_slot_ring #(
   assign alloc_slot_o = alloc_q;
   assign waiting_o = waiting_q;
   assign answer_head_o = direct_slot_i == head_q;
-  assign answer_fresh_o = fresh_q[direct_slot_i];
-  assign answer_old_o = old_q[direct_slot_i];
-  assign ready_old_o = old_q[ready_slot_o];
-  assign old_o = |old_q;
 
   // The head's state, maintained beside it: that of the slot behind it is read ahead, with what happens to it in the cycle.
   typedef struct packed {
     logic decided;
-    logic live;
+    logic given;  // its translation is given up: it is looked up again
     logic answered;
     logic fault;
   } state_t;
   slot_t next;
   state_t head_state_q, next_state;
-  end_t next_alloc, next_answer;
-  logic head_decided, head_idle;
+  alloc_t next_alloc;
+  end_t next_answer;
+  count_t old_q, given_q, given;
+  logic give, head_decided, head_idle;
   assign next = advance(head_q);
   assign next_alloc = alloc_mem[next];
   assign next_answer = answer_mem[next];
   always_comb begin
-    next_state.decided = decided_q[next];
-    next_state.live = live_q[next];
     next_state.answered = next_alloc.turn != next_answer.turn;
+    next_state.decided = next_alloc.decided || next_state.answered;
+    next_state.given = next_state.decided && given > count_t'(1);
     next_state.fault = next_state.answered ? next_answer.fault : next_alloc.fault;
   end
 
   // A slot's state after this cycle.
-  function automatic state_t after(state_t state, logic mine_answer, logic mine_ask, logic mine_alloc);
+  function automatic state_t after(state_t state, logic mine_answer, logic mine_alloc);
     state_t result;
     result = state;
-    if (mine_answer) begin
-      result = '{decided: answer_i, live: state.live, answered: state.answered || answer_i, fault: answer_i ? answer_fault_i : state.fault};
-      if (park_i || answer_fault_i) result.live = 1'b0;
-    end
-    if (mine_ask) result.live = 1'b1;
-    if (mine_alloc) result = '{decided: alloc_decided_i, live: !alloc_fault_i, answered: 1'b0, fault: alloc_fault_i};
+    if (mine_answer) result = '{decided: 1'b1, given: state.given, answered: 1'b1, fault: answer_fault_i};
+    if (mine_alloc) result = '{decided: alloc_decided_i, given: 1'b0, answered: 1'b0, fault: alloc_fault_i};
     return result;
   endfunction
-  state_t head_after, next_after;
+  logic answers_head, answers_next;
+  state_t head_now, next_now, head_after, next_after;
+  assign answers_head = answer_i && answer_slot_i == head_q;
+  assign answers_next = answer_i && answer_slot_i == next;
   always_comb begin
-    head_after = after(head_state_q, (answer_i || park_i) && answer_slot_i == head_q, ask_i && ask_slot_i == head_q,
-        alloc_i && alloc_q == head_q);
-    next_after = after(next_state, (answer_i || park_i) && answer_slot_i == next, ask_i && ask_slot_i == next,
-        alloc_i && alloc_q == next);
-    if (again_o && again_ready_i) head_after.decided = 1'b0;
+    head_now = head_state_q;
+    if (again_o && again_ready_i) {head_now.decided, head_now.given} = '0;
+    head_after = after(head_now, answers_head, alloc_i && alloc_q == head_q);
+    next_now = next_state;
+    if (answers_next) next_now.given = given > count_t'(1);
+    next_after = after(next_now, answers_next, alloc_i && alloc_q == next);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) head_state_q <= '0;
@@ -140,25 +139,23 @@ module gw_slot_ring #(
   end
 
   assign head_decided = waiting_q && head_state_q.decided;
-  assign head_idle = !head_state_q.live && !head_state_q.fault;
+  assign head_idle = head_state_q.given && !head_state_q.fault;
   assign leave = head_decided && !head_idle && queue_room;
   assign again_o = head_decided && head_idle;
   assign again_slot_o = head_q;
   assign left = leave || answer_direct_i;
   assign waits_d = waits_q + count_t'(alloc_i) - count_t'(left);
+  assign count_d = count_q + count_t'(alloc_i) - count_t'(pop_i || answer_direct_i);
 
-  always_comb begin
-    turned = (waiting_q && !head_state_q.live && !head_state_q.decided) ? old_q & decided_q : '0;
-    live_d = live_q & ~turned;
-    old_d = (flip_i ? live_q : old_q) & ~turned;
-    if (pop_i) {live_d[ready_slot_o], old_d[ready_slot_o]} = '0;
-    if (answer_direct_i || park_i || (answer_i && answer_fault_i)) {live_d[answer_slot_i], old_d[answer_slot_i]} = '0;
-    if (ask_i) live_d[ask_slot_i] = 1'b1;
-    if (alloc_i) begin
-      live_d[alloc_q] = !alloc_fault_i;
-      old_d[alloc_q] = (flip_i || alloc_old_i) && !alloc_fault_i;
-    end
-  end
+  // Something is parked and the head is not decided: old ones behind it may wait for ever, and give up what they have, or are answered. So
+  // do those behind others that are looked up again one by one. The
+  // head itself does not: if it is answered for a lookup that is old by then, it is old until it has left.
+  logic head_old;
+  assign give = (parked_i || given_q > count_t'(1)) && waiting_q && !head_state_q.decided && count_q == waits_q && old_q != '0;
+  assign head_old = answers_head && !answer_fault_i && answer_old_i && (give || old_q == '0);
+  assign given = give ? old_q : given_q;
+  assign ready_old_o = old_q != '0;
+  assign old_o = old_q != '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -168,32 +165,18 @@ module gw_slot_ring #(
       waits_q <= '0;
       waiting_q <= 1'b0;
       old_q <= '0;
-      live_q <= '0;
+      given_q <= '0;
     end else begin
       if (alloc_i) alloc_q <= advance(alloc_q);
       if (left) head_q <= next;
-      count_q <= count_q + count_t'(alloc_i) - count_t'(pop_i || answer_direct_i);
+      count_q <= count_d;
       waits_q <= waits_d;
       waiting_q <= waits_d != '0;
-      old_q <= old_d;
-      live_q <= live_d;
-    end
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      fresh_q <= '0;
-      decided_q <= '0;
-    end else begin
-      if (pulse_i) begin
-        fresh_q <= '0;
-      end else begin
-        if (alloc_i) fresh_q[alloc_q] <= 1'b1;
-        if (ask_i) fresh_q[ask_slot_i] <= 1'b1;
-      end
-      if (leave || (again_o && again_ready_i)) decided_q[head_q] <= 1'b0;
-      if (answer_i) decided_q[answer_slot_i] <= 1'b1;
-      if (alloc_i) decided_q[alloc_q] <= alloc_decided_i;
+      if (flip_i) old_q <= count_d;
+      else if (head_old && !answer_direct_i) old_q <= count_q - waits_q + count_t'(!pop_i);
+      else if (give) old_q <= '0;
+      else if ((pop_i || answer_direct_i) && old_q != '0) old_q <= old_q - 1'b1;
+      given_q <= given - count_t'(left && given != '0);
     end
   end
 
@@ -222,14 +205,12 @@ module gw_slot_ring #(
   assign leaving_o = ready_valid_o;
 
   `GW_INVARIANT(AllocFree_A, !alloc_i || avail_o)
-  `GW_INVARIANT(AnswerWaits_A, !answer_i || !decided_q[answer_slot_i])
+  `GW_INVARIANT(AnswerWaits_A, !answer_i || answer_slot_i != head_q || !head_decided)
   `GW_INVARIANT(DirectHead_A, !answer_direct_i || (answer_i && answer_head_o && !answer_fault_i && !leaving_o))
   `GW_INVARIANT(DirectSlot_A, !answer_direct_i || answer_slot_i == direct_slot_i)
   `GW_INVARIANT(PopValid_A, ready_valid_o || !pop_i)
-  `GW_INVARIANT(ParkWaits_A, !park_i || (!answer_i && live_q[answer_slot_i] && !decided_q[answer_slot_i]))
-  `GW_INVARIANT(HeadState_A, !waiting_q || (head_state_q.decided == decided_q[head_q] && head_state_q.live == live_q[head_q]))
-  `GW_INVARIANT(OldHasFrame_A, (old_q & ~live_q) == '0)
-  `GW_COVER(Turned_C, turned != '0)
+  `GW_INVARIANT(OldAreThere_A, old_q <= count_q && given_q <= waits_q)
+  `GW_COVER(Given_C, give)
   `GW_COVER(QueueFull_C, waiting_q && !queue_room)
 
 endmodule

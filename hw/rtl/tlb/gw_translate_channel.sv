@@ -73,6 +73,7 @@ module gw_translate_channel #(
   /// IsWrite = 0: the error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
+  input  logic [IdWidth-1:0]   err_done_id_i,
   /// Bursts under way: an address is under way from start_o on; it was given to the memory side
   /// with send_o.
   input  logic               room_i,
@@ -148,11 +149,11 @@ module gw_translate_channel #(
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // Second stage: where it goes. While it stays its frame does, whatever happens to the L1.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic at_valid_q, at_first_q, at_off_q, at_crosses_q, at_odd_q, at_hit_q, at_epoch_q;
+  logic at_valid_q, at_first_q, at_off_q, at_crosses_q, at_odd_q;
   ax_t at_q;
   gw_pkg::ctx_id_t at_ctx_q;
   gw_pkg::ppn_t at_ppn_q, l1_ppn, at_ppn;
-  logic l1_match, l1_hit, found, refused, bad, hit, at_old, leaves, hit_go, slot_go, asks, use_hit;
+  logic l1_match, refused, bad, hit, at_old, leaves, hit_go, slot_go, asks, use_hit;
   gw_pkg::cause_t bad_cause;
   assign look_free = !at_valid_q || leaves;
 
@@ -185,17 +186,8 @@ module gw_translate_channel #(
       at_off_q <= cfg_i.mode != gw_pkg::PortTranslate;
       at_crosses_q <= crosses;
       at_odd_q <= odd;
-      at_epoch_q <= epoch_i;
     end
-    if (at_first_q) begin
-      at_hit_q <= l1_hit;
-      at_ppn_q <= l1_ppn;
-    end
-    // Who stays over the turn of an epoch is looked up again.
-    if (at_old) begin
-      at_hit_q <= 1'b0;
-      at_epoch_q <= epoch_i;
-    end
+    if (at_first_q) at_ppn_q <= l1_ppn;
   end
 
   always_comb begin
@@ -204,21 +196,21 @@ module gw_translate_channel #(
     else if (at_crosses_q) bad_cause = gw_spec_pkg::CauseBurstCrossesPage;
     else if (!at_odd_q && ended_q) bad_cause = end_cause_q;
   end
-  assign found = at_first_q ? l1_hit : at_hit_q;
   assign refused = at_off_q || at_crosses_q || at_odd_q;
   // Whoever has a translation keeps it; nobody asks in the name of a context that was.
-  assign bad = refused || (ended_q && !found);
-  assign hit = found && !refused;
+  assign bad = refused || (ended_q && !hit);
   assign at_ppn = at_first_q ? l1_ppn : at_ppn_q;
 
-  // The request for a lookup has a long way to go within a cycle, so who asks is told from registers of its own: the address has no
-  // translation, or loses it, and is not refused.
-  logic misses_q, misses_d;
-  assign misses_d = look_free ? look_valid && !l1_match && cfg_i.mode == gw_pkg::PortTranslate && !crosses && !odd
-                              : misses_q || at_old;
+  // Whether it goes on or asks has a long way to go within a cycle, so both are told from registers of their own. Who stays over the turn
+  // of an epoch loses its translation, and is looked up again.
+  logic good, hit_q, hit_d, misses_q, misses_d;
+  assign hit = hit_q;
+  assign good = look_valid && cfg_i.mode == gw_pkg::PortTranslate && !crosses && !odd;
+  assign hit_d = look_free ? good && l1_match : hit_q && !at_old;
+  assign misses_d = look_free ? good && !l1_match : misses_q || at_old;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) misses_q <= 1'b0;
-    else misses_q <= misses_d;
+    if (!rst_ni) {hit_q, misses_q} <= '0;
+    else {hit_q, misses_q} <= {hit_d, misses_d};
   end
 
   logic fill_valid;
@@ -229,11 +221,11 @@ module gw_translate_channel #(
   ) u_l1 (
     .clk_i,
     .rst_ni,
+    .ctx_i         (cfg_i.ctx),
     .lookup_valid_i(look_valid),
-    .lookup_ctx_i  (cfg_i.ctx),
     .lookup_vpn_i  (look.addr[PageShift+:gw_pkg::VpnWidth]),
     .match_o       (l1_match),
-    .hit_o         (l1_hit),
+    .hit_o         (),
     .ppn_o         (l1_ppn),
     .use_i         (use_hit),
     .fill_valid_i  (fill_valid),
@@ -267,7 +259,6 @@ module gw_translate_channel #(
     .alloc_lookup_i    (asks),
     .alloc_translated_i(hit),
     .alloc_fault_i     (bad),
-    .alloc_old_i       (at_old),
     .alloc_ended_i     (ended_q || ends),
     .alloc_cause_i     (bad_cause),
     .alloc_ctx_i       (at_ctx_q),
@@ -298,7 +289,9 @@ module gw_translate_channel #(
     .direct_take_i     (direct_out),
     .err_done_i,
     .err_done_slot_i,
+    .err_done_id_i,
     .pulse_i           (inval_valid_i),
+    .epoch_i,
     .flip_i,
     .old_o             (slots_old)
   );
@@ -308,15 +301,16 @@ module gw_translate_channel #(
   // that arrives. Whoever cannot leave at once takes a slot.
   //////////////////////////////////////////////////////////////////////////////////////////////////
   // What waited is sent from the slots' RAM, which is read as it is taken; the frame of an answer that is used as it comes is beside it.
-  logic out_valid_q, out_free, out_waited_q, out_read_q;
+  logic passes, out_valid_q, out_free, out_waited_q, out_read_q;
   ax_t out_q;
   gw_pkg::ppn_t out_ppn_q;
   assign out_free = !out_valid_q || m_ready_i;
   assign read_free = !(out_valid_q && out_waited_q) || m_ready_i;
-  assign hit_go = at_valid_q && room_i && hit && !key_waits && !leaving && out_free;
-  assign slot_go = at_valid_q && room_i && slot_avail && !(hit && !key_waits && !leaving && out_free);
+  assign passes = hit && !key_waits && !leaving && out_free;
+  assign hit_go = at_valid_q && room_i && passes;
+  assign slot_go = at_valid_q && room_i && slot_avail && !passes;
   assign asks = misses_q && room_i && slot_avail && !ended_q;
-  assign leaves = hit_go || slot_go;
+  assign leaves = at_valid_q && room_i && (slot_avail || passes);
   assign use_hit = leaves && hit;
   assign ready_out = rel_ready && !rel_fault && out_free;
   assign direct_out = rel_direct && out_free && !hit_go;
@@ -340,7 +334,8 @@ module gw_translate_channel #(
   assign m_valid_o = out_valid_q;
   assign m_ax_o = physical(out_waited_q ? slot_ax : out_q, out_read_q ? slot_ppn : out_ppn_q);
 
-  assign at_old = at_valid_q && hit && at_epoch_q != epoch_i;
+  // Translated in the epoch that ends in this cycle: in the next one it has left, or lost its translation.
+  assign at_old = hit && flip_i;
   assign old_o = at_old || slots_old;
   assign start_o = leaves;
   assign send_o = hit_go || ready_out || direct_out;
@@ -378,6 +373,7 @@ module gw_translate_channel #(
 
   `GW_INVARIANT(OneLeaves_A, $onehot0({hit_go, ready_out, direct_out}))
   `GW_INVARIANT(AsksForMisses_A, asks == (slot_go && !hit && !bad))
+  `GW_INVARIANT(HitIsThere_A, !hit || (at_valid_q && !refused))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))
   `GW_COVER(HitUnderMiss_C, hit_go && xlate_req_valid_o)

@@ -87,8 +87,8 @@ module gw_translator #(
   localparam int unsigned Bursts = Outstanding + Parked;
   localparam int unsigned CountWidth = $clog2(Bursts + 1);
   localparam int unsigned ParkedWidth = $clog2(MissEntries + 1);
-  // Faulted writes that wait for earlier ones of their ID without holding up the channel.
-  localparam int unsigned WriteErrors = 8;
+  // Faulted writes that wait for earlier ones of their ID without holding up the channel; there are no more than bursts.
+  localparam int unsigned WriteErrors = (Bursts < 8) ? Bursts : 8;
 
   if (Parked >= MissEntries) begin : gen_bad_parked
     $fatal(1, "gw_translator: Parked must be less than MissEntries");
@@ -150,6 +150,7 @@ module gw_translator #(
       .err_len_o        (err_len[c]),
       .err_done_i       (c == 0 ? read_err_done : 1'b0),
       .err_done_slot_i  (read_err_slot),
+      .err_done_id_i    (read_err_id),
       .room_i           (room[c]),
       .start_o          (start[c]),
       .send_o           (send[c]),
@@ -254,7 +255,7 @@ module gw_translator #(
   assign write_err = err_valid[1] && err_ready[1];
   // A faulted write holds no slot and answers without its length; a faulted read waits for all of its ID, however many.
   logic unused_err;
-  assign unused_err = ^{some_sent[1], sent[0], err_slot[1], err_len[1], read_err_id};
+  assign unused_err = ^{some_sent[1], sent[0], err_slot[1], err_len[1]};
   gw_write_route #(
     .Max(Bursts),
     .w_t(port_w_t)

@@ -46,7 +46,6 @@ module gw_waiting_slots #(
   input  logic               alloc_lookup_i,
   input  logic               alloc_translated_i,
   input  logic               alloc_fault_i,
-  input  logic               alloc_old_i,
   input  logic               alloc_ended_i,
   input  gw_pkg::cause_t     alloc_cause_i,
   input  gw_pkg::ctx_id_t    alloc_ctx_i,
@@ -81,8 +80,10 @@ module gw_waiting_slots #(
   /// The error response of a slot was delivered; at most every second cycle.
   input  logic                 err_done_i,
   input  logic [SlotWidth-1:0] err_done_slot_i,
-  /// Invalidation: a pulse, of any scope; the epoch turns.
+  input  logic [IdWidth-1:0]   err_done_id_i,
+  /// Invalidation: a pulse, of any scope; the epoch, and its turn.
   input  logic pulse_i,
+  input  logic epoch_i,
   input  logic flip_i,
   output logic old_o
 );
@@ -115,14 +116,14 @@ module gw_waiting_slots #(
   assign lookup = alloc_lookup_i;
 
   slot_t alloc_slot, tag_slot, answer_slot, ready_slot;
-  logic answer_head, answer_fresh, answer_old, direct, translated, ready_valid, ready_old, pop;
+  logic answer_head, answer_fresh, answer_old, answer_epoch, lookups_old, stamp, direct, translated, ready_valid, ready_old, pop;
   gw_pkg::slot_end_e how;
   assign tag_slot = slot_t'(xlate_rsp_i.tag);
   assign translated = xlate_rsp_valid_i && !xlate_rsp_i.fault && !xlate_rsp_i.parked;
 
   // Parking. A slot that fails there is answered when nobody else is.
   logic answer, answer_fault, park, some_parked, ask, ask_valid, ask_ready, fails, fail_ended, again, again_ready, ending, slots_old;
-  slot_t parking_slot, again_slot;
+  slot_t parking_slot, again_slot, asks_slot;
   gw_pkg::cause_t answer_cause;
   assign park = xlate_rsp_valid_i && xlate_rsp_i.parked;
   assign answer = xlate_rsp_valid_i ? !xlate_rsp_i.parked : fails;
@@ -160,8 +161,30 @@ module gw_waiting_slots #(
     .busy_o       (ending)
   );
   assign ask_ready = !lookup;
+  assign asks_slot = lookup ? alloc_slot : parking_slot;
   assign ask = ask_valid && ask_ready;
-  assign old_o = slots_old || ending;
+  assign old_o = slots_old || lookups_old || ending;
+
+  // What began in the cycle of a turn is of the epoch before it.
+  assign stamp = epoch_i ^ flip_i;
+  assign answer_old = answer_epoch != epoch_i;
+  gw_lookups #(
+    .Slots(Slots)
+  ) u_lookups (
+    .clk_i,
+    .rst_ni,
+    .begin_i     (lookup || ask),
+    .begin_slot_i(asks_slot),
+    .stamp_i     (stamp),
+    .end_i       (xlate_rsp_valid_i),
+    .slot_i      (tag_slot),
+    .fresh_o     (answer_fresh),
+    .epoch_o     (answer_epoch),
+    .flip_i,
+    .pulse_i,
+    .epoch_i,
+    .old_o       (lookups_old)
+  );
 
   if (IsWrite) begin : gen_ring
     gw_slot_ring #(
@@ -174,19 +197,15 @@ module gw_waiting_slots #(
       .alloc_i,
       .alloc_decided_i(decided),
       .alloc_fault_i,
-      .alloc_old_i,
       .waiting_o,
       .answer_i       (answer),
       .answer_fault_i (answer_fault),
+      .answer_old_i   (answer_old),
       .answer_slot_i  (answer_slot),
       .direct_slot_i  (tag_slot),
       .answer_head_o  (answer_head),
-      .answer_fresh_o (answer_fresh),
-      .answer_old_o   (answer_old),
       .answer_direct_i(direct),
-      .park_i         (park),
-      .ask_i          (ask),
-      .ask_slot_i     (parking_slot),
+      .parked_i       (some_parked),
       .again_o        (again),
       .again_ready_i  (again_ready),
       .again_slot_o   (again_slot),
@@ -197,11 +216,10 @@ module gw_waiting_slots #(
       .leaving_o,
       .pop_i          (pop),
       .flip_i,
-      .pulse_i,
       .old_o          (slots_old)
     );
     logic unused_done;
-    assign unused_done = ^{err_done_i, err_done_slot_i, some_parked};
+    assign unused_done = ^{err_done_i, err_done_slot_i, err_done_id_i};
   end else begin : gen_list
     gw_slot_list #(
       .Slots   (Slots),
@@ -214,20 +232,15 @@ module gw_waiting_slots #(
       .alloc_i,
       .alloc_decided_i(decided),
       .alloc_fault_i,
-      .alloc_old_i,
       .key_i          (alloc_ax_i.id),
       .waiting_o,
       .answer_i       (answer),
       .answer_fault_i (answer_fault),
       .answer_slot_i  (answer_slot),
+      .answer_epoch_i (answer_epoch),
       .direct_slot_i  (tag_slot),
       .answer_head_o  (answer_head),
-      .answer_fresh_o (answer_fresh),
-      .answer_old_o   (answer_old),
       .answer_direct_i(direct),
-      .park_i         (park),
-      .ask_i          (ask),
-      .ask_slot_i     (parking_slot),
       .parked_i       (some_parked),
       .again_o        (again),
       .again_ready_i  (again_ready),
@@ -241,8 +254,10 @@ module gw_waiting_slots #(
       .free_i         (pop && !rel_fault_o),
       .resume_i       (err_done_i),
       .resume_slot_i  (err_done_slot_i),
+      .resume_key_i   (err_done_id_i),
+      .epoch_i,
       .flip_i,
-      .pulse_i,
+      .stamp_i        (stamp),
       .old_o          (slots_old)
     );
   end
@@ -279,8 +294,7 @@ module gw_waiting_slots #(
     .rdata_o(out_address)
   );
   // As gw_ram; of 64 words it would be made of LUT RAM, whose banks cost 4 LUT4 a bit to choose from.
-  localparam string AnswerStyle = (Slots > 16) ? "block" : "auto";
-  (* ram_style = AnswerStyle *) gw_pkg::ppn_t answer_mem[Slots];
+  (* ram_style = (Slots > 16) ? "block" : "auto" *) gw_pkg::ppn_t answer_mem[Slots];
   always_ff @(posedge clk_i) begin
     if (answer) answer_mem[answer_slot] <= with_cause(xlate_rsp_i.ppn, answer_fault, answer_cause);
     if (read_i) out_answer <= (answer && answer_slot == ready_slot) ? 'x : answer_mem[ready_slot];
@@ -300,7 +314,7 @@ module gw_waiting_slots #(
     .rst_ni,
     .in_valid_i (lookup ? !(xlate_req_ready_i && !req_waits) : ask),
     .in_ready_o (req_ready),
-    .in_data_i  (lookup ? alloc_slot : parking_slot),
+    .in_data_i  (asks_slot),
     .out_valid_o(req_waits),
     .out_ready_i(xlate_req_ready_i),
     .out_data_o (req_slot),
