@@ -3,11 +3,14 @@
 // Gathers the translation requests of all translator channels into one stream and spreads the answers back.
 //
 // Contract
-// - Requests: combinational, one a cycle, round-robin between sources (see gw_rr_arbiter); `req_o.src` is the source's
-//   number, whatever the source wrote there. A request offered stays as it is until it is taken.
+// - Requests: one a cycle; `req_o.src` is the source's number, whatever the source wrote there. While nobody waits the lowest source
+//   that asks passes in the same cycle, and the others wait here, one request a source. Who waits goes first, in turn
+//   (gw_rr_arbiter), so at most NumSrc + 1 requests of others go before one that was taken. No cycle passes without a request while
+//   there is any. A request offered stays as it is until it is taken.
+// - `src_req_ready_o` is a register: nothing of the source waits. Whose turn it is is one, too: there is no way from a source
+//   through the choice to another, and to `req_o` only the lowest that asks has to be found.
 // - Answers: combinational, one a cycle, to the source named in `rsp_i.src`, which is one that there is; no back-pressure. The
 //   payload bus is shared: `src_rsp_valid_o` says whose it is.
-// - Nothing is stored but the arbiter's turn.
 `include "gw_assert.svh"
 
 module gw_xlate_mux #(
@@ -33,32 +36,82 @@ module gw_xlate_mux #(
   end
 
   localparam int unsigned IdxWidth = (NumSrc > 1) ? $clog2(NumSrc) : 1;
+  localparam int unsigned Leaves = 2 ** IdxWidth;
 
-  logic [NumSrc-1:0]   gnt;
-  logic [IdxWidth-1:0] idx;
+  // Requests that wait, and whose turn it is: none while none waits.
+  logic [NumSrc-1:0] waits_q, turn_q, asks, passes, others, kept, next, turn_d;
+  gw_pkg::xlate_req_t [NumSrc-1:0] wait_q;
+  logic direct_q, others_wait, load;
+  assign src_req_ready_o = ~waits_q;
+  assign asks = src_req_valid_i & ~waits_q;
+  // The lowest one that asks.
+  assign passes = asks & ~(asks - NumSrc'(1)) & {NumSrc{direct_q && req_ready_i}};
+  assign kept = asks & ~passes;
+  assign others = waits_q & ~turn_q;
+  assign load = direct_q || req_ready_i;
 
   gw_rr_arbiter #(
     .NumReq(NumSrc)
   ) u_arbiter (
     .clk_i,
     .rst_ni,
-    .req_i  (src_req_valid_i),
-    .gnt_o  (gnt),
-    .idx_o  (idx),
-    .valid_o(req_valid_o),
-    .ready_i(req_ready_i)
+    .req_i  (others),
+    .gnt_o  (next),
+    .idx_o  (),
+    .valid_o(others_wait),
+    .ready_i(load)
   );
+  // Of those that wait from now on only, again the lowest: they are known late.
+  assign turn_d = others_wait ? next : kept & ~(kept - NumSrc'(1));
 
-  assign src_req_ready_o = gnt & {NumSrc{req_ready_i}};
-
-  // AND-OR with the one-hot grant: no encode and decode in the way of the payload.
-  always_comb begin
-    req_o = '0;
-    for (int unsigned i = 0; i < NumSrc; i++) begin
-      if (gnt[i]) req_o |= src_req_i[i];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      waits_q <= '0;
+      turn_q <= '0;
+      direct_q <= 1'b1;
+    end else begin
+      waits_q <= others | (turn_q & {NumSrc{!req_ready_i}}) | kept;
+      if (load) begin
+        turn_q <= turn_d;
+        direct_q <= !others_wait && kept == '0;
+      end
     end
-    req_o.src = gw_pkg::src_t'(idx);
   end
+  for (genvar i = 0; i < NumSrc; i++) begin : gen_wait
+    always_ff @(posedge clk_i) begin
+      if (!waits_q[i]) wait_q[i] <= src_req_i[i];
+    end
+  end
+
+  // The lowest one that asks, as a tree of choices between neighbours: what a choice is made by is known before what is chosen from.
+  logic [2*Leaves-1:1] any;
+  gw_pkg::xlate_req_t [2*Leaves-1:1] lowest;
+  gw_pkg::xlate_req_t waiting, one;
+  always_comb begin
+    any = '0;
+    lowest = '0;
+    for (int unsigned i = 0; i < NumSrc; i++) begin
+      any[Leaves+i] = src_req_valid_i[i];
+      lowest[Leaves+i] = src_req_i[i];
+      lowest[Leaves+i].src = gw_pkg::src_t'(i);
+    end
+    for (int unsigned n = Leaves - 1; n >= 1; n--) begin
+      any[n] = any[2*n] || any[2*n+1];
+      lowest[n] = any[2*n] ? lowest[2*n] : lowest[2*n+1];
+    end
+  end
+  // AND-OR with the one-hot turn, which is nobody's when the lowest one passes.
+  always_comb begin
+    waiting = '0;
+    one = '0;
+    for (int unsigned i = 0; i < NumSrc; i++) begin
+      one = wait_q[i];
+      one.src = gw_pkg::src_t'(i);
+      if (turn_q[i]) waiting |= one;
+    end
+  end
+  assign req_valid_o = !direct_q || any[1];
+  assign req_o = waiting | (lowest[1] & {$bits(gw_pkg::xlate_req_t) {direct_q}});
 
   // No more bits than sources have: a wider comparison would be later.
   assign src_rsp_o = rsp_i;
@@ -70,5 +123,8 @@ module gw_xlate_mux #(
 
   `GW_ASSERT(RequestStable_A, req_valid_o && !req_ready_i |=> req_valid_o && $stable(req_o))
   `GW_ASSERT(AnswerHasSource_A, rsp_valid_i |-> 32'(rsp_i.src) < NumSrc)
+  `GW_INVARIANT(TurnIsOfOneThatWaits_A, $onehot0(turn_q) && (turn_q & ~waits_q) == '0 && direct_q == (waits_q == '0) &&
+      direct_q == (turn_q == '0))
+  `GW_COVER(PassesAndWaits_C, passes != '0 && kept != '0)
 
 endmodule
