@@ -121,7 +121,7 @@ module fv_second_level #(
     late_q <= !take && (late_q || inval_valid_i);
     age_q <= take ? 5'd1 : (age_q == '1) ? age_q : age_q + 1'b1;
     // No answer of the walker since the request, and none before that hits could wait for.
-    quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hit_usage == '0);
+    quiet_q <= rst_ni && !walk_rsp_valid_i && (quiet_q || u_dut.gen_lookup.hits_q == '0);
     waits_q <= rst_ni && req_valid_i && !req_ready;
     req_q <= req;
     epoch_q <= epoch_i;

@@ -118,21 +118,18 @@ module gw_second_level #(
     assign hit = l2_hit || range_hit;
 
     // Fourth cycle. `fresh`: no pulse since the request was taken.
-    logic hit_q, given_q, from_range_q, fresh_q, fresh_done_q, epoch_q, epoch_asked_q, epoch_done_q, epoch_given_q;
+    logic hit_q, from_range_q, fresh_q, fresh_done_q, epoch_q, epoch_asked_q, epoch_done_q;
     xlate_req_t done_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        {given_q, hit_q} <= '0;
-      end else begin
-        {given_q, hit_q} <= {hit_q, hit};
-      end
+      if (!rst_ni) hit_q <= 1'b0;
+      else hit_q <= hit;
     end
     always_ff @(posedge clk_i) begin
       done_q <= asked_q;
       from_range_q <= range_hit;
       fresh_q <= !inval_valid_i;
       fresh_done_q <= fresh_q && !inval_valid_i;
-      {epoch_given_q, epoch_done_q, epoch_asked_q, epoch_q} <= {epoch_done_q, epoch_asked_q, epoch_q, epoch_i};
+      {epoch_done_q, epoch_asked_q, epoch_q} <= {epoch_asked_q, epoch_q, epoch_i};
     end
 
     ppn_t l2_ppn, range_ppn;
@@ -140,7 +137,7 @@ module gw_second_level #(
     cluster_t l2_cluster;
     perm_t l2_perm, range_perm;
     logic l2_global;
-    xlate_rsp_t found, found_range, found_l2, given;
+    xlate_rsp_t found, found_range, found_l2;
     always_comb begin
       found_l2 = '{
           src: done_q.src,
@@ -168,93 +165,92 @@ module gw_second_level #(
       found = (found_l2 & {$bits(xlate_rsp_t) {!from_range_q}}) | (found_range & {$bits(xlate_rsp_t) {from_range_q}});
     end
 
-    // Fifth cycle: no translator waits for a memory and an addition within one.
-    xlate_rsp_t found_q;
-    always_ff @(posedge clk_i) found_q <= found;
-    always_comb begin
-      given = found_q;
-      given.cacheable = found_q.cacheable && !inval_valid_i;
-    end
-
-    // Answers: the walker's go first, then hits that wait.
+    // Fifth cycle: the head of the queue is a register, so no translator waits for a memory and an addition within one, nor for more
+    // than a choice of two. The walker's answers go first.
     typedef struct packed {
       logic       epoch;
       xlate_rsp_t found;
     } hit_t;
-    xlate_rsp_t answer;
-    logic hits_wait, answer_epoch, hit_room, direct;
-    logic [HitWidth-1:0] hit_usage, stale_q;
-    assign direct = !hits_wait && !walk_rsp_valid_i;
-    gw_fifo #(
+    hit_t head;
+    logic hit_valid, leaves;
+    logic [HitWidth-1:0] hits_q, stale_q;
+    gw_walk_queue #(
       .T    (hit_t),
       .Depth(HitDepth)
     ) u_hits (
       .clk_i,
       .rst_ni,
-      .in_valid_i (given_q && !direct),
-      .in_ready_o (hit_room),
-      .in_data_i  ({epoch_given_q, given}),
-      .out_valid_o(hits_wait),
+      .in_valid_i (hit_q),
+      .in_data_i  ('{epoch: epoch_done_q, found: found}),
+      .out_valid_o(hit_valid),
       .out_ready_i(!walk_rsp_valid_i),
-      .out_data_o ({answer_epoch, answer}),
-      .usage_o    (hit_usage)
+      .out_data_o (head)
     );
+    assign leaves = hit_valid && !walk_rsp_valid_i;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) hits_q <= '0;
+      else hits_q <= hits_q + HitWidth'(hit_q) - HitWidth'(leaves);
+    end
 
-    // Hits that waited when an invalidation came, at the head of the queue.
-    logic leaves;
-    assign leaves = hit_usage != '0 && !walk_rsp_valid_i;
+    // Hits that were here when an invalidation came, from the head on.
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) stale_q <= '0;
-      else if (inval_valid_i) stale_q <= hit_usage - HitWidth'(leaves);
+      else if (inval_valid_i) stale_q <= hits_q - HitWidth'(leaves);
       else if (leaves && stale_q != '0) stale_q <= stale_q - 1'b1;
     end
 
-    assign rsp_valid_o = walk_rsp_valid_i || hits_wait || given_q;
+    assign rsp_valid_o = walk_rsp_valid_i || hit_valid;
     always_comb begin
-      rsp_o = given;
-      if (hits_wait) begin
-        rsp_o = answer;
-        rsp_o.cacheable = answer.cacheable && stale_q == '0 && !inval_valid_i;
+      rsp_o = walk_rsp_i;
+      if (!walk_rsp_valid_i) begin
+        rsp_o = head.found;
+        rsp_o.cacheable = head.found.cacheable && stale_q == '0 && !inval_valid_i;
+        // Means something with a fault, or a parked access, and a hit is neither.
+        rsp_o.cause = walk_rsp_i.cause;
+        rsp_o.park = walk_rsp_i.park;
       end
-      if (walk_rsp_valid_i) rsp_o = walk_rsp_i;
     end
 
     // The walker begins while the lookup is under way, unless misses wait that it could not take at once.
-    logic miss, missed_valid, miss_room;
+    logic miss, missed_valid, missed_in, missed_out;
     xlate_req_t missed;
     assign miss = joined_q && !hit;
     assign walk_req_valid_o = missed_valid || valid_q;
     assign walk_req_o = missed_valid ? missed : req_q;
     assign early = valid_q && !missed_valid && walk_req_ready_i;
     assign walk_cancel_o = early_q && hit;
-    logic [MissWidth-1:0] miss_usage;
-    gw_fifo #(
+    logic [MissWidth-1:0] misses_q;
+    assign missed_in = miss && !early_q;
+    assign missed_out = missed_valid && walk_req_ready_i;
+    gw_walk_queue #(
       .T    (xlate_req_t),
       .Depth(MissDepth)
     ) u_misses (
       .clk_i,
       .rst_ni,
-      .in_valid_i (miss && !early_q),
-      .in_ready_o (miss_room),
+      .in_valid_i (missed_in),
       .in_data_i  (asked_q),
       .out_valid_o(missed_valid),
       .out_ready_i(walk_req_ready_i),
-      .out_data_o (missed),
-      .usage_o    (miss_usage)
+      .out_data_o (missed)
     );
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) misses_q <= '0;
+      else misses_q <= misses_q + MissWidth'(missed_in) - MissWidth'(missed_out);
+    end
 
     // A hit that gave way 15 times holds up further requests, so that the walker comes to an end.
     logic [3:0] held_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) held_q <= '0;
-      else if (!hits_wait || leaves) held_q <= '0;
+      else if (!hit_valid || leaves) held_q <= '0;
       else if (held_q != '1) held_q <= held_q + 1'b1;
     end
 
     // What is under way, and what is taken in this cycle and the next, may all become hits, or all misses.
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) ready_q <= 1'b0;
-      else ready_q <= hit_usage <= HitWidth'(HitDepth - 6) && miss_usage <= MissWidth'(MissDepth - 4) && held_q != '1;
+      else ready_q <= hits_q <= HitWidth'(HitDepth - 5) && misses_q <= MissWidth'(MissDepth - 4) && held_q != '1;
     end
 
     // Hits of each epoch that wait.
@@ -263,16 +259,14 @@ module gw_second_level #(
       if (!rst_ni) of_epoch_q <= '0;
       else begin
         for (int unsigned e = 0; e < 2; e++) begin
-          of_epoch_q[e] <= of_epoch_q[e] + HitWidth'(given_q && !direct && epoch_given_q == 1'(e)) -
-              HitWidth'(leaves && answer_epoch == 1'(e));
+          of_epoch_q[e] <= of_epoch_q[e] + HitWidth'(hit_q && epoch_done_q == 1'(e)) - HitWidth'(leaves && head.epoch == 1'(e));
         end
       end
     end
 
     logic l2_busy, l2_awake;
     assign inval_busy_o = l2_busy || of_epoch_q[!epoch_i] != '0 || (valid_q && epoch_q != epoch_i) ||
-        (joined_q && epoch_asked_q != epoch_i) || (hit_q && epoch_done_q != epoch_i) ||
-        (given_q && epoch_given_q != epoch_i);
+        (joined_q && epoch_asked_q != epoch_i) || (hit_q && epoch_done_q != epoch_i);
 
     l2_event_t l2_event;
     if (Sets != 0) begin : gen_l2
@@ -351,7 +345,7 @@ module gw_second_level #(
     ) u_awake (
       .clk_i,
       .rst_ni,
-      .busy_i(req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || hits_wait || missed_valid || l2_awake),
+      .busy_i(req_valid_i || walk_rsp_valid_i || inval_valid_i || range_we_i || hit_valid || missed_valid || l2_awake),
       .awake_o
     );
 
@@ -366,13 +360,13 @@ module gw_second_level #(
     logic unused;
     assign unused = done_q.write;
 
-    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || joined_q || hit_q || given_q || hits_wait || missed_valid || l2_awake ||
+    `GW_INVARIANT(AwakeAtWork_A, awake_o || !(valid_q || joined_q || hit_q || hit_valid || missed_valid || l2_awake ||
         inval_busy_o))
-    `GW_INVARIANT(HitRoom_A, hit_room || !given_q)
-    `GW_INVARIANT(MissRoom_A, miss_room || !miss || early_q)
+    `GW_INVARIANT(HitRoom_A, hits_q <= HitWidth'(HitDepth) && (hit_valid == (hits_q != '0)))
+    `GW_INVARIANT(MissRoom_A, misses_q <= MissWidth'(MissDepth) && missed_valid == (misses_q != '0))
     `GW_COVER(MissQueued_C, miss && !early_q)
-    `GW_COVER(HitGivesWay_C, given_q && walk_rsp_valid_i)
-    `GW_COVER(HitPassesMisses_C, given_q && 32'(miss_usage) > 1)
+    `GW_COVER(HitGivesWay_C, hit_valid && walk_rsp_valid_i)
+    `GW_COVER(HitPassesMisses_C, hit_valid && 32'(misses_q) > 1)
     `GW_COVER(StaleHit_C, stale_q != '0)
   end
 

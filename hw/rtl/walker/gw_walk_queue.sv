@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Queue of the walker: its head is a register, so that what is done with it begins at once.
+// Queue whose head is a register, so that what is done with it begins at once.
 //
 // Contract
 // - An item put in cycle t is offered in t+1, if it is the first. One in and one out a cycle.
