@@ -37,16 +37,16 @@ module fv_line_table #(
   logic [Lines-1:0][1:0] line_q;
   logic [Lines-1:0] joining_q, given_q;
 
-  // Second cycle. A step stays until it has a slot.
+  // Second cycle. A step stays until it has a slot, and one that has it for it was found leaves none behind it where none is on offer.
   assign alloc = step_q && !hit && victim_valid;
   assign prefetch = look_ahead_q && !hit && victim_valid && spare && !inval_i;
   assign append = step_q && (hit || victim_valid);
-  assign load = !step_q || append;
+  assign load = !step_q || victim_valid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) {step_q, look_ahead_q} <= '0;
-    else if (load) begin
-      step_q <= step_i;
-      look_ahead_q <= prefetch_i && !step_i;
+    else begin
+      step_q <= load ? step_i : !append;
+      look_ahead_q <= load && prefetch_i && !step_i;
     end
     if (load) begin
       asked_q <= line_i;

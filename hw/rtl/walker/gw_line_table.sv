@@ -117,7 +117,8 @@ module gw_line_table #(
   end
 
   logic used_q;
-  logic [Lines-1:0] used_mask_q;
+  logic [Lines-1:0] used_mask_q, joined;
+  assign joined = match & {Lines{used_i && lookup_i}};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) used_q <= 1'b0;
     else used_q <= used_i && lookup_i;
@@ -132,6 +133,7 @@ module gw_line_table #(
     .free_i(~valid_q),
     .ok_i(idle_q & ~joining_i),
     .used_i(used_mask_q & {Lines{used_q}}),
+    .stays_i(joined),
     .take_i(alloc_i),
     .valid_o(victim_valid_o),
     .onehot_o(offer),
@@ -159,7 +161,7 @@ module gw_line_table #(
       valid_q <= (valid_q & ~drop_mask & {Lines{!inval_i}}) | alloc_mask;
       fetching_q <= (fetching_q & ~ret_beats) | alloc_beats;
       // No line that is dropped for another reason counts as useless.
-      prefetched_q <= (prefetched_q & ~alloc_mask & ~(match & {Lines{used_i && lookup_i}}) & ~drop_mask & {Lines{!inval_i}}) |
+      prefetched_q <= (prefetched_q & ~alloc_mask & ~joined & ~drop_mask & {Lines{!inval_i}}) |
           (alloc_mask & {Lines{alloc_prefetch_i}});
     end
   end

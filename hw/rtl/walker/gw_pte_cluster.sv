@@ -3,7 +3,8 @@
 // Contiguity inside a beat of eight leaf entries: which neighbours of a page are mapped just as it is, as far from their frames.
 //
 // Contract
-// - `beat_i` and its companions in t, the outputs in t + 1. Means something only if the entry asked for is an allowed leaf of one 4 KiB page.
+// - `beat_i` and its companions in t, the outputs in t + 1. They mean something only if the entry asked for is an allowed leaf of one
+//   4 KiB page (`single_i`); else `order_o` is 0.
 // - `cluster_o`: the pages of the cluster around the page whose entries are in this beat, are valid leaves that were accessed,
 //   of one 4 KiB page, with the same permission and global bit, and a frame as far from their page; always the page itself.
 //   So an entry that is not present is never inside, and mapping it later needs no invalidation.
@@ -23,6 +24,8 @@ module gw_pte_cluster (
   input logic is_global_i,
   /// Page asked for, its place in the cluster; the low bits are its entry's place in the beat.
   input logic [gw_pkg::ClusterShift-1:0] page_i,
+  /// The entry is one of a 4 KiB page, if it is a leaf.
+  input logic single_i,
   output gw_pkg::page_order_t order_o,
   output gw_pkg::cluster_t cluster_o
 );
@@ -65,14 +68,19 @@ module gw_pte_cluster (
          low[i] == own_low && high[i] == (borrow[i] ? high_borrow : high_no_borrow));
   end
 
-  // Second cycle.
-  index_t low_q, index_q;
+  // Second cycle. The answer has a long way to go in it: of each size of group, which entries are outside the page's, and whether its
+  // frames are aligned alike, are told before. Frame and page agree in their low bits exactly if the low bits of their distance
+  // are zero.
+  logic [IndexWidth:1] flat_q;
+  logic [IndexWidth:1][PtBeatEntries-1:0] outside_q;
   logic [ClusterShift-1:0] page_q;
-  assign index_q = page_q[IndexWidth-1:0];
   always_ff @(posedge clk_i) begin
     same <= same_d;
-    low_q <= own_low;
     page_q <= page_i;
+    for (int unsigned k = 1; k <= IndexWidth; k++) begin
+      flat_q[k] <= single_i && (own_low & index_t'((1 << k) - 1)) == '0;
+      for (int unsigned i = 0; i < PtBeatEntries; i++) outside_q[k][i] <= (index_t'(i) >> k) != (index >> k);
+    end
   end
 
   always_comb begin
@@ -82,16 +90,10 @@ module gw_pte_cluster (
     end
   end
 
-  // Frame and page agree in their low bits exactly if the low bits of their distance are zero.
-  logic whole;
   always_comb begin
     order_o = '0;
     for (int unsigned k = 1; k <= IndexWidth; k++) begin
-      whole = (low_q & index_t'((1 << k) - 1)) == '0;
-      for (int unsigned i = 0; i < PtBeatEntries; i++) begin
-        whole &= same[i] || (index_t'(i) >> k) != (index_q >> k);
-      end
-      if (whole) order_o = page_order_t'(k);
+      if (flat_q[k] && &(same | outside_q[k])) order_o = page_order_t'(k);
     end
   end
 

@@ -6,8 +6,8 @@
 // Contract
 // - The choice is a register; which class is preferred is known a cycle before it is made. So a choice may be of a class that
 //   was the best two cycles ago. It is withdrawn in the cycle in which its entry may no longer go (`ok_i`).
-// - After `take_i` another entry is on offer in the next cycle if `spare_o` was high, and then it may go unless it ceased to in
-//   that cycle. Else a choice comes two cycles after an entry may go.
+// - After `take_i`, or where what is on offer is said to be about to stay (`stays_i`), another entry is on offer in the next cycle if
+//   `spare_o` was high, and then it may go unless it ceased to in that cycle. Else a choice comes two cycles after an entry may go.
 // - An entry used once and never again goes before one that is used again and again, so a stream does not wash out a
 //   working set; among unused ones the oldest goes first.
 `include "gw_assert.svh"
@@ -24,6 +24,8 @@ module gw_victim #(
   input logic [Num-1:0] ok_i,
   /// Entries used in this cycle.
   input logic [Num-1:0] used_i,
+  /// Entries that may not go from the next cycle on: told so soon only that another choice is made in time.
+  input logic [Num-1:0] stays_i,
   /// The choice is filled in this cycle.
   input logic take_i,
   output logic valid_o,
@@ -51,7 +53,7 @@ module gw_victim #(
 
   assign valid_o = offer_valid_q && (offer_q & ok_i) != '0;
   assign onehot_o = offer_q;
-  assign load = take_i || !valid_o;
+  assign load = take_i || !valid_o || (offer_q & stays_i) != '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -155,6 +155,7 @@ module gw_walk_cache_level #(
     .free_i(~valid_q),
     .ok_i('1),
     .used_i(used_q),
+    .stays_i('0),
     .take_i(replacing),
     .valid_o(victim_valid),
     .onehot_o(victim),

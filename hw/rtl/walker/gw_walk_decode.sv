@@ -92,7 +92,6 @@ module gw_walk_decode #(
   import gw_spec_pkg::*;
 
   localparam int unsigned InBeatWidth = $clog2(PtBeatEntries);
-  typedef logic [((LineBeats > 1) ? $clog2(LineBeats) : 1)-1:0] beat_index_t;
 
   typedef struct packed {
     logic error;
@@ -100,6 +99,7 @@ module gw_walk_decode #(
   } beat_t;
 
   logic valid_q, own_q, error_q, upper_q;
+  logic [Levels-1:1] above_q;
   logic [PlaceWidth-1:0] place_q;
   look_t look_q;
   step_t step_q;
@@ -123,16 +123,17 @@ module gw_walk_decode #(
       look_q <= sel_look_i;
       own_q <= sel_own_i;
       step_q <= sel_step_i;
+      for (int unsigned l = 1; l < Levels; l++) above_q[l] <= sel_step_i.level >= 3'(l);
       error_q <= beat.error;
       beat_q <= beat.data;
       entry_q <= beat.data[InBeatWidth'(sel_step_i.index)];
     end
   end
 
-  // Its beat may be one for the walk cache: tried once for all that it brings on.
+  logic refused;
+  // Its beat may be one for the walk cache: tried once for all that it brings on, which come one behind the other.
   logic as_before;
-  assign as_before = valid_q && {sel_step_i.line, beat_index_t'(32'(sel_step_i.index) / PtBeatEntries)} ==
-      {step_q.line, beat_index_t'(32'(step_q.index) / PtBeatEntries)};
+  assign as_before = valid_q && !refused && sel_place_i == place_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) upper_q <= 1'b0;
     else upper_q <= sel_valid_i && sel_step_i.refusal == NotRefused && sel_step_i.level != '0 && !as_before;
@@ -148,7 +149,7 @@ module gw_walk_decode #(
     .Svnapot(Svnapot)
   ) u_check (
     .pte_i(entry_q),
-    .level_i(step_q.level),
+    .above_i(above_q),
     .vpn_i(ppn_t'(req_i.vpn)),
     .write_i(req_i.write),
     .pointer_o(pointer),
@@ -163,14 +164,18 @@ module gw_walk_decode #(
   logic is_global;
   assign is_global = step_q.is_global || entry_q[PteG];
 
-  logic refused, good, next_level, look_again, final_fault, to_update, update, untouched;
+  logic good, next_level, fresh, look_again, final_fault, lacks, to_update, update, untouched;
   cause_t cause;
   assign refused = step_q.refusal != NotRefused;
   assign good = !refused && !error_q && (pointer || leaf);
   assign next_level = good && pointer;
-  assign look_again = !refused && !good && !own_q && !look_q.retry && !untouched;
-  assign to_update = !refused && !error_q && lacks_bits && step_q.update;
-  assign update = to_update && !look_again && !look_q.denied;
+  // Its line was read after the request was accepted.
+  assign fresh = own_q || look_q.retry;
+  assign look_again = !refused && !good && !fresh && !untouched;
+  // Known before what the entry lacks is.
+  assign lacks = !refused && !error_q && step_q.update;
+  assign to_update = lacks && lacks_bits;
+  assign update = (lacks && fresh && !look_q.denied) && lacks_bits;
   assign final_fault = !good && !look_again && !update;
 
   always_comb begin
@@ -203,7 +208,7 @@ module gw_walk_decode #(
     next_o = step_q;
     next_o.is_global = is_global;
     next_o.level = below;
-    {next_o.line, next_o.index} = {ppn, below_index};
+    {next_o.line, next_o.index} = {entry_q[PtePpnLsb +: PtePpnWidth], below_index};
   end
 
   assign update_valid_o = valid_q && update;
@@ -280,6 +285,7 @@ module gw_walk_decode #(
     .leaf_i(beat_leaf),
     .is_global_i(step_q.is_global),
     .page_i(req_i.vpn[ClusterShift-1:0]),
+    .single_i(order == '0),
     .order_o(cluster_order),
     .cluster_o(cluster)
   );
@@ -309,7 +315,7 @@ module gw_walk_decode #(
 
   // Third cycle.
   xlate_rsp_t rsp_q;
-  logic rsp_valid_q, seen_q, own_names;
+  logic rsp_valid_q, seen_q, own_names, single_q;
   logic [15:0] latency_q;
 
   assign release_o = valid_q && (final_fault || (good && leaf));
@@ -338,6 +344,7 @@ module gw_walk_decode #(
     latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
     overlap_q <= overlap;
     open_q <= open;
+    single_q <= order == '0;
   end
 
   if (TellMiss) begin : gen_miss
@@ -363,8 +370,9 @@ module gw_walk_decode #(
   assign rsp_valid_o = rsp_valid_q;
   always_comb begin
     rsp_o = rsp_q;
-    rsp_o.order = (rsp_q.order == '0) ? cluster_order : rsp_q.order;
-    rsp_o.cluster = (rsp_q.order == '0) ? cluster : page_alone;
+    // One of them is 0.
+    rsp_o.order = rsp_q.order | cluster_order;
+    rsp_o.cluster = single_q ? cluster : page_alone;
     rsp_o.cacheable = rsp_q.cacheable && !overlap_q && !own_names;
   end
   assign rsp_latency_o = latency_q;

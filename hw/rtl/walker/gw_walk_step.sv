@@ -10,8 +10,9 @@
 // Contract
 // - One step a cycle. Those of walks under way (`next_*`, `again_*`; always taken) go before the first ones of new requests
 //   (`first_*`, always taken). What is given in t is compared in t + 1 at the earliest.
-// - Steps wait only while no slot can be replaced; slots come free as beats return and their waiters are replayed, which never
-//   waits for a step. Reads are queued for every slot, so memory's back-pressure holds up no step.
+// - Steps wait only while no slot can be replaced, and a cycle behind one whose line was found then; slots come free as beats return
+//   and their waiters are replayed, which never waits for a step. Reads are queued for every slot, so memory's back-pressure holds
+//   up no step.
 // - A prefetch begins only in a cycle without a step, with no read queued, and if a slot is left for the next step; so it holds
 //   up no step, and at most one read, by as long as memory takes to accept its own.
 // - What a waiter's last step was is at `rd_*` for the waiter selected.
@@ -165,14 +166,15 @@ module gw_walk_step #(
   logic [LineWidth-1:0] line_q;
   beat_t beat_q;
   logic [Lines-1:0] hit_mask, victim_mask, slot_mask;
-  logic useless, append;
-  assign s1_ready = !s2_step_q || done;
+  logic useless, append, prefetch_used_q, useless_q;
+  // Whether the line was found is known late: a step that is done for that alone, with no slot on offer, has none behind it.
+  assign s1_ready = !s2_step_q || !needs_line_q || victim_valid;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       s2_step_q <= 1'b0;
       s2_prefetch_q <= 1'b0;
-    end else if (s1_ready) begin
-      s2_step_q <= s1_step;
+    end else begin
+      s2_step_q <= s1_ready ? s1_step : !done;
       s2_prefetch_q <= prefetch_take && !inval_i;
     end
   end
@@ -243,16 +245,24 @@ module gw_walk_step #(
   end
 
   if (Prefetch) begin : gen_prefetch
+    // All a cycle late: streams and credit are a way of their own.
+    logic touch_q;
+    logic [LineWidth-1:0] touch_line_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) touch_q <= 1'b0;
+      else touch_q <= touch && !inval_i;
+    end
+    always_ff @(posedge clk_i) touch_line_q <= line_q;
     gw_walk_prefetch #(
       .LineBeats(LineBeats)
     ) u_prefetch (
       .clk_i,
       .rst_ni,
       .inval_i,
-      .touch_i(touch),
-      .touch_line_i(line_q),
-      .used_i(prefetch_used),
-      .useless_i(useless),
+      .touch_i(touch_q),
+      .touch_line_i(touch_line_q),
+      .used_i(prefetch_used_q),
+      .useless_i(useless_q),
       .want_o(prefetch_want),
       .line_o(prefetch_line),
       .take_i(prefetch_take),
@@ -345,7 +355,7 @@ module gw_walk_step #(
   assign sel_own_o = looked.own;
   assign sel_step_o = looked.walked ? next_q[sel_id] : first_q[sel_id];
 
-  logic alloc_q, prefetch_q, prefetch_used_q, useless_q;
+  logic alloc_q, prefetch_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       event_merge_o <= 1'b0;
