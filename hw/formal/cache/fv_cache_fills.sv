@@ -13,8 +13,8 @@ module fv_cache_fills (
   input logic [5:0] req_first_i,
   input logic [5:0] req_last_i,
   input logic       req_rest_i,
+  input logic [5:0] look_line_i,
   input logic       ask_row_i,
-  input logic [5:0] ask_line_i,
   input logic       ar_ready_i,
   input logic       r_valid_i,
   input logic       r_id_i,
@@ -30,7 +30,7 @@ module fv_cache_fills (
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  logic ready, covered, fill_end, ar_valid, r_ready, land_valid, land_row, land_error;
+  logic ready, covered, ar_valid, r_ready, land_valid, land_row, land_error;
   logic [1:0] busy;
   logic [5:0] land_line;
   axi_ax_t ar;
@@ -62,11 +62,10 @@ module fv_cache_fills (
     .req_first_i,
     .req_last_i,
     .req_rest_i,
+    .look_line_i,
     .ask_row_i,
-    .ask_line_i,
     .covered_o   (covered),
     .busy_o      (busy),
-    .end_o       (fill_end),
     .ar_valid_o  (ar_valid),
     .ar_ready_i,
     .ar_o        (ar),
@@ -77,8 +76,8 @@ module fv_cache_fills (
     .land_ready_i,
     .land_row_o  (land_row),
     .land_line_o (land_line),
-    .land_data_o (land_data),
-    .land_error_o(land_error)
+    .land_error_o(land_error),
+    .land_data_o (land_data)
   );
 
   logic [1:0] used_q, rest_q;
@@ -139,6 +138,16 @@ module fv_cache_fills (
     end
   end
 
+  // The line asked for came a cycle before its row. Data comes in the cycle after its line was taken.
+  logic [5:0] ask_line_q;
+  always_ff @(posedge clk_i) ask_line_q <= look_line_i;
+  logic taken_q;
+  logic [7:0] taken_data_q;
+  always_ff @(posedge clk_i) begin
+    taken_q <= rst_ni && land_valid && land_ready_i;
+    taken_data_q <= {id_q[whose], landed_q[whose]};
+  end
+
   logic [5:0] next_line;
   assign next_line = first_q[ar_row] + 6'(asked_q[ar_row]);
   always_ff @(posedge clk_i) begin
@@ -156,17 +165,16 @@ module fv_cache_fills (
       end
       if (land_valid) begin
         Lands_A : assert (used_q[whose] && land_line == first_q[whose] + 6'(landed_q[whose]));
-        Data_A : assert (land_data[7:0] == {id_q[whose], landed_q[whose]});
       end
-      End_A : assert (fill_end == (land_valid && land_ready_i && landed_q[whose] + 7'd1 == total[whose]));
+      if (taken_q) Data_A : assert (land_data[7:0] == taken_data_q);
       Busy_A : assert (busy == used_q);
       // What was said to be covered is still to land, what has landed is not.
-      if (covered) Covered_A : assert (used_q[ask_row_i] && 7'(6'(ask_line_i - first_q[ask_row_i])) < total[ask_row_i]
-                                       && 7'(6'(ask_line_i - first_q[ask_row_i])) >= landed_q[ask_row_i]);
-      if (used_q[ask_row_i] && 7'(6'(ask_line_i - first_q[ask_row_i])) < total[ask_row_i]
-          && 7'(6'(ask_line_i - first_q[ask_row_i])) > landed_q[ask_row_i] + 7'd1) Told_A : assert (covered);
+      if (covered) Covered_A : assert (used_q[ask_row_i] && 7'(6'(ask_line_q - first_q[ask_row_i])) < total[ask_row_i]
+                                       && 7'(6'(ask_line_q - first_q[ask_row_i])) >= landed_q[ask_row_i]);
+      if (used_q[ask_row_i] && 7'(6'(ask_line_q - first_q[ask_row_i])) < total[ask_row_i]
+          && 7'(6'(ask_line_q - first_q[ask_row_i])) > landed_q[ask_row_i] + 7'd1) Told_A : assert (covered);
       Around_C : cover (ar_valid && ar.addr[11:6] == '0 && asked_q[ar_row] > 7'd1);
-      Both_C : cover (land_valid && used_q == '1 && fill_end);
+      Both_C : cover (land_valid && land_ready_i && used_q == '1 && landed_q[whose] + 7'd1 == total[whose]);
     end
   end
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Properties of gw_cache_lines with two rows: any line, followed. It is valid from its first store or landing on until a job drops
-// it, dirty from a store (or a landing with stores) until a job takes that; a landing on a valid line changes nothing.
+// Properties of gw_cache_lines with two rows: any line, followed. It is valid from the cycle on after it was first written, by a store or
+// a landing, until a job drops it, dirty from a store (or a landing with stores) until a job takes that; a landing on a valid line changes nothing.
 module fv_cache_lines (
   input logic        clk_i,
   input logic        rst_ni,
   input logic        look_row_i,
   input logic [5:0]  look_line_i,
-  input logic        store_try_i,
-  input logic        store_i,
-  input logic        land_valid_i,
-  input logic        land_row_i,
-  input logic [5:0]  land_line_i,
-  input logic        land_set_i,
-  input logic        land_dirty_i,
+  input logic        write_i,
+  input logic        write_row_i,
+  input logic [5:0]  write_line_i,
+  input logic        write_land_i,
+  input logic        write_set_i,
+  input logic        write_dirty_i,
   input logic        job_valid_i,
   input logic        job_row_i,
   input logic [63:0] job_clean_i,
@@ -24,7 +23,7 @@ module fv_cache_lines (
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  logic ready, look_valid, land_ready, land_old, job_ready;
+  logic ready, look_valid, look_same, old, job_ready;
   logic [63:0] job_dirty, job_left;
 
   gw_cache_lines #(
@@ -36,15 +35,14 @@ module fv_cache_lines (
     .look_row_i,
     .look_line_i,
     .look_valid_o(look_valid),
-    .store_try_i,
-    .store_i,
-    .land_valid_i,
-    .land_ready_o(land_ready),
-    .land_row_i,
-    .land_line_i,
-    .land_set_i,
-    .land_dirty_i,
-    .land_old_o  (land_old),
+    .look_same_o (look_same),
+    .write_i,
+    .write_row_i,
+    .write_line_i,
+    .write_land_i,
+    .write_set_i,
+    .write_dirty_i,
+    .write_old_o (old),
     .job_valid_i,
     .job_ready_o (job_ready),
     .job_row_i,
@@ -61,14 +59,15 @@ module fv_cache_lines (
     line_q <= line_q;
   end
 
-  logic valid_q, dirty_q, stores, lands, works;
-  assign stores = store_i && look_row_i == row_q && look_line_i == line_q;
-  assign lands = land_valid_i && land_ready && land_set_i && land_row_i == row_q && land_line_i == line_q;
+  logic valid_q, dirty_q, here, writes, works;
+  assign here = write_i && write_row_i == row_q && write_line_i == line_q;
+  assign writes = here && write_set_i;
   assign works = job_valid_i && job_ready && job_row_i == row_q;
 
   always_comb begin
-    if (store_i) assume (store_try_i);
-    if (!ready) assume (!store_i && !land_valid_i && !job_valid_i);
+    // A store makes dirty.
+    if (write_i && write_set_i && !write_land_i) assume (write_dirty_i);
+    if (!ready) assume (!write_i && !job_valid_i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -76,12 +75,9 @@ module fv_cache_lines (
       valid_q <= 1'b0;
       dirty_q <= 1'b0;
     end else begin
-      if (stores) begin
+      if (writes) begin
         valid_q <= 1'b1;
-        dirty_q <= 1'b1;
-      end else if (lands) begin
-        valid_q <= 1'b1;
-        if (!valid_q && land_dirty_i) dirty_q <= 1'b1;
+        if (write_dirty_i && !(write_land_i && valid_q)) dirty_q <= 1'b1;
       end else if (works) begin
         if (job_drop_i[line_q]) valid_q <= 1'b0;
         if (job_drop_i[line_q] || job_clean_i[line_q]) dirty_q <= 1'b0;
@@ -91,11 +87,14 @@ module fv_cache_lines (
 
   always_ff @(posedge clk_i) begin
     if (rst_ni && ready) begin
-      if (look_row_i == row_q && look_line_i == line_q) Valid_A : assert (look_valid == valid_q);
-      if (lands) Old_A : assert (land_old == valid_q);
+      if (look_row_i == row_q && look_line_i == line_q) begin
+        Valid_A : assert (look_valid == valid_q);
+        Same_A : assert (look_same == here);
+      end
+      if (here) Old_A : assert (old == valid_q);
       if (works) Dirty_A : assert (job_dirty[line_q] == dirty_q);
       if (works) Left_A : assert (job_left[line_q] == (valid_q && !job_drop_i[line_q]));
-      OneAtATime_A : assert (32'(store_i) + 32'(land_valid_i && land_ready) + 32'(job_valid_i && job_ready) <= 32'd1);
+      OneAtATime_A : assert (!(write_i && job_ready));
       Taken_C : cover (works && dirty_q && job_clean_i[line_q]);
     end
   end

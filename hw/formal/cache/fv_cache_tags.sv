@@ -2,11 +2,12 @@
 //
 // Properties of gw_cache_tags with four pages of eight: a page is in one place, whoever looks; it stays there, with its tag, until
 // it is released; pages put and victims are what they are said to be. Surroundings put a page only if a lookup of the cycle before
-// missed it and none was put then, and run one job at a time, as gw_page_cache does.
+// missed it and none was put then, freeze what is active, and end what is frozen, as gw_page_cache does.
 module fv_cache_tags (
   input logic       clk_i,
   input logic       rst_ni,
   input logic       ready_i,
+  input logic       read_i,
   input logic [2:0] read_tag_i,
   input logic [2:0] write_tag_i,
   input logic       use_i,
@@ -16,6 +17,7 @@ module fv_cache_tags (
   input logic [3:0] busy_i,
   input logic [1:0] job_idx_i,
   input logic       freeze_i,
+  input logic [1:0] end_idx_i,
   input logic       thaw_i,
   input logic       release_i
 );
@@ -26,7 +28,7 @@ module fv_cache_tags (
 
   logic read_hit, write_hit, free_valid, victim_valid;
   logic [1:0] read_idx, write_idx, free_idx, victim_idx;
-  logic [3:0] active;
+  logic [3:0] active, frozen;
   logic [2:0] free_count, job_tag, alloc_tag;
   logic read_missed_q, write_missed_q, alloc_q;
   logic [2:0] read_tag_q, write_tag_q;
@@ -40,6 +42,7 @@ module fv_cache_tags (
     .clk_i,
     .rst_ni,
     .ready_i,
+    .read_i,
     .read_tag_i,
     .read_hit_o    (read_hit),
     .read_idx_o    (read_idx),
@@ -47,6 +50,7 @@ module fv_cache_tags (
     .write_hit_o   (write_hit),
     .write_idx_o   (write_idx),
     .active_o      (active),
+    .frozen_o      (frozen),
     .use_i,
     .use_idx_i,
     .free_valid_o  (free_valid),
@@ -60,6 +64,7 @@ module fv_cache_tags (
     .job_idx_i,
     .job_tag_o     (job_tag),
     .freeze_i,
+    .end_idx_i,
     .thaw_i,
     .release_i
   );
@@ -68,16 +73,15 @@ module fv_cache_tags (
   logic [2:0] page_q;
   always_ff @(posedge clk_i) page_q <= page_q;
 
-  logic here_q, frozen_q;
-  logic [1:0] place_q, frozen_idx_q;
-  logic [3:0] eligible_q, eligible_before_q, used_q;
+  logic here_q;
+  logic [1:0] place_q;
+  logic [3:0] eligible_q, eligible_before_q, used_q, frozen_q;
 
   always_comb begin
     if (alloc_i) assume (free_valid && !alloc_q && (alloc_write_i ? write_missed_q : read_missed_q));
-    if (freeze_i) assume (!frozen_q && active[job_idx_i]);
-    if (thaw_i || release_i) assume (frozen_q && job_idx_i == frozen_idx_q);
+    if (freeze_i) assume (active[job_idx_i]);
+    if (thaw_i || release_i) assume (frozen_q[end_idx_i]);
     assume (!(thaw_i && release_i));
-    assume (!(freeze_i && (thaw_i || release_i)));
   end
 
   always_ff @(posedge clk_i) begin
@@ -88,23 +92,22 @@ module fv_cache_tags (
       write_missed_q <= 1'b0;
       alloc_q <= 1'b0;
       here_q <= 1'b0;
-      frozen_q <= 1'b0;
+      frozen_q <= '0;
       used_q <= '0;
       eligible_q <= '0;
       eligible_before_q <= '0;
     end else begin
-      read_missed_q <= !read_hit;
+      read_missed_q <= read_i && !read_hit;
       write_missed_q <= !write_hit;
       alloc_q <= alloc_i;
-      if (freeze_i) frozen_q <= 1'b1;
-      else if (thaw_i || release_i) frozen_q <= 1'b0;
-      if (freeze_i) frozen_idx_q <= job_idx_i;
+      if (thaw_i || release_i) frozen_q[end_idx_i] <= 1'b0;
+      if (freeze_i) frozen_q[job_idx_i] <= 1'b1;
       if (alloc_i) used_q[free_idx] <= 1'b1;
-      if (release_i) used_q[job_idx_i] <= 1'b0;
+      if (release_i) used_q[end_idx_i] <= 1'b0;
       if (alloc_i && alloc_tag == page_q) begin
         here_q <= 1'b1;
         place_q <= free_idx;
-      end else if (release_i && job_idx_i == place_q) begin
+      end else if (release_i && end_idx_i == place_q) begin
         here_q <= 1'b0;
       end
       eligible_q <= active & ~busy_i;
@@ -114,13 +117,16 @@ module fv_cache_tags (
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      if (read_tag_i == page_q) ReadFinds_A : assert (read_hit == here_q && (!here_q || read_idx == place_q));
+      if (read_tag_i == page_q) ReadFinds_A : assert (read_hit == (here_q && read_i) && (!read_hit || read_idx == place_q));
       if (write_tag_i == page_q) WriteFinds_A : assert (write_hit == here_q && (!here_q || write_idx == place_q));
-      if (here_q) Active_A : assert (active[place_q] == !(frozen_q && frozen_idx_q == place_q));
+      NotAsked_A : assert (read_i || (!read_hit && read_idx == '0));
+      if (here_q) Active_A : assert (active[place_q] == !frozen_q[place_q]);
+      Frozen_A : assert (frozen == frozen_q && (frozen & active) == '0);
       if (here_q && job_idx_i == place_q) JobTag_A : assert (job_tag == page_q);
       if (free_valid) Free_A : assert (!used_q[free_idx]);
       if (victim_valid) Victim_A : assert (eligible_before_q[victim_idx]);
       Full_C : cover (used_q == '1 && victim_valid && victim_idx == 2'd2);
+      Two_C : cover ($countones(frozen) == 2 && release_i);
       Again_C : cover (here_q && place_q == 2'd3 && free_valid);
     end
   end

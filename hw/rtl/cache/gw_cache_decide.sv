@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// What becomes of a beat that was looked up in the cycle before: combinational.
+// What becomes of a beat that was looked up in the cycle before: combinational, reads and writes each on their own.
 //
 // Contract
-// - Exactly one outcome for each beat: done (`ok_o`), again at once (`again_o`), when its line has landed (`line_o`, reads), when those before
+// - Exactly one outcome for each beat: done (`*_ok_o`), again at once (`again_o`), when its line has landed (`line_o`, reads), when those before
 //   it are done (`order_o`, reads), at the next event (`event_o`).
 // - A page is put only for a beat whose page was nowhere, with `alloc_last_i` low: a lookup does not see the page that was put
 //   in its own cycle. A line is asked for only if it is neither valid nor covered.
@@ -15,7 +15,7 @@ module gw_cache_decide (
   input  logic rst_ni,
   input  logic read_i,
   input  logic write_i,
-  /// The lookup, and the line now.
+  /// The lookup, and the line now: whether it is valid is known last.
   input  logic hit_i,
   input  logic active_i,
   input  logic valid_i,
@@ -24,7 +24,7 @@ module gw_cache_decide (
   /// It lands now, or will.
   input  logic landing_i,
   input  logic covered_i,
-  /// Something was freed in this cycle or the one before.
+  /// Something was freed in the cycle before.
   input  logic event_i,
   input  logic fill_ready_i,
   input  logic page_ready_i,
@@ -35,7 +35,8 @@ module gw_cache_decide (
   /// A write: all bytes of the line, none.
   input  logic full_i,
   input  logic none_i,
-  output logic ok_o,
+  output logic read_ok_o,
+  output logic write_ok_o,
   output logic again_o,
   output logic line_o,
   output logic order_o,
@@ -49,74 +50,38 @@ module gw_cache_decide (
   output logic fill_more_o
 );
 
-  logic stuck;
+  // Nothing of the cache is asked: a read whose line did not come, a write of no byte.
+  logic read, write, here, new_page, wait_fill, read_stuck, write_stuck, read_waits, write_again, fill_read;
+  assign read = read_i && !failed_i;
+  assign write = write_i && !none_i;
+  assign here = hit_i && active_i;
+  assign new_page = !hit_i && !alloc_last_i && page_ready_i;
+  // Of a line that is not valid: what it waits for is on its way, or can be asked for.
+  assign wait_fill = covered_i || fill_ready_i;
 
-  always_comb begin
-    ok_o = 1'b0;
-    again_o = 1'b0;
-    line_o = 1'b0;
-    order_o = 1'b0;
-    store_o = 1'b0;
-    merge_o = 1'b0;
-    alloc_o = 1'b0;
-    fill_o = 1'b0;
-    fill_more_o = 1'b0;
-    stuck = 1'b0;
-    if (read_i && failed_i) begin
-      ok_o = 1'b1;
-    end else if (write_i && none_i) begin
-      ok_o = 1'b1;
-    end else if (!hit_i) begin
-      if (alloc_last_i) again_o = 1'b1;
-      else if (!page_ready_i || (read_i && !fill_ready_i)) stuck = 1'b1;
-      else if (read_i || write_i) begin
-        alloc_o = 1'b1;
-        fill_o = read_i;
-        if (write_i) again_o = 1'b1;
-        else if (blocked_i) order_o = 1'b1;
-        else line_o = 1'b1;
-      end
-    end else if (!active_i) begin
-      stuck = 1'b1;
-    end else if (read_i) begin
-      if (valid_i) begin
-        if (blocked_i) order_o = 1'b1;
-        else if (clash_i) again_o = 1'b1;
-        else ok_o = 1'b1;
-      end else if (landing_i) begin
-        again_o = 1'b1;
-      end else if (!covered_i && !fill_ready_i) begin
-        stuck = 1'b1;
-      end else begin
-        fill_o = !covered_i;
-        fill_more_o = 1'b1;
-        if (blocked_i) order_o = 1'b1;
-        else line_o = 1'b1;
-      end
-    end else if (write_i) begin
-      if (valid_i || full_i) begin
-        store_o = 1'b1;
-        ok_o = 1'b1;
-      end else if (landing_i) begin
-        again_o = 1'b1;
-      end else if (!merge_ready_i || (!covered_i && !fill_ready_i)) begin
-        stuck = 1'b1;
-      end else begin
-        merge_o = 1'b1;
-        fill_o = !covered_i;
-        fill_more_o = 1'b1;
-        ok_o = 1'b1;
-      end
-    end
-    event_o = 1'b0;
-    if (stuck) begin
-      if (read_i && blocked_i) order_o = 1'b1;
-      else if (event_i) again_o = 1'b1;
-      else event_o = 1'b1;
-    end
-  end
+  assign read_ok_o = (read_i && failed_i) || (read && here && valid_i && !blocked_i && !clash_i);
+  assign read_waits = (new_page && fill_ready_i) || (here && !valid_i && !landing_i && wait_fill);
+  assign fill_read = read && ((new_page && fill_ready_i) || (here && !valid_i && !landing_i && !covered_i && fill_ready_i));
+  assign read_stuck = (hit_i && !active_i) || (!hit_i && !alloc_last_i && !(page_ready_i && fill_ready_i)) ||
+                      (here && !valid_i && !landing_i && !wait_fill);
+  assign line_o = read && !blocked_i && read_waits;
+  assign order_o = read && blocked_i && (read_waits || read_stuck || (here && valid_i));
 
-  `GW_INVARIANT(OneOutcome_A, !(read_i || write_i) || $onehot({ok_o, again_o, line_o, order_o, event_o}))
+  assign store_o = write && here && (valid_i || full_i);
+  assign merge_o = write && here && !valid_i && !full_i && !landing_i && merge_ready_i && wait_fill;
+  assign write_ok_o = (write_i && none_i) || (write && here && (valid_i || full_i || (!landing_i && merge_ready_i && wait_fill)));
+  assign write_again = (!hit_i && alloc_last_i) || new_page || (here && !valid_i && !full_i && landing_i);
+  assign write_stuck = (hit_i && !active_i) || (!hit_i && !alloc_last_i && !page_ready_i) ||
+                       (here && !valid_i && !full_i && !landing_i && !(merge_ready_i && wait_fill));
+
+  assign again_o = (read && ((!hit_i && alloc_last_i) || (here && !valid_i && landing_i) || (here && valid_i && !blocked_i && clash_i) ||
+                             (read_stuck && !blocked_i && event_i))) || (write && (write_again || (write_stuck && event_i)));
+  assign event_o = ((read && read_stuck && !blocked_i) || (write && write_stuck)) && !event_i;
+  assign alloc_o = new_page && (write || (read && fill_ready_i));
+  assign fill_o = fill_read || (merge_o && !covered_i);
+  assign fill_more_o = hit_i;
+
+  `GW_INVARIANT(OneOutcome_A, !(read_i || write_i) || $onehot({read_ok_o, write_ok_o, again_o, line_o, order_o, event_o}))
   `GW_INVARIANT(NotBoth_A, !(read_i && write_i))
 
 endmodule

@@ -7,8 +7,10 @@
 //   behind them, then what lies before. Its bursts have its number as ID, so its lines land in this order; fills among each
 //   other land in any order. The rest goes in bursts of up to `RestLines`, each when no more than as many lines of the fill are on the way:
 //   on a slow link the wanted lines of the next fill wait behind two such bursts, not behind a page. Up to `Fills` at a time; req_ready_o depends on registers only.
-// - `covered_o`: the line asked for is still to land. It is combinational, and counts a fill from the cycle after its request.
-// - A line is offered to land two cycles after it came, one a cycle, until it is taken; link data waits meanwhile.
+// - `covered_o`: the line asked for is still to land. The line (`look_line_i`) comes a cycle before its row (`ask_row_i`), which is
+//   combinational; a fill counts from the cycle after its request. A line that has just arrived, and lands, may be told as covered or not.
+// - A line is offered to land two cycles after it came, one a cycle, until it is taken; link data waits meanwhile. In the cycle after it
+//   was taken its data is at `land_data_o`.
 // - `busy_o`: pages of which lines are still to land (from the cycle after the request to the one of the last landing).
 // - An error of the link is told with its line.
 `include "gw_assert.svh"
@@ -35,12 +37,10 @@ module gw_cache_fills #(
   input  logic [5:0]              req_first_i,
   input  logic [5:0]              req_last_i,
   input  logic                    req_rest_i,
+  input  logic [5:0]              look_line_i,
   input  logic [RowWidth-1:0]     ask_row_i,
-  input  logic [5:0]              ask_line_i,
   output logic                    covered_o,
   output logic [Pages-1:0]        busy_o,
-  /// A fill ended.
-  output logic                    end_o,
   output logic                    ar_valid_o,
   input  logic                    ar_ready_i,
   output gw_axi_pkg::axi_ax_t     ar_o,
@@ -51,8 +51,8 @@ module gw_cache_fills #(
   input  logic                    land_ready_i,
   output logic [RowWidth-1:0]     land_row_o,
   output logic [5:0]              land_line_o,
-  output logic [511:0]            land_data_o,
-  output logic                    land_error_o
+  output logic                    land_error_o,
+  output logic [511:0]            land_data_o
 );
 
   import gw_axi_pkg::*;
@@ -67,20 +67,26 @@ module gw_cache_fills #(
   localparam int unsigned FillWidth = $clog2(Fills);
   typedef logic [FillWidth-1:0] fill_t;
   typedef logic [RowWidth-1:0] row_t;
+  typedef logic [5:0] line_t;
 
-  // first: the line that comes first; span: lines less one, from it on, around the row. wanted: those of the first burst.
+  // What a fill still has to bring is `line_q` to `end_q`, around the row's end while `around_q`; what it still has to ask for begins at
+  // `next_q`, and goes in one piece as far as `stop_q`.
   row_t row_q[Fills];
   logic [BlockWidth-1:0] block_q[Fills];
-  logic [5:0] first_q[Fills], wanted_q[Fills], span_q[Fills], landed_q[Fills], sent_q[Fills];
-  // all: everything of it has arrived, the last line may still be landing. fresh: its wanted lines are not sent.
-  logic [Fills-1:0] used_q, send_q, fresh_q, all_q, covers, far;
+  line_t line_q[Fills], end_q[Fills], next_q[Fills], stop_q[Fills];
+  // used: given away. open: some of it has not arrived. fresh: its wanted lines are not asked for.
+  logic [Fills-1:0] used_q, open_q, around_q, send_q, fresh_q, covers, far, put;
 
-  // The entry that is put next.
-  logic free_valid_q, any_free;
-  fill_t free_q, first_free;
-  logic [5:0] wanted;
+  // A request is put a cycle later: whether there is one is known late.
+  logic free_valid_q, any_free, put_q, put_rest_q, put_spans_q, put_covers, put_around;
+  fill_t free_q, first_free, put_idx_q;
+  row_t put_row_q;
+  logic [BlockWidth-1:0] put_block_q;
+  line_t put_first_q, put_last_q, put_end;
   assign req_ready_o = free_valid_q;
-  assign wanted = req_last_i - req_first_i;
+  assign put_end = put_rest_q ? put_first_q - 6'd1 : put_last_q;
+  assign put_around = put_rest_q && put_first_q != '0;
+  assign put_covers = put_q && put_spans_q && put_row_q == ask_row_i;
   gw_first_one #(
     .Width(Fills)
   ) u_free (
@@ -89,39 +95,52 @@ module gw_cache_fills #(
     .idx_o (first_free)
   );
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) free_valid_q <= 1'b0;
-    else free_valid_q <= any_free && !(req_i && free_valid_q);
+    if (!rst_ni) begin
+      free_valid_q <= 1'b0;
+      put_q <= 1'b0;
+    end else begin
+      free_valid_q <= any_free && !(req_i && free_valid_q);
+      put_q <= req_i && free_valid_q;
+    end
   end
-  always_ff @(posedge clk_i) free_q <= first_free;
+  always_ff @(posedge clk_i) begin
+    free_q <= first_free;
+    put_idx_q <= free_q;
+    put_row_q <= req_row_i;
+    put_block_q <= req_block_i;
+    put_first_q <= req_first_i;
+    put_last_q <= req_last_i;
+    put_rest_q <= req_rest_i;
+    put_spans_q <= req_rest_i || (look_line_i >= req_first_i && look_line_i <= req_last_i);
+  end
 
-  // Bursts: of the entry chosen, what was not sent, as far as its segment goes.
-  logic any_send, sending_q, burst_done, ar_free;
+  // Bursts: wanted lines before rests.
+  logic any_send, sending_q, burst_done, ar_free, fresh, whole;
   fill_t send_first, send_idx_q;
-  logic is_rest;
-  logic [5:0] begin_line, to_end, left, limit, more;
+  line_t from, stop, more;
+  logic [Fills-1:0] first_ones;
+  assign first_ones = fresh_q | put;
   gw_first_one #(
     .Width(Fills)
   ) u_send (
-    .bits_i((fresh_q != '0) ? fresh_q : send_q & ~far),
+    .bits_i((first_ones != '0) ? first_ones : send_q & ~far),
     .any_o (any_send),
     .idx_o (send_first)
   );
-  assign begin_line = first_q[send_idx_q] + sent_q[send_idx_q];
-  // Lines less one: up to the row's end, up to the end of the wanted ones or of all, of a rest as many as go at a time.
-  assign to_end = ~begin_line;
-  assign is_rest = sent_q[send_idx_q] != '0;
-  assign left = (!is_rest ? wanted_q[send_idx_q] : span_q[send_idx_q]) - sent_q[send_idx_q];
+  assign from = next_q[send_idx_q];
+  assign stop = stop_q[send_idx_q];
+  assign fresh = fresh_q[send_idx_q];
+  assign more = stop - from;
   if (RestLines < 64) begin : gen_pieces
-    assign limit = (is_rest && to_end > 6'(RestLines - 1)) ? 6'(RestLines - 1) : to_end;
+    assign whole = fresh || more < 6'(RestLines);
     // As many lines are on the way as may be before a rest.
     for (genvar i = 0; i < Fills; i++) begin : gen_far
-      assign far[i] = 6'(sent_q[i] - landed_q[i]) > 6'(RestLines);
+      assign far[i] = 6'(next_q[i] - line_q[i]) > 6'(RestLines);
     end
   end else begin : gen_whole
-    assign limit = to_end;
+    assign whole = 1'b1;
     assign far = '0;
   end
-  assign more = (left < limit) ? left : limit;
   assign ar_free = !ar_valid_o || ar_ready_i;
   assign burst_done = sending_q && ar_free;
 
@@ -142,108 +161,133 @@ module gw_cache_fills #(
     if (burst_done) begin
       ar_o <= '0;
       ar_o.id <= 4'(send_idx_q);
-      ar_o.addr <= 64'({block_q[send_idx_q], begin_line, 6'd0});
-      ar_o.len <= 8'(more);
+      ar_o.addr <= 64'({block_q[send_idx_q], from, 6'd0});
+      ar_o.len <= 8'(whole ? more : 6'(RestLines - 1));
       ar_o.size <= 3'd6;
       ar_o.burst <= BurstIncr;
     end
   end
 
-  // Data: the line it is of, then the landing.
-  logic r_valid, r_take, r_last;
-  axi_r_t r;
-  fill_t r_idx;
-  gw_slice #(
-    .T(axi_r_t)
-  ) u_r (
+  // What came: whose it is goes ahead, the data stays until it is written.
+  typedef struct packed {
+    fill_t idx;
+    logic error;
+  } tag_t;
+  localparam int unsigned Depth = 4;
+  typedef logic [$clog2(Depth)-1:0] ptr_t;
+  tag_t tag;
+  logic r_valid, r_take, r_last, taken_q;
+  logic [$clog2(Depth):0] count_q;
+  ptr_t put_ptr_q, data_ptr_q;
+  logic [511:0] data_mem[Depth];
+  assign r_ready_o = !count_q[$clog2(Depth)];
+  gw_fifo #(
+    .T    (tag_t),
+    .Depth(Depth)
+  ) u_tags (
     .clk_i,
     .rst_ni,
-    .in_valid_i  (r_valid_i),
-    .in_ready_o  (r_ready_o),
-    .in_data_i   (r_i),
-    .cancel_i    (1'b0),
-    .out_valid_o (r_valid),
-    .out_cancel_o(),
-    .out_ready_i (r_take),
-    .out_data_o  (r)
+    .in_valid_i (r_valid_i && r_ready_o),
+    .in_ready_o (),
+    .in_data_i  ('{idx: fill_t'(r_i.id), error: r_i.resp[1]}),
+    .out_valid_o(r_valid),
+    .out_ready_i(r_take),
+    .out_data_o (tag),
+    .usage_o    ()
   );
-  assign r_idx = fill_t'(r.id);
   assign r_take = !land_valid_o || land_ready_i;
-  assign r_last = landed_q[r_idx] == span_q[r_idx];
+  assign r_last = line_q[tag.idx] == end_q[tag.idx];
+  assign land_data_o = data_mem[data_ptr_q];
 
   fill_t land_idx_q;
-  logic land_last_q;
-  assign end_o = land_valid_o && land_ready_i && land_last_q;
+  logic land_last_q, fill_ends;
+  assign fill_ends = land_valid_o && land_ready_i && land_last_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) land_valid_o <= 1'b0;
-    else if (r_take) land_valid_o <= r_valid;
+    if (!rst_ni) begin
+      land_valid_o <= 1'b0;
+      taken_q <= 1'b0;
+      count_q <= '0;
+      put_ptr_q <= '0;
+      data_ptr_q <= '0;
+    end else begin
+      if (r_take) land_valid_o <= r_valid;
+      taken_q <= land_valid_o && land_ready_i;
+      count_q <= count_q + ($clog2(Depth) + 1)'(r_valid_i && r_ready_o) - ($clog2(Depth) + 1)'(taken_q);
+      put_ptr_q <= put_ptr_q + ptr_t'(r_valid_i && r_ready_o);
+      data_ptr_q <= data_ptr_q + ptr_t'(taken_q);
+    end
   end
   always_ff @(posedge clk_i) begin
+    if (r_valid_i && r_ready_o) data_mem[put_ptr_q] <= r_i.data;
     if (r_take) begin
-      land_idx_q <= r_idx;
+      land_idx_q <= tag.idx;
       land_last_q <= r_last;
-      land_row_o <= row_q[r_idx];
-      land_line_o <= first_q[r_idx] + landed_q[r_idx];
-      land_data_o <= r.data;
-      land_error_o <= r.resp[1];
+      land_row_o <= row_q[tag.idx];
+      land_line_o <= line_q[tag.idx];
+      land_error_o <= tag.error;
     end
   end
 
   for (genvar i = 0; i < Fills; i++) begin : gen_fill
-    logic put, arrives, ends, sends;
-    logic [5:0] place;
-    assign put = req_i && free_valid_q && free_q == fill_t'(i);
-    assign arrives = r_valid && r_take && r_idx == fill_t'(i);
-    assign ends = end_o && land_idx_q == fill_t'(i);
+    logic arrives, ends, sends, at_or_behind, up_to, spans_q;
+    assign put[i] = put_q && put_idx_q == fill_t'(i);
+    assign arrives = r_valid && r_take && tag.idx == fill_t'(i);
+    assign ends = fill_ends && land_idx_q == fill_t'(i);
     assign sends = burst_done && send_idx_q == fill_t'(i);
-    // From its first line on, around the row.
-    assign place = ask_line_i - first_q[i];
-    assign covers[i] = used_q[i] && row_q[i] == ask_row_i && place <= span_q[i] && place >= landed_q[i] && !all_q[i];
+    assign at_or_behind = look_line_i >= (put[i] ? put_first_q : line_q[i]);
+    assign up_to = look_line_i <= (put[i] ? put_end : end_q[i]);
+    always_ff @(posedge clk_i) spans_q <= (put[i] ? put_around : around_q[i]) ? at_or_behind || up_to : at_or_behind && up_to;
+    assign covers[i] = open_q[i] && spans_q && row_q[i] == ask_row_i;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         used_q[i] <= 1'b0;
+        open_q[i] <= 1'b0;
         send_q[i] <= 1'b0;
         fresh_q[i] <= 1'b0;
-        all_q[i] <= 1'b0;
       end else begin
-        if (put) used_q[i] <= 1'b1;
+        if (req_i && free_valid_q && free_q == fill_t'(i)) used_q[i] <= 1'b1;
         else if (ends) used_q[i] <= 1'b0;
-        if (put) send_q[i] <= 1'b1;
-        else if (sends && sent_q[i] + more == span_q[i]) send_q[i] <= 1'b0;
-        if (put) fresh_q[i] <= 1'b1;
+        if (put[i]) open_q[i] <= 1'b1;
+        else if (arrives && r_last) open_q[i] <= 1'b0;
+        if (put[i]) send_q[i] <= 1'b1;
+        else if (sends && whole && stop == end_q[i]) send_q[i] <= 1'b0;
+        if (put[i]) fresh_q[i] <= 1'b1;
         else if (sends) fresh_q[i] <= 1'b0;
-        if (put) all_q[i] <= 1'b0;
-        else if (arrives && r_last) all_q[i] <= 1'b1;
       end
     end
     always_ff @(posedge clk_i) begin
-      if (put) begin
-        row_q[i] <= req_row_i;
-        block_q[i] <= req_block_i;
-        first_q[i] <= req_first_i;
-        wanted_q[i] <= wanted;
-        span_q[i] <= req_rest_i ? 6'd63 : wanted;
-        landed_q[i] <= '0;
-        sent_q[i] <= '0;
+      if (put[i]) begin
+        row_q[i] <= put_row_q;
+        block_q[i] <= put_block_q;
+        line_q[i] <= put_first_q;
+        end_q[i] <= put_end;
+        around_q[i] <= put_around;
+        next_q[i] <= put_first_q;
+        stop_q[i] <= put_last_q;
       end else begin
-        if (arrives) landed_q[i] <= landed_q[i] + 6'd1;
-        if (sends) sent_q[i] <= sent_q[i] + more + 6'd1;
+        if (arrives) line_q[i] <= line_q[i] + 6'd1;
+        if (arrives && line_q[i] == '1) around_q[i] <= 1'b0;
+        if (sends) next_q[i] <= whole ? stop + 6'd1 : from + 6'(RestLines);
+        // Behind the wanted lines to the row's end, behind that what lies before them.
+        if (sends && whole) stop_q[i] <= (stop == '1) ? end_q[i] : '1;
       end
     end
   end
-  assign covered_o = covers != '0;
+  assign covered_o = covers != '0 || put_covers;
 
+  // From the cycle after a request: its page, or the row of what was put.
   always_comb begin
     busy_o = '0;
+    if (put_q) busy_o[put_row_q[RowWidth-1-:IdxWidth]] = 1'b1;
     for (int unsigned i = 0; i < Fills; i++) begin
-      if (used_q[i]) busy_o[row_q[i][RowWidth-1-:IdxWidth]] = 1'b1;
+      if (used_q[i] && !put[i]) busy_o[row_q[i][RowWidth-1-:IdxWidth]] = 1'b1;
     end
   end
 
   logic unused;
-  assign unused = ^{r.last, r.resp[0], r.id};
+  assign unused = ^{r_i.last, r_i.resp[0], r_i.id};
 
-  `GW_INVARIANT(AnswerIsOurs_A, !r_valid || used_q[r_idx])
+  `GW_INVARIANT(AnswerIsOurs_A, !r_valid || open_q[tag.idx])
   `GW_INVARIANT(Ascending_A, !req_i || req_last_i >= req_first_i)
   `GW_ASSERT(ReadStable_A, ar_valid_o && !ar_ready_i |=> ar_valid_o && $stable(ar_o))
   `GW_ASSERT(LandStable_A, land_valid_o && !land_ready_i |=> land_valid_o && $stable(land_line_o) && $stable(land_row_o))

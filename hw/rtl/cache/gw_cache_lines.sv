@@ -3,10 +3,10 @@
 // Valid and dirty bits of the page cache: a row is 64 lines, the lines of 4 KiB.
 //
 // Contract
-// - Valid bit of a line: combinational (look_*).
-// - One change of a row a cycle, and what it held before, combinational: of stores first (store_try_i holds the row, store_i
-//   stores), then of a line that lands, then of jobs. land_ready_o and job_ready_o are functions of registers outside.
-// - A line that lands on a valid one changes nothing: it is older.
+// - Valid bit of a line: combinational (look_*). `look_same_o`: this line is written in this cycle, which the bit does not know yet.
+// - One change of a row a cycle, and what it held before, combinational: of a line that is written first, then of jobs. `write_i` is a
+//   register outside, so job_ready_o is a function of registers.
+// - A line that comes from the link (`write_land_i`) and lands on a valid one changes nothing: it is older (`write_old_o`).
 // - After reset rows are cleared, one a cycle; then ready_o.
 `include "gw_assert.svh"
 
@@ -22,17 +22,15 @@ module gw_cache_lines #(
   input  logic [RowWidth-1:0] look_row_i,
   input  logic [5:0]          look_line_i,
   output logic                look_valid_o,
-  /// A store of the line looked at.
-  input  logic                store_try_i,
-  input  logic                store_i,
-  /// A line from the link.
-  input  logic                land_valid_i,
-  output logic                land_ready_o,
-  input  logic [RowWidth-1:0] land_row_i,
-  input  logic [5:0]          land_line_i,
-  input  logic                land_set_i,
-  input  logic                land_dirty_i,
-  output logic                land_old_o,
+  output logic                look_same_o,
+  /// A line that is written: by a store or by the link, made valid or not, and dirty.
+  input  logic                write_i,
+  input  logic [RowWidth-1:0] write_row_i,
+  input  logic [5:0]          write_line_i,
+  input  logic                write_land_i,
+  input  logic                write_set_i,
+  input  logic                write_dirty_i,
+  output logic                write_old_o,
   /// Bits cleared: what was dirty.
   input  logic                job_valid_i,
   output logic                job_ready_o,
@@ -47,50 +45,40 @@ module gw_cache_lines #(
   logic [63:0] valid_mem[Rows];
   logic [63:0] dirty_mem[Rows];
   row_t init_q, row;
-  logic [63:0] look, valid, dirty, store_bit, land_bit, set, set_dirty, keep, keep_dirty;
+  logic [63:0] look, valid, dirty, line_bit, next_valid, next_dirty;
   logic change;
 
   assign look = valid_mem[look_row_i];
+  assign look_same_o = write_i && write_row_i == look_row_i && write_line_i == look_line_i;
   assign look_valid_o = look[look_line_i];
-  assign store_bit = 64'd1 << look_line_i;
-  assign land_bit = 64'd1 << land_line_i;
-  assign land_ready_o = !store_try_i && ready_o;
-  assign job_ready_o = !store_try_i && !land_valid_i && ready_o;
-  assign row = !ready_o ? init_q : store_try_i ? look_row_i : land_valid_i ? land_row_i : job_row_i;
+  assign job_ready_o = !write_i && ready_o;
+  assign row = !ready_o ? init_q : write_i ? write_row_i : job_row_i;
   assign valid = valid_mem[row];
   assign dirty = dirty_mem[row];
-  assign land_old_o = (valid & land_bit) != '0;
+  assign line_bit = 64'd1 << write_line_i;
+  assign write_old_o = valid[write_line_i];
   assign job_dirty_o = dirty;
   assign job_left_o = valid & ~job_drop_i;
+  assign change = !ready_o || (write_i ? write_set_i : job_valid_i);
 
+  // Of a valid line on which another one lands, dirty stays as it is.
   always_comb begin
-    change = 1'b1;
-    set = '0;
-    set_dirty = '0;
-    keep = '1;
-    keep_dirty = '1;
     if (!ready_o) begin
-      keep = '0;
-      keep_dirty = '0;
-    end else if (store_try_i) begin
-      change = store_i;
-      set = store_bit;
-      set_dirty = store_bit;
-    end else if (land_valid_i) begin
-      change = land_set_i;
-      set = land_bit;
-      if (land_dirty_i && !land_old_o) set_dirty = land_bit;
+      next_valid = '0;
+      next_dirty = '0;
+    end else if (write_i) begin
+      next_valid = valid | line_bit;
+      next_dirty = dirty | (write_dirty_i ? line_bit & ~(write_land_i ? valid : '0) : '0);
     end else begin
-      change = job_valid_i;
-      keep = ~job_drop_i;
-      keep_dirty = ~(job_drop_i | job_clean_i);
+      next_valid = valid & ~job_drop_i;
+      next_dirty = dirty & ~(job_drop_i | job_clean_i);
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (change) begin
-      valid_mem[row] <= (valid & keep) | set;
-      dirty_mem[row] <= (dirty & keep_dirty) | set_dirty;
+      valid_mem[row] <= next_valid;
+      dirty_mem[row] <= next_dirty;
     end
   end
 
@@ -105,7 +93,7 @@ module gw_cache_lines #(
   end
 
   `GW_INVARIANT(DirtyIsValid_A, !ready_o || (dirty & ~valid) == '0)
-  `GW_INVARIANT(StoreTries_A, !store_i || store_try_i)
-  `GW_COVER(LandsOnValid_C, land_valid_i && land_ready_o && land_old_o)
+  `GW_COVER(LandsOnValid_C, write_i && write_land_i && write_set_i && write_old_o)
+  `GW_COVER(SeenAsItIsWritten_C, look_same_o && write_set_i && !look_valid_o)
 
 endmodule

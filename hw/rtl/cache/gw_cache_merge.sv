@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Stores that wait for the rest of their line: bytes by line, put over what the link brings.
+// Stores that wait for the rest of their line. Their bytes are in the line's place already, which is not valid yet; here is which ones
+// they are, so that what the link brings leaves them alone.
 //
 // Contract
-// - `ask_*` (combinational): stores of this line can be put (there is an entry of it, or a free one). `put_i` does: a later
-//   store of the same bytes wins.
-// - `land_*` (combinational): bytes for a line that lands. `retire_i`: it has landed, the entry is free; `pending_o` and `failed_o` know
-//   it from the next cycle on.
+// - `ask_*` (combinational): stores of this line can be put (there is an entry of it, or a free one). `put_i` does.
+// - `land_i`: the line lands, its entry is free; `land_any_o` (combinational): it has one. `pending_o` and `failed_o` know it from the
+//   next cycle on.
+// - In the cycle after a put its bytes are at `strb_i`; in the cycle after a landing `strb_o` has those that were stored.
 // - `pending_o`: bursts, by slot, with stores that wait; `failed_o` (one cycle): those whose line did not come.
-// - A put and a landing in one cycle are of different lines.
+// - A put and a landing are not in one cycle.
 `include "gw_assert.svh"
 
 module gw_cache_merge #(
@@ -28,14 +29,13 @@ module gw_cache_merge #(
   output logic                 ask_ready_o,
   input  logic                 put_i,
   input  logic [SlotWidth-1:0] put_slot_i,
-  input  logic [63:0]          put_strb_i,
-  input  logic [511:0]         put_data_i,
+  input  logic                 land_i,
+  input  logic                 land_error_i,
   input  logic [RowWidth-1:0]  land_row_i,
   input  logic [5:0]           land_line_i,
-  output logic [63:0]          land_strb_o,
-  output logic [511:0]         land_data_o,
-  input  logic                 retire_i,
-  input  logic                 retire_error_i,
+  output logic                 land_any_o,
+  input  logic [63:0]          strb_i,
+  output logic [63:0]          strb_o,
   output logic [Slots-1:0]     pending_o,
   output logic [Slots-1:0]     failed_o
 );
@@ -49,13 +49,13 @@ module gw_cache_merge #(
   typedef logic [RowWidth+5:0] place_t;
 
   place_t place_q[Entries];
-  logic [63:0] strb_q[Entries];
-  logic [511:0] data_q[Entries];
+  logic [63:0] strb_mem[Entries];
   logic [Slots-1:0] owners_q[Entries];
+  logic [Slots-1:0] landed;
   logic [Entries-1:0] used_q, same, lands;
   place_t ask, land;
-  entry_t put_idx, same_idx, free_idx, land_idx;
-  logic any_free;
+  entry_t put_idx, same_idx, free_idx, land_idx, idx_q;
+  logic any_free, put_q, any_q;
   assign ask = {ask_row_i, ask_line_i};
   assign land = {land_row_i, land_line_i};
 
@@ -69,21 +69,16 @@ module gw_cache_merge #(
   always_comb begin
     same_idx = '0;
     land_idx = '0;
+    landed = '0;
     for (int unsigned i = 0; i < Entries; i++) begin
       if (same[i]) same_idx |= entry_t'(i);
       if (lands[i]) land_idx |= entry_t'(i);
+      if (lands[i]) landed |= owners_q[i];
     end
   end
   assign put_idx = (same != '0) ? same_idx : free_idx;
   assign ask_ready_o = same != '0 || any_free;
-  assign land_strb_o = (lands != '0) ? strb_q[land_idx] : '0;
-  assign land_data_o = data_q[land_idx];
-
-  always_ff @(posedge clk_i) begin
-    for (int unsigned b = 0; b < 64; b++) begin
-      if (put_i && put_strb_i[b]) data_q[put_idx][8*b+:8] <= put_data_i[8*b+:8];
-    end
-  end
+  assign land_any_o = lands != '0;
 
   for (genvar i = 0; i < Entries; i++) begin : gen_entry
     assign same[i] = used_q[i] && place_q[i] == ask;
@@ -95,18 +90,26 @@ module gw_cache_merge #(
       end else if (put_i && put_idx == entry_t'(i)) begin
         used_q[i] <= 1'b1;
         owners_q[i] <= owners_q[i] | (Slots'(1) << put_slot_i);
-      end else if (retire_i && lands[i]) begin
+      end else if (land_i && lands[i]) begin
         used_q[i] <= 1'b0;
         owners_q[i] <= '0;
       end
     end
-    always_ff @(posedge clk_i) begin
-      if (put_i && put_idx == entry_t'(i)) begin
-        place_q[i] <= ask;
-        strb_q[i] <= (used_q[i] ? strb_q[i] : '0) | put_strb_i;
-      end
-    end
+    // A free entry's place means nothing: it is whatever was asked for.
+    always_ff @(posedge clk_i) if (!used_q[i]) place_q[i] <= ask;
   end
+
+  // One cycle later: the bytes.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) put_q <= 1'b0;
+    else put_q <= put_i;
+  end
+  always_ff @(posedge clk_i) begin
+    idx_q <= land_i ? land_idx : put_idx;
+    any_q <= land_i ? land_any_o : same != '0;
+    if (put_q) strb_mem[idx_q] <= strb_o | strb_i;
+  end
+  assign strb_o = any_q ? strb_mem[idx_q] : '0;
 
   always_comb begin
     pending_o = '0;
@@ -114,12 +117,12 @@ module gw_cache_merge #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) failed_o <= '0;
-    else failed_o <= (retire_i && retire_error_i && lands != '0) ? owners_q[land_idx] : '0;
+    else failed_o <= (land_i && land_error_i) ? landed : '0;
   end
 
   `GW_INVARIANT(OneEntry_A, $onehot0(same) && $onehot0(lands))
   `GW_INVARIANT(PutRoom_A, !put_i || ask_ready_o)
-  `GW_INVARIANT(NotBoth_A, !(put_i && retire_i && lands != '0 && ask == land))
+  `GW_INVARIANT(NotBoth_A, !(put_i && land_i))
   `GW_COVER(Joined_C, put_i && same != '0)
 
 endmodule

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Maintenance by physical range: clean, invalidate, or both, page after page of the cache; then the acknowledge.
+// Maintenance by physical range: clean, invalidate, or both, page after page of the cache; then, when all have ended, the acknowledge.
 //
 // Contract
 // - A command is lines of 64 bytes, both ends included. It is taken when none is under way, and acknowledged for one cycle; `ack_error_o`:
-//   a line could not be written.
+//   a line could not be written meanwhile.
 // - When it is acknowledged, every write that was answered before the command was taken is in host memory (clean), and no line of the
 //   range that was there or on its way when it was taken can be read (drop). Accesses of other pages go on, those of a
 //   page at work wait for it. Who wants nothing younger in the cache either drains first.
@@ -36,31 +36,39 @@ module gw_cache_range #(
   output logic                 job_drop_o,
   output logic [LineWidth-1:0] job_first_o,
   output logic [LineWidth-1:0] job_last_o,
+  /// It has begun to the end; some that have begun have not ended; a line was lost.
   input  logic                 job_done_i,
-  input  logic                 job_error_i
+  input  logic                 open_i,
+  input  logic                 error_i
 );
 
-  logic run_q, last;
-  assign cmd_ready_o = !run_q && !ack_o;
+  logic run_q, drain_q, last, ends;
+  assign cmd_ready_o = !run_q && !drain_q && !ack_o;
+  assign ends = drain_q && !open_i;
   assign job_o = run_q && !job_done_i;
   assign last = job_idx_o == '1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       run_q <= 1'b0;
+      drain_q <= 1'b0;
       ack_o <= 1'b0;
       ack_error_o <= 1'b0;
       job_idx_o <= '0;
     end else begin
-      ack_o <= run_q && job_done_i && last;
+      ack_o <= ends;
+      if (run_q && job_done_i && last) drain_q <= 1'b1;
+      else if (ends) drain_q <= 1'b0;
       if (cmd_valid_i && cmd_ready_o) begin
         run_q <= 1'b1;
         ack_error_o <= 1'b0;
         job_idx_o <= '0;
-      end else if (run_q && job_done_i) begin
-        run_q <= !last;
-        ack_error_o <= ack_error_o || job_error_i;
-        job_idx_o <= job_idx_o + 1'b1;
+      end else begin
+        if (run_q && job_done_i) begin
+          run_q <= !last;
+          job_idx_o <= job_idx_o + 1'b1;
+        end
+        if (run_q || drain_q) ack_error_o <= ack_error_o || error_i;
       end
     end
   end

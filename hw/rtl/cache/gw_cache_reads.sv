@@ -11,6 +11,7 @@
 //   answered; meanwhile others go on. Up to `Slots` bursts.
 // - A burst behind another one of its ID is looked up once, so that what it misses is on its way, and put aside.
 // - Of what is looked up each beat is decided in the next cycle (done_*): answered (`done_ok_i`), or one of the reasons to wait.
+// - Who waits and may go on is chosen a cycle ahead; one that was told to come again at once (`done_again_i`) is chosen a cycle later.
 // - `pinned_o`: pages that a burst waits for, or has waited for and not yet met, if none of its ID is before it.
 // - A line that did not come (`land_error_i`) is told to the bursts that wait for it, and to no other.
 `include "gw_assert.svh"
@@ -22,6 +23,9 @@ module gw_cache_reads #(
   parameter int unsigned RowWidth = 4,
   /// Bits of the number of 4 KiB in memory.
   parameter int unsigned BlockWidth = 44,
+  /// Bits of an ID, and the address channel that has it (gw_axi_typedef.svh).
+  parameter int unsigned IdWidth = gw_axi_pkg::AxiIdWidth,
+  parameter type ax_t = gw_axi_pkg::axi_ax_t,
   /// Derived.
   localparam int unsigned SlotWidth = $clog2(Slots),
   localparam int unsigned IdxWidth = $clog2(Pages)
@@ -30,7 +34,7 @@ module gw_cache_reads #(
   input  logic                  rst_ni,
   input  logic                  ar_valid_i,
   output logic                  ar_ready_o,
-  input  gw_axi_pkg::axi_ax_t   ar_i,
+  input  ax_t                   ar_i,
   /// The beat that is looked up.
   output logic                  look_valid_o,
   input  logic                  look_go_i,
@@ -45,7 +49,7 @@ module gw_cache_reads #(
   /// The beat decided.
   output logic                  blocked_o,
   output logic                  failed_o,
-  output logic [3:0]            id_o,
+  output logic [IdWidth-1:0]    id_o,
   input  logic                  done_valid_i,
   input  logic [SlotWidth-1:0]  done_slot_i,
   input  logic [11:0]           done_offset_i,
@@ -55,7 +59,7 @@ module gw_cache_reads #(
   input  logic                  done_line_i,
   input  logic                  done_order_i,
   input  logic [RowWidth-1:0]   done_row_i,
-  /// What bursts wait for.
+  /// What bursts wait for: an event of the cycle before, a line that lands.
   input  logic                  event_i,
   input  logic                  land_i,
   input  logic                  land_error_i,
@@ -94,15 +98,17 @@ module gw_cache_reads #(
   burst_t burst_mem[Slots];
   place_t begin_mem[Slots], aside_mem[Slots];
   state_e state_q[Slots];
-  logic [Slots-1:0][3:0] id_q;
-  logic [Slots-1:0] moved_q, failed_q, pin_q, idle, ready, same_id;
-  logic [Slots-1:0] behind_q[Slots];
+  logic [Slots-1:0][IdWidth-1:0] id_q;
+  logic [Slots-1:0] moved_q, failed_q, pin_q, idle, ready, wakes, same_id;
+  // Bursts of its ID before each one; what has ended in the cycle before (ended_q) still stands there.
+  logic [Slots-1:0] behind_q[Slots], behind[Slots];
+  logic [Slots-1:0] ended_q;
   logic [RowWidth-1:0] row_q[Slots];
   logic [5:0] line_q[Slots];
 
   // The current burst.
-  logic current_q, step, kill, load, resume, take, any_idle, any_ready, ends, put_aside;
-  slot_t slot_q, idle_idx, ready_idx;
+  logic current_q, step, kill, load, resume, take, any_idle, any_ready, pick_valid_q, ends, put_aside;
+  slot_t slot_q, idle_idx, ready_idx, pick_q;
   burst_t burst_q, ar_burst, next_burst;
   place_t place_q, ar_place, next_place;
   logic [11:0] stepped;
@@ -122,7 +128,7 @@ module gw_cache_reads #(
   gw_first_one #(
     .Width(Slots)
   ) u_ready (
-    .bits_i(ready),
+    .bits_i((ready | wakes) & ~(pick_valid_q ? Slots'(1) << pick_q : '0)),
     .any_o (any_ready),
     .idx_o (ready_idx)
   );
@@ -142,8 +148,8 @@ module gw_cache_reads #(
   assign look_valid_o = current_q;
   assign step = current_q && look_go_i;
   assign load = !current_q || (step && place_q.left == '0);
-  assign resume = load && any_ready;
-  assign ar_ready_o = load && !any_ready && any_idle;
+  assign resume = load && pick_valid_q;
+  assign ar_ready_o = load && !pick_valid_q && any_idle;
   assign take = ar_ready_o && ar_valid_i;
 
   assign ar_burst = '{
@@ -153,17 +159,18 @@ module gw_cache_reads #(
     wrap: 12'((20'(ar_i.len) << ar_i.size) | ((20'd1 << ar_i.size) - 20'd1))
   };
   assign ar_place = '{offset: ar_i.addr[11:0], left: ar_i.len};
-  assign next_burst = resume ? burst_mem[ready_idx] : ar_burst;
-  assign next_place = resume ? (moved_q[ready_idx] ? aside_mem[ready_idx] : begin_mem[ready_idx]) : ar_place;
+  assign next_burst = resume ? burst_mem[pick_q] : ar_burst;
+  assign next_place = resume ? (moved_q[pick_q] ? aside_mem[pick_q] : begin_mem[pick_q]) : ar_place;
 
   always_ff @(posedge clk_i) begin
     if (take) begin
       burst_mem[idle_idx] <= ar_burst;
       begin_mem[idle_idx] <= ar_place;
     end
-    if (put_aside) aside_mem[done_slot_i] <= '{offset: done_offset_i, left: done_left_i};
+    // Where it stands if it is put aside, which is known late.
+    if (done_valid_i) aside_mem[done_slot_i] <= '{offset: done_offset_i, left: done_left_i};
     if (load) begin
-      slot_q <= resume ? ready_idx : idle_idx;
+      slot_q <= resume ? pick_q : idle_idx;
       burst_q <= next_burst;
       place_q <= next_place;
     end else if (step) begin
@@ -172,10 +179,16 @@ module gw_cache_reads #(
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) current_q <= 1'b0;
-    else if (load) current_q <= resume || take;
-    else if (kill) current_q <= 1'b0;
+    if (!rst_ni) begin
+      current_q <= 1'b0;
+      pick_valid_q <= 1'b0;
+    end else begin
+      if (load) current_q <= resume || take;
+      else if (kill) current_q <= 1'b0;
+      if (resume || !pick_valid_q) pick_valid_q <= any_ready;
+    end
   end
+  always_ff @(posedge clk_i) if (resume || !pick_valid_q) pick_q <= ready_idx;
 
   assign look_slot_o = slot_q;
   assign look_block_o = burst_q.block;
@@ -185,8 +198,16 @@ module gw_cache_reads #(
   assign final_offset = place_q.offset + 12'(20'(place_q.left) << burst_q.size);
   assign look_last_o = (burst_q.burst == BurstIncr) ? final_offset[11:6] : place_q.offset[11:6];
 
-  assign blocked_o = behind_q[done_slot_i] != '0;
-  assign failed_o = failed_q[done_slot_i];
+  // Of the beat decided, from the cycle in which it was looked up; what the beat before it has ended or answered is not in it yet.
+  logic [Slots-1:0] before_q;
+  logic was_failed_q, answered_q;
+  assign blocked_o = (before_q & ~ended_q) != '0;
+  assign failed_o = was_failed_q && !answered_q;
+  always_ff @(posedge clk_i) begin
+    before_q <= behind[slot_q];
+    was_failed_q <= failed_q[slot_q];
+    answered_q <= done_valid_i && done_ok_i && done_slot_i == slot_q;
+  end
   assign id_o = id_q[done_slot_i];
 
   for (genvar i = 0; i < Slots; i++) begin : gen_slot
@@ -194,6 +215,8 @@ module gw_cache_reads #(
     state_e why;
     assign taken = take && idle_idx == slot_t'(i);
     assign decided = done_valid_i && done_slot_i == slot_t'(i);
+    assign behind[i] = behind_q[i] & ~ended_q;
+    assign wakes[i] = (state_q[i] == Line && landed) || (state_q[i] == Event && event_i) || (state_q[i] == Order && behind[i] == '0);
     assign landed = land_i && land_row_i == row_q[i] && land_line_i == line_q[i];
     // What it waits for may come in the cycle in which it is put aside: then it asks again.
     assign why = done_again_i ? Ready : done_line_i ? Line : done_order_i ? Order : Event;
@@ -205,20 +228,20 @@ module gw_cache_reads #(
         pin_q[i] <= 1'b0;
         moved_q[i] <= 1'b0;
         behind_q[i] <= '0;
+        ended_q[i] <= 1'b0;
       end else begin
+        ended_q[i] <= decided && ends;
         if (taken) begin
           state_q[i] <= Flight;
-          behind_q[i] <= same_id & ~(ends ? Slots'(1) << done_slot_i : '0);
+          behind_q[i] <= same_id;
           moved_q[i] <= 1'b0;
         end else begin
-          if (ends) behind_q[i][done_slot_i] <= 1'b0;
+          behind_q[i] <= behind[i];
           if (wait_now) state_q[i] <= why;
           else if (decided && ends) state_q[i] <= Idle;
-          else if (resume && ready_idx == slot_t'(i)) state_q[i] <= Flight;
-          else if (state_q[i] == Line && landed) state_q[i] <= Ready;
-          else if (state_q[i] == Event && event_i) state_q[i] <= Ready;
-          else if (state_q[i] == Order && behind_q[i] == '0) state_q[i] <= Ready;
-          if (wait_now) moved_q[i] <= 1'b1;
+          else if (resume && pick_q == slot_t'(i)) state_q[i] <= Flight;
+          else if (wakes[i]) state_q[i] <= Ready;
+          if (decided) moved_q[i] <= 1'b1;
           if (wait_now && done_line_i) pin_q[i] <= 1'b1;
           else if (decided && !done_again_i) pin_q[i] <= 1'b0;
           if (state_q[i] == Line && landed && land_error_i) failed_q[i] <= 1'b1;
@@ -228,12 +251,13 @@ module gw_cache_reads #(
     end
     always_ff @(posedge clk_i) begin
       if (taken) id_q[i] <= ar_i.id;
-      if (wait_now) begin
+      if (decided) begin
         row_q[i] <= done_row_i;
         line_q[i] <= done_offset_i[11:6];
       end
     end
     `GW_INVARIANT(DecidedFlies_A, !decided || state_q[i] == Flight)
+    `GW_INVARIANT(PickedIsReady_A, !(pick_valid_q && pick_q == slot_t'(i)) || ready[i])
   end
 
   always_comb begin
@@ -249,6 +273,6 @@ module gw_cache_reads #(
   `GW_INVARIANT(BlockedIsNotAnswered_A, !done_valid_i || !done_ok_i || !blocked_o)
   `GW_ASSERT(AddressStable_A, ar_valid_i && !ar_ready_o |=> ar_valid_i && $stable(ar_i))
   `GW_COVER(FailedAnswer_C, done_valid_i && done_ok_i && failed_o)
-  `GW_COVER(AllWait_C, !any_idle && !current_q && !any_ready)
+  `GW_COVER(AllWait_C, !any_idle && !current_q && !pick_valid_q)
 
 endmodule

@@ -6,12 +6,13 @@
 //                                         └release─> free
 //
 // Contract
-// - Two lookups a cycle, combinational. A page that is not free matches; a physical page is in one place at most, as long as
+// - Two lookups a cycle, combinational; a read that is not asked for (`read_i`) finds nothing, number 0. A page that is not free matches; a physical page is in one place at most, as long as
 //   `alloc_i` is given only for a page that matched nothing in the cycle before and none was put then.
 // - `free_valid_o`/`free_idx_o` (registers): a page to be put; taken by `alloc_i`, the next one is on offer two cycles later.
 // - `victim_valid_o`/`victim_idx_o` (registers): an active page that was not busy two cycles before, by the policy; whoever freezes it looks at
 //   `busy_i` again.
-// - At most one of freeze, thaw, release in a cycle. Pages are free after reset, and offered from `ready_i` on.
+// - Freeze is of the page whose tag is asked for (`job_idx_i`), thaw and release are of another one (`end_idx_i`); several may be frozen.
+// - Pages are free after reset, and offered from `ready_i` on.
 `include "gw_assert.svh"
 
 module gw_cache_tags #(
@@ -28,6 +29,7 @@ module gw_cache_tags #(
   input  logic                rst_ni,
   input  logic                ready_i,
   /// Lookups: reads and writes.
+  input  logic                read_i,
   input  logic [TagWidth-1:0] read_tag_i,
   output logic                read_hit_o,
   output logic [IdxWidth-1:0] read_idx_o,
@@ -35,6 +37,7 @@ module gw_cache_tags #(
   output logic                write_hit_o,
   output logic [IdxWidth-1:0] write_idx_o,
   output logic [Pages-1:0]    active_o,
+  output logic [Pages-1:0]    frozen_o,
   input  logic                use_i,
   input  logic [IdxWidth-1:0] use_idx_i,
   /// A new page.
@@ -51,6 +54,7 @@ module gw_cache_tags #(
   input  logic [IdxWidth-1:0] job_idx_i,
   output logic [TagWidth-1:0] job_tag_o,
   input  logic                freeze_i,
+  input  logic [IdxWidth-1:0] end_idx_i,
   input  logic                thaw_i,
   input  logic                release_i
 );
@@ -59,10 +63,11 @@ module gw_cache_tags #(
   logic [TagWidth-1:0] tag_q[Pages];
   logic [Pages-1:0] used_q, frozen_q, read_match, write_match, eligible_q;
   assign active_o = used_q & ~frozen_q;
+  assign frozen_o = frozen_q;
   assign job_tag_o = tag_q[job_idx_i];
 
   for (genvar i = 0; i < Pages; i++) begin : gen_page
-    assign read_match[i] = used_q[i] && tag_q[i] == read_tag_i;
+    assign read_match[i] = read_i && used_q[i] && tag_q[i] == read_tag_i;
     assign write_match[i] = used_q[i] && tag_q[i] == write_tag_i;
     always_ff @(posedge clk_i) if (alloc_i && free_idx_o == idx_t'(i)) tag_q[i] <= alloc_tag_i;
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -71,9 +76,9 @@ module gw_cache_tags #(
         frozen_q[i] <= 1'b0;
       end else begin
         if (alloc_i && free_idx_o == idx_t'(i)) used_q[i] <= 1'b1;
-        else if (release_i && job_idx_i == idx_t'(i)) used_q[i] <= 1'b0;
+        else if (release_i && end_idx_i == idx_t'(i)) used_q[i] <= 1'b0;
         if (freeze_i && job_idx_i == idx_t'(i)) frozen_q[i] <= 1'b1;
-        else if ((thaw_i || release_i) && job_idx_i == idx_t'(i)) frozen_q[i] <= 1'b0;
+        else if ((thaw_i || release_i) && end_idx_i == idx_t'(i)) frozen_q[i] <= 1'b0;
       end
     end
   end
@@ -100,6 +105,12 @@ module gw_cache_tags #(
     .idx_o (first_free)
   );
   logic named_valid;
+  // A page counts as touched a cycle after it was put: whether it is, is known late.
+  logic [Pages-1:0] put_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) put_q <= '0;
+    else put_q <= alloc_i ? Pages'(1) << free_idx_o : '0;
+  end
   logic [Pages-1:0] named;
   idx_t named_idx;
   gw_replace #(
@@ -109,7 +120,7 @@ module gw_cache_tags #(
     .clk_i,
     .rst_ni,
     .use_i     (use_i ? Pages'(1) << use_idx_i : '0),
-    .fill_i    (alloc_i ? Pages'(1) << free_idx_o : '0),
+    .fill_i    (put_q),
     .eligible_i(eligible_q),
     .valid_o   (named_valid),
     .onehot_o  (named)
@@ -159,7 +170,7 @@ module gw_cache_tags #(
   `GW_INVARIANT(OnePlace_A, $onehot0(read_match) && $onehot0(write_match))
   `GW_INVARIANT(AllocFree_A, !alloc_i || (free_valid_o && !used_q[free_idx_o]))
   `GW_INVARIANT(FreezeActive_A, !freeze_i || active_o[job_idx_i])
-  `GW_INVARIANT(EndFrozen_A, !(thaw_i || release_i) || frozen_q[job_idx_i])
+  `GW_INVARIANT(EndFrozen_A, !(thaw_i || release_i) || frozen_q[end_idx_i])
   `GW_COVER(ReadMeetsFrozen_C, (read_match & frozen_q) != '0)
 
 endmodule

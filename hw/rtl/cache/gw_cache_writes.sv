@@ -4,7 +4,8 @@
 //
 // Contract
 // - Address and data taken in cycle t are a beat that is looked up from t+2 on, one a cycle. A beat that is not stored comes
-//   again, and those behind it after it: at once, or with `done_event_i` after the next event.
+//   again, and those behind it after it: at once, or with `done_event_i` after the next event. Bytes and data of the beat decided are there
+//   in the cycle after (`strb_o`, `data_o`).
 // - A burst is answered when each beat is stored, those that wait for their line (`pending_i`, by slot) included; an error of one of
 //   them is the burst's. Bursts of different IDs are answered in any order, the others in theirs. Up to `Slots`.
 `include "gw_assert.svh"
@@ -16,6 +17,10 @@ module gw_cache_writes #(
   parameter int unsigned Beats = 8,
   /// Bits of the number of 4 KiB in memory.
   parameter int unsigned BlockWidth = 44,
+  /// Channels (gw_axi_typedef.svh), of 512 bits.
+  parameter type ax_t = gw_axi_pkg::axi_ax_t,
+  parameter type w_t = gw_axi_pkg::axi_w_t,
+  parameter type b_t = gw_axi_pkg::axi_b_t,
   /// Derived.
   localparam int unsigned SlotWidth = $clog2(Slots)
 ) (
@@ -23,13 +28,13 @@ module gw_cache_writes #(
   input  logic                  rst_ni,
   input  logic                  aw_valid_i,
   output logic                  aw_ready_o,
-  input  gw_axi_pkg::axi_ax_t   aw_i,
+  input  ax_t                   aw_i,
   input  logic                  w_valid_i,
   output logic                  w_ready_o,
-  input  gw_axi_pkg::axi_w_t    w_i,
+  input  w_t                    w_i,
   output logic                  b_valid_o,
   input  logic                  b_ready_i,
-  output gw_axi_pkg::axi_b_t    b_o,
+  output b_t                    b_o,
   /// The beat that is looked up.
   output logic                  look_valid_o,
   input  logic                  look_go_i,
@@ -37,6 +42,8 @@ module gw_cache_writes #(
   output logic [5:0]            look_line_o,
   /// The beat decided: the oldest one.
   output logic [SlotWidth-1:0]  slot_o,
+  output logic                  full_o,
+  output logic                  none_o,
   output logic [63:0]           strb_o,
   output logic [511:0]          data_o,
   input  logic                  done_valid_i,
@@ -57,25 +64,31 @@ module gw_cache_writes #(
   end
 
   localparam int unsigned PtrWidth = $clog2(Beats);
+  localparam int unsigned IdWidth = $bits(aw_i.id);
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [PtrWidth:0] ptr_t;
   typedef struct packed {
     logic [BlockWidth-1:0] block;
     logic [5:0] line;
   } line_t;
+  // What is to be known of a beat to decide it, all of its bytes or none among that, and what is written of it.
   typedef struct packed {
     slot_t slot;
     logic last;
+    logic full;
+    logic none;
+  } beat_t;
+  typedef struct packed {
     logic [63:0] strb;
     logic [511:0] data;
-  } beat_t;
+  } bytes_t;
 
   // Bursts: used until answered, closed when the last beat is decided.
-  logic [Slots-1:0] used_q, closed_q, error_q, can_answer;
-  logic [Slots-1:0][3:0] id_q;
+  logic [Slots-1:0] used_q, closed_q, error_q, can_answer, answered;
+  logic [Slots-1:0][IdWidth-1:0] id_q;
   logic [Slots-1:0] behind_q[Slots];
-  logic any_free, any_answer, answer, take;
-  slot_t free_idx, answer_idx;
+  logic any_free, answer, take;
+  slot_t free_idx;
 
   // The burst that takes data.
   logic current_q, put;
@@ -84,11 +97,12 @@ module gw_cache_writes #(
   logic [11:0] offset_q, wrap_q, stepped;
   logic [2:0] size_q;
   logic [1:0] burst_q;
-  ptr_t put_q, look_q, done_q;
+  ptr_t put_q, look_q, done_q, write_q;
   line_t line_mem[Beats];
   beat_t beat_mem[Beats], beat;
+  bytes_t bytes_mem[Beats], bytes;
   line_t line;
-  logic full, again, waits_q;
+  logic full, again, go, valid_q, waits_q, waits;
 
   gw_first_one #(
     .Width(Slots)
@@ -105,7 +119,7 @@ module gw_cache_writes #(
     .next_o  (stepped)
   );
 
-  assign full = put_q - done_q == ptr_t'(Beats);
+  assign full = put_q - write_q == ptr_t'(Beats);
   assign w_ready_o = current_q && !full;
   assign put = w_valid_i && w_ready_o;
   assign aw_ready_o = any_free && (!current_q || (put && w_i.last));
@@ -129,7 +143,8 @@ module gw_cache_writes #(
     end
     if (put) begin
       line_mem[put_q[PtrWidth-1:0]] <= '{block: block_q, line: offset_q[11:6]};
-      beat_mem[put_q[PtrWidth-1:0]] <= '{slot: slot_q, last: w_i.last, strb: w_i.strb, data: w_i.data};
+      beat_mem[put_q[PtrWidth-1:0]] <= '{slot: slot_q, last: w_i.last, full: w_i.strb == '1, none: w_i.strb == '0};
+      bytes_mem[put_q[PtrWidth-1:0]] <= '{strb: w_i.strb, data: w_i.data};
     end
   end
 
@@ -137,37 +152,48 @@ module gw_cache_writes #(
   assign again = done_valid_i && !done_ok_i;
   assign line = line_mem[look_q[PtrWidth-1:0]];
   assign beat = beat_mem[done_q[PtrWidth-1:0]];
-  assign look_valid_o = look_q != put_q && !waits_q;
+  assign look_valid_o = valid_q;
+  assign go = valid_q && look_go_i;
+  assign waits = (again && done_event_i) || (waits_q && !event_i);
   assign look_block_o = line.block;
   assign look_line_o = line.line;
+  assign bytes = bytes_mem[write_q[PtrWidth-1:0]];
   assign slot_o = beat.slot;
-  assign strb_o = beat.strb;
-  assign data_o = beat.data;
+  assign full_o = beat.full;
+  assign none_o = beat.none;
+  assign strb_o = bytes.strb;
+  assign data_o = bytes.data;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       put_q <= '0;
       look_q <= '0;
       done_q <= '0;
+      write_q <= '0;
       waits_q <= 1'b0;
+      valid_q <= 1'b0;
     end else begin
       put_q <= put_q + ptr_t'(put);
       done_q <= done_q + ptr_t'(done_valid_i && done_ok_i);
+      // A place is free a cycle after its beat was decided.
+      write_q <= done_q;
       if (again) look_q <= done_q;
-      else look_q <= look_q + ptr_t'(look_valid_o && look_go_i);
-      if (again && done_event_i) waits_q <= 1'b1;
-      else if (event_i) waits_q <= 1'b0;
+      else look_q <= look_q + ptr_t'(go);
+      waits_q <= waits;
+      // Behind a beat that comes again there is one, that very beat.
+      valid_q <= (again || put || (look_q != put_q && !(go && look_q + ptr_t'(1) == put_q))) && !waits;
     end
   end
 
-  // Answers.
+  // Answers: of those that can be, the first one.
+  assign answer = !b_valid_o || b_ready_i;
   for (genvar i = 0; i < Slots; i++) begin : gen_slot
-    logic taken, answered;
+    logic taken;
     logic [Slots-1:0] earlier;
     assign taken = take && free_idx == slot_t'(i);
-    assign answered = answer && answer_idx == slot_t'(i);
+    assign answered[i] = answer && can_answer[i] && (can_answer & Slots'((32'd1 << i) - 32'd1)) == '0;
     for (genvar j = 0; j < Slots; j++) begin : gen_before
-      assign earlier[j] = used_q[j] && id_q[j] == aw_i.id && !(answer && answer_idx == slot_t'(j));
+      assign earlier[j] = used_q[j] && id_q[j] == aw_i.id && !answered[j];
     end
     // failed_i comes with the cycle in which pending_i falls.
     assign can_answer[i] = used_q[i] && closed_q[i] && !pending_i[i] && behind_q[i] == '0;
@@ -183,8 +209,8 @@ module gw_cache_writes #(
         error_q[i] <= 1'b0;
         behind_q[i] <= earlier;
       end else begin
-        if (answered) used_q[i] <= 1'b0;
-        if (answer) behind_q[i][answer_idx] <= 1'b0;
+        if (answered[i]) used_q[i] <= 1'b0;
+        behind_q[i] <= behind_q[i] & ~answered;
         if (done_valid_i && done_ok_i && beat.last && beat.slot == slot_t'(i)) closed_q[i] <= 1'b1;
         if (failed_i[i]) error_q[i] <= 1'b1;
       end
@@ -192,30 +218,25 @@ module gw_cache_writes #(
     always_ff @(posedge clk_i) if (taken) id_q[i] <= aw_i.id;
   end
 
-  gw_first_one #(
-    .Width(Slots)
-  ) u_answer (
-    .bits_i(can_answer),
-    .any_o (any_answer),
-    .idx_o (answer_idx)
-  );
-  assign answer = any_answer && (!b_valid_o || b_ready_i);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) b_valid_o <= 1'b0;
-    else if (answer) b_valid_o <= 1'b1;
-    else if (b_ready_i) b_valid_o <= 1'b0;
-  end
-  always_ff @(posedge clk_i) begin
-    if (answer) begin
-      b_o.id <= id_q[answer_idx];
-      b_o.resp <= (error_q[answer_idx] || failed_i[answer_idx]) ? RespSlvErr : RespOkay;
+  b_t answer_b;
+  always_comb begin
+    answer_b = '{id: '0, resp: RespOkay};
+    for (int unsigned i = 0; i < Slots; i++) begin
+      if (answered[i]) answer_b.id |= id_q[i];
+      if (answered[i] && (error_q[i] || failed_i[i])) answer_b.resp |= RespSlvErr;
     end
   end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) b_valid_o <= 1'b0;
+    else if (answer) b_valid_o <= can_answer != '0;
+  end
+  always_ff @(posedge clk_i) if (answer) b_o <= answer_b;
 
   logic unused;
   assign unused = ^{aw_i.addr[63:12+BlockWidth], aw_i.lock, aw_i.cache, aw_i.prot, aw_i.qos, aw_i.region};
 
   `GW_INVARIANT(DoneWasPut_A, !done_valid_i || done_q != put_q)
+  `GW_INVARIANT(Valid_A, valid_q == (look_q != put_q && !waits_q))
   `GW_INVARIANT(LooksAhead_A, (look_q - done_q) <= ptr_t'(2))
   `GW_INVARIANT(FailedIsOpen_A, (failed_i & ~used_q) == '0)
   `GW_ASSERT(AnswerStable_A, b_valid_o && !b_ready_i |=> b_valid_o && $stable(b_o))

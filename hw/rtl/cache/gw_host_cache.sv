@@ -9,7 +9,8 @@
 // Contract
 // - What lies in device memory passes as gw_axi_split states: no cycle more for addresses and read data. What lies in the host aperture,
 //   of all ports, goes through one cache: a port sees what another one wrote from its answer on.
-// - Order per ID and direction stays. Up to 16 IDs of all ports together are under way in the cache; more wait.
+// - Order per ID and direction stays. The cache knows the ports' IDs, with the port's number in front; a width converter before it has up to
+//   16, and more wait.
 // - Maintenance: as gw_page_cache states; one command at a time. `error` with the acknowledge: a line could not be written, now or since
 //   the acknowledge before.
 // - Only what comes through these ports is cached: who reaches the same host memory another way (page DMA, command queue, the host itself)
@@ -120,15 +121,21 @@ module gw_host_cache #(
     assign host_rsp[0] = one_rsp;
   end
 
-  gw_axi_pkg::axi_req_t up_req, down_req;
-  gw_axi_pkg::axi_rsp_t up_rsp, down_rsp;
+  localparam int unsigned UpIdWidth = (DataWidth == 512 || OneIdWidth < gw_axi_pkg::AxiIdWidth) ? OneIdWidth : gw_axi_pkg::AxiIdWidth;
+  `GW_AXI_TYPEDEF(up, UpIdWidth, 512)
+  up_req_t up_req;
+  up_rsp_t up_rsp;
+  gw_axi_pkg::axi_req_t down_req;
+  gw_axi_pkg::axi_rsp_t down_rsp;
   gw_axi_adapt #(
     .SlvDataWidth(DataWidth),
     .SlvIdWidth  (OneIdWidth),
     .MstDataWidth(512),
-    .MstIdWidth  (gw_axi_pkg::AxiIdWidth),
+    .MstIdWidth  (UpIdWidth),
     .slv_req_t   (one_req_t),
-    .slv_rsp_t   (one_rsp_t)
+    .slv_rsp_t   (one_rsp_t),
+    .mst_req_t   (up_req_t),
+    .mst_rsp_t   (up_rsp_t)
   ) u_up (
     .clk_i,
     .rst_ni,
@@ -149,7 +156,14 @@ module gw_host_cache #(
     .Writes     (Writes),
     .Fills      (Fills),
     .Merges     (Merges),
-    .RestLines  (RestLines)
+    .RestLines  (RestLines),
+    .IdWidth    (UpIdWidth),
+    .up_req_t   (up_req_t),
+    .up_rsp_t   (up_rsp_t),
+    .up_ax_t    (up_ax_t),
+    .up_w_t     (up_w_t),
+    .up_r_t     (up_r_t),
+    .up_b_t     (up_b_t)
   ) u_cache (
     .clk_i,
     .rst_ni,

@@ -5,13 +5,13 @@
 //   AR ─> gw_cache_reads  ─┐   tags, memory   decided    ┌─> R
 //   AW, W ─> gw_cache_writes ─┴─> cycle 1 ──────> cycle 2 ──┼─> B
 //                                                        ├─> gw_cache_fills ─> AR, R of the link
-//              gw_cache_range ─> gw_cache_evict <── victims └─> gw_cache_merge (stores without their line)
-//                                     └─> AW, W, B of the link
+//                                                        └─> gw_cache_store (lines, a cycle later)
+//   maintenance, victims ─> gw_cache_leave ─> AW, W, B of the link
 //
 // Contract
-// - Hits: a beat a cycle, reads and writes together; AR taken in t, data offered in t+2. AW and W taken in t, stored in t+3,
-//   answered in t+5.
-// - A read that misses is put aside with its burst; a store that misses waits in gw_cache_merge. Neither holds up others of other IDs but for
+// - Hits: a beat a cycle, reads and writes together; AR taken in t, data offered in t+2. AW and W taken in t, stored from t+3 on, in the
+//   memory in t+4, answered in t+5.
+// - A read that misses is put aside with its burst; a store that misses waits for its line (gw_cache_merge). Neither holds up others of other IDs but for
 //   want of places: Reads, Writes, Merges, Fills. Stores go in the order of AW: one without a place or a page holds up those
 //   behind it.
 // - Order per ID and direction. Beats of read bursts of different IDs may come in turns. A write is seen by every lookup from its
@@ -22,7 +22,7 @@
 // - A link error when reading is answered to the accesses that wait for the line, and leaves it invalid. One when writing has lost its access:
 //   event_o.lost, and the acknowledge of maintenance.
 // - Bursts cross no 4 KiB (gw_translator checks). Exclusive accesses are taken as plain ones and answered OKAY.
-// - Maintenance: gw_cache_range.
+// - Maintenance: gw_cache_range. Write-backs of several pages are under way at once: gw_cache_writeback.
 // - Link: reads with IDs 0 to Fills - 1, writes with ID 0, lines of 64 bytes, bursts within 4 KiB; it must answer.
 // - Reset: empty; misses wait for a cycle a row.
 `include "gw_assert.svh"
@@ -46,13 +46,21 @@ module gw_page_cache #(
   parameter int unsigned Merges = 4,
   /// Lines of a rest that are asked for at a time, 1 to 64; 64: all.
   parameter int unsigned RestLines = 64,
+  /// Bits of an ID of the port, and its bundles (gw_axi_typedef.svh), of 512 bits.
+  parameter int unsigned IdWidth = gw_axi_pkg::AxiIdWidth,
+  parameter type up_req_t = gw_axi_pkg::axi_req_t,
+  parameter type up_rsp_t = gw_axi_pkg::axi_rsp_t,
+  parameter type up_ax_t = gw_axi_pkg::axi_ax_t,
+  parameter type up_w_t = gw_axi_pkg::axi_w_t,
+  parameter type up_r_t = gw_axi_pkg::axi_r_t,
+  parameter type up_b_t = gw_axi_pkg::axi_b_t,
   /// Derived.
   localparam int unsigned LineWidth = gw_pkg::PaWidth - 6
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
-  input  gw_axi_pkg::axi_req_t up_req_i,
-  output gw_axi_pkg::axi_rsp_t up_rsp_o,
+  input  up_req_t              up_req_i,
+  output up_rsp_t              up_rsp_o,
   output gw_axi_pkg::axi_req_t link_req_o,
   input  gw_axi_pkg::axi_rsp_t link_rsp_i,
   /// Maintenance of the lines first to last: clean, drop, or both.
@@ -74,156 +82,129 @@ module gw_page_cache #(
   end
 
   localparam int unsigned IdxWidth = $clog2(Pages);
-  localparam int unsigned SubWidth = PageShift - 12;
-  localparam int unsigned RowWidth = IdxWidth + SubWidth;
+  localparam int unsigned PageRows = 2 ** (PageShift - 12);
+  localparam int unsigned RowWidth = IdxWidth + PageShift - 12;
   localparam int unsigned BlockWidth = gw_pkg::PaWidth - 12;
-  localparam int unsigned TagWidth = BlockWidth - SubWidth;
+  localparam int unsigned TagWidth = BlockWidth - PageShift + 12;
   localparam int unsigned ReadWidth = $clog2(Reads);
   localparam int unsigned WriteWidth = $clog2(Writes);
-  typedef logic [IdxWidth-1:0] idx_t;
   typedef logic [RowWidth-1:0] row_t;
   typedef logic [BlockWidth-1:0] block_t;
 
-  // A row of a page's place.
-  function automatic row_t row_of(idx_t idx, row_t block);
-    return (row_t'(idx) << SubWidth) | (block & row_t'((32'd1 << SubWidth) - 32'd1));
-  endfunction
-
-  // Lines.
-  row_t look_row, job_row, write_row;
-  logic job_row_valid, job_row_ready, write_data, victim_read, victim_ready;
+  // Lines, and what is read of them to be written back.
+  row_t look_row, job_row;
+  logic job_row_valid, job_row_ready, victim_read, victim_ready;
   logic [63:0] job_clean, job_drop, job_dirty, job_left;
   logic [RowWidth+5:0] victim_addr;
-  logic [5:0] write_data_line;
 
   // Cycle 1: what is looked up.
-  logic read_valid, read_go, read_kill, write_valid, write_go, write_kill, read_can, write_can, wrote_q;
-  logic hold_writes_q, hold_reads_q, read_hit, write_hit;
+  logic read_valid, read_go, read_kill, write_valid, write_go, write_kill;
   logic [ReadWidth-1:0] read_slot;
   block_t read_block, write_block;
   logic [11:0] read_offset;
   logic [7:0] read_left;
-  logic [5:0] read_last, write_line;
-  idx_t read_idx, write_idx;
+  logic [5:0] read_last, write_line, look_line;
   logic [2:0] answers_usage;
+  logic [RowWidth+5:0] read_addr;
 
   // Cycle 2: what is decided.
-  logic read_q, write_q, hit_q, alloc_last_q, wrote_last_q, event_last_q, offered_q;
-  idx_t idx_q;
-  block_t block_q;
-  logic [ReadWidth-1:0] slot_q;
-  logic [11:0] offset_q;
-  logic [7:0] left_q;
-  logic [5:0] line, last_q;
-  row_t row, written_row_q;
-  logic [5:0] written_line_q;
-  logic ok, again, line_wait, order_wait, event_wait, store, merge, alloc, fill, fill_more, event_now;
-  logic free_valid, victim_valid, want;
-  idx_t free_idx, victim_idx, job_idx;
+  logic read, write, hit, is_active, alloc_last;
+  logic read_ok, write_ok, again, line_wait, order_wait, event_wait, store, merge, alloc, fill, fill_more;
+  block_t block;
+  logic [ReadWidth-1:0] slot;
+  logic [11:0] offset;
+  logic [7:0] left;
+  logic [5:0] line, last;
+  row_t row;
+  assign line = offset[11:6];
+
+  // Pages.
+  logic free_valid, victim_valid, freeze, thaw, release_page, lines_ready;
+  logic [IdxWidth-1:0] victim_idx, job_idx, end_idx;
   logic [TagWidth-1:0] job_tag;
-  logic [Pages-1:0] active, filling, pinned, write_pin;
+  logic [Pages-1:0] active, frozen, filling, pinned, write_pin;
   logic [$clog2(Pages+1)-1:0] free_count;
-  logic freeze, thaw, release_page, lines_ready;
 
-  assign line = offset_q[11:6];
-  assign row = row_of(alloc ? free_idx : idx_q, row_t'(block_q));
-  assign read_can = read_valid && !hold_reads_q && (4'(answers_usage) + 4'(read_q)) < 4'd4;
-  assign write_can = write_valid && !hold_writes_q;
-  assign read_go = read_can && !(write_can && !wrote_q);
-  assign write_go = write_can && !read_go;
+  // Reads and writes.
+  logic blocked, failed, full, none;
+  logic [IdWidth-1:0] read_id;
+  logic [WriteWidth-1:0] write_slot;
+  logic [63:0] strb;
+  logic [511:0] store_data, line_data, land_data;
+  logic [Writes-1:0] pending, merge_failed;
+  logic land_valid, land_ready, land_error, land, land_merges, landing, clash;
+  row_t land_row;
+  logic [5:0] land_line;
+  logic fill_ready, covered, merge_ready, line_valid, event_q, page_offered_q, fill_offered_q;
+  assign land = land_valid && land_ready;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      read_q <= 1'b0;
-      write_q <= 1'b0;
-      wrote_q <= 1'b0;
-      alloc_last_q <= 1'b0;
-      wrote_last_q <= 1'b0;
-      event_last_q <= 1'b0;
-      offered_q <= 1'b0;
-    end else begin
-      read_q <= read_go && !read_kill;
-      write_q <= write_go && !write_kill;
-      if (read_go || write_go) wrote_q <= write_go;
-      alloc_last_q <= alloc;
-      wrote_last_q <= write_data;
-      event_last_q <= event_now;
-      offered_q <= free_valid;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    hit_q <= read_go ? read_hit : write_hit;
-    idx_q <= read_go ? read_idx : write_idx;
-    block_q <= read_go ? read_block : write_block;
-    offset_q <= read_go ? read_offset : {write_line, 6'd0};
-    last_q <= read_go ? read_last : write_line;
-    slot_q <= read_slot;
-    left_q <= read_left;
-    written_row_q <= write_row;
-    written_line_q <= write_data_line;
-  end
-
-  gw_cache_tags #(
+  gw_cache_lookup #(
     .Pages      (Pages),
-    .TagWidth   (TagWidth),
-    .Replacement(Replacement)
-  ) u_tags (
+    .PageRows   (PageRows),
+    .BlockWidth (BlockWidth),
+    .Replacement(Replacement),
+    .Reads      (Reads)
+  ) u_lookup (
     .clk_i,
     .rst_ni,
     .ready_i       (lines_ready),
-    .read_tag_i    (read_block[BlockWidth-1-:TagWidth]),
-    .read_hit_o    (read_hit),
-    .read_idx_o    (read_idx),
-    .write_tag_i   (write_block[BlockWidth-1-:TagWidth]),
-    .write_hit_o   (write_hit),
-    .write_idx_o   (write_idx),
-    .active_o      (active),
-    .use_i         ((read_q || write_q) && ok && hit_q),
-    .use_idx_i     (idx_q),
-    .free_valid_o  (free_valid),
-    .free_idx_o    (free_idx),
+    .read_valid_i  (read_valid),
+    .read_go_o     (read_go),
+    .read_slot_i   (read_slot),
+    .read_block_i  (read_block),
+    .read_offset_i (read_offset),
+    .read_left_i   (read_left),
+    .read_last_i   (read_last),
+    .read_kill_i   (read_kill),
+    .write_valid_i (write_valid),
+    .write_go_o    (write_go),
+    .write_block_i (write_block),
+    .write_line_i  (write_line),
+    .write_kill_i  (write_kill),
+    .answers_i     (answers_usage),
+    .row_waits_i   ((land_valid && !land_ready) || (job_row_valid && !job_row_ready)),
+    .data_waits_i  (victim_read && !victim_ready),
+    .free_o        (victim_ready),
+    .addr_o        (read_addr),
+    .line_o        (look_line),
+    .read_o        (read),
+    .write_o       (write),
+    .hit_o         (hit),
+    .active_o      (is_active),
+    .alloc_last_o  (alloc_last),
+    .slot_o        (slot),
+    .block_o       (block),
+    .offset_o      (offset),
+    .left_o        (left),
+    .last_o        (last),
+    .row_o         (look_row),
+    .put_row_o     (row),
+    .ok_i          (read_ok || write_ok),
+    .stored_i      (write_ok),
     .alloc_i       (alloc),
-    .alloc_tag_i   (block_q[BlockWidth-1-:TagWidth]),
-    .busy_i        (filling | pinned | write_pin),
+    .pages_active_o(active),
+    .pages_frozen_o(frozen),
+    .pages_pinned_o(write_pin),
+    .pages_busy_i  (filling | pinned),
+    .free_valid_o  (free_valid),
+    .free_count_o  (free_count),
     .victim_valid_o(victim_valid),
     .victim_idx_o  (victim_idx),
-    .free_count_o  (free_count),
     .job_idx_i     (job_idx),
     .job_tag_o     (job_tag),
     .freeze_i      (freeze),
+    .end_idx_i     (end_idx),
     .thaw_i        (thaw),
     .release_i     (release_page)
   );
-  if (Spare > 0) begin : gen_spare
-    assign want = lines_ready && 32'(free_count) < Spare;
-  end else begin : gen_no_spare
-    // Somebody was looked up for whom there is no page. Until one goes.
-    logic need_q;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) need_q <= 1'b0;
-      else need_q <= !release_page && (need_q || (lines_ready && (read_q || write_q) && !hit_q && free_count == '0));
-    end
-    assign want = need_q;
-  end
-
-  // Reads and writes.
-  logic blocked, failed;
-  logic [3:0] read_id;
-  logic [WriteWidth-1:0] write_slot;
-  logic [63:0] strb;
-  logic [511:0] store_data, line_data, merge_data, land_data;
-  logic [Writes-1:0] pending, merge_failed;
-  logic land_valid, land_ready, land_error, land_old, land, land_bad;
-  row_t land_row;
-  logic [5:0] land_line;
-  logic [63:0] merge_strb;
-  logic fill_ready, covered, fill_end, merge_ready, line_valid;
 
   gw_cache_reads #(
     .Slots     (Reads),
     .Pages     (Pages),
     .RowWidth  (RowWidth),
-    .BlockWidth(BlockWidth)
+    .BlockWidth(BlockWidth),
+    .IdWidth   (IdWidth),
+    .ax_t      (up_ax_t)
   ) u_reads (
     .clk_i,
     .rst_ni,
@@ -241,18 +222,18 @@ module gw_page_cache #(
     .blocked_o    (blocked),
     .failed_o     (failed),
     .id_o         (read_id),
-    .done_valid_i (read_q),
-    .done_slot_i  (slot_q),
-    .done_offset_i(offset_q),
-    .done_left_i  (left_q),
-    .done_ok_i    (ok),
+    .done_valid_i (read),
+    .done_slot_i  (slot),
+    .done_offset_i(offset),
+    .done_left_i  (left),
+    .done_ok_i    (read_ok),
     .done_again_i (again),
     .done_line_i  (line_wait),
     .done_order_i (order_wait),
     .done_row_i   (row),
-    .event_i      (event_now),
+    .event_i      (event_q),
     .land_i       (land),
-    .land_error_i (land_bad),
+    .land_error_i (land_error),
     .land_row_i   (land_row),
     .land_line_i  (land_line),
     .pinned_o     (pinned)
@@ -260,7 +241,10 @@ module gw_page_cache #(
 
   gw_cache_writes #(
     .Slots     (Writes),
-    .BlockWidth(BlockWidth)
+    .BlockWidth(BlockWidth),
+    .ax_t      (up_ax_t),
+    .w_t       (up_w_t),
+    .b_t       (up_b_t)
   ) u_writes (
     .clk_i,
     .rst_ni,
@@ -278,38 +262,41 @@ module gw_page_cache #(
     .look_block_o(write_block),
     .look_line_o (write_line),
     .slot_o      (write_slot),
+    .full_o      (full),
+    .none_o      (none),
     .strb_o      (strb),
     .data_o      (store_data),
-    .done_valid_i(write_q),
-    .done_ok_i   (ok),
+    .done_valid_i(write),
+    .done_ok_i   (write_ok),
     .done_event_i(event_wait),
-    .event_i     (event_now),
+    .event_i     (event_q),
     .pending_i   (pending),
     .failed_i    (merge_failed)
   );
-  assign write_kill = write_q && !ok;
+  assign write_kill = write && !write_ok;
 
   gw_cache_decide u_decide (
     .clk_i,
     .rst_ni,
-    .read_i       (read_q),
-    .write_i      (write_q),
-    .hit_i        (hit_q),
-    .active_i     (active[idx_q]),
+    .read_i       (read),
+    .write_i      (write),
+    .hit_i        (hit),
+    .active_i     (is_active),
     .valid_i      (line_valid),
-    .alloc_last_i (alloc_last_q),
-    .clash_i      (wrote_last_q && written_row_q == look_row && written_line_q == line),
-    .landing_i    (land_valid && land_row == look_row && land_line == line),
+    .alloc_last_i (alloc_last),
+    .clash_i      (clash),
+    .landing_i    (landing),
     .covered_i    (covered),
-    .event_i      (event_now || event_last_q),
+    .event_i      (event_q),
     .fill_ready_i (fill_ready),
     .page_ready_i (free_valid),
     .merge_ready_i(merge_ready),
     .blocked_i    (blocked),
     .failed_i     (failed),
-    .full_i       (strb == '1),
-    .none_i       (strb == '0),
-    .ok_o         (ok),
+    .full_i       (full),
+    .none_i       (none),
+    .read_ok_o    (read_ok),
+    .write_ok_o   (write_ok),
     .again_o      (again),
     .line_o       (line_wait),
     .order_o      (order_wait),
@@ -320,96 +307,60 @@ module gw_page_cache #(
     .fill_o       (fill),
     .fill_more_o  (fill_more)
   );
-  assign event_now = fill_end || thaw || release_page || (land && merge_strb != '0) || (free_valid && !offered_q);
-
-  // A page that a store has put is not a victim before the store is in it.
-  logic write_pin_q;
-  idx_t write_pin_idx_q;
+  // What somebody may wait for who did not go on; known a cycle later, to those who were decided meanwhile as well.
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) write_pin_q <= 1'b0;
-    else if (write_q && alloc) write_pin_q <= 1'b1;
-    else if (write_q && ok) write_pin_q <= 1'b0;
-  end
-  always_ff @(posedge clk_i) if (write_q && alloc) write_pin_idx_q <= free_idx;
-  assign write_pin = write_pin_q ? Pages'(1) << write_pin_idx_q : '0;
-
-  // Lines: what is valid and dirty, and their data.
-  assign look_row = row_of(idx_q, row_t'(block_q));
-  assign land = land_valid && land_ready;
-  assign land_bad = land_error && !land_old;
-  assign write_row = write_q ? look_row : land_row;
-  assign write_data_line = write_q ? line : land_line;
-  assign write_data = write_q ? store : land && !land_old && !land_error;
-  assign victim_ready = !read_go;
-
-  gw_cache_lines #(
-    .Rows(2 ** RowWidth)
-  ) u_lines (
-    .clk_i,
-    .rst_ni,
-    .ready_o     (lines_ready),
-    .look_row_i  (look_row),
-    .look_line_i (line),
-    .look_valid_o(line_valid),
-    .store_try_i (write_q),
-    .store_i     (store),
-    .land_valid_i(land_valid),
-    .land_ready_o(land_ready),
-    .land_row_i  (land_row),
-    .land_line_i (land_line),
-    .land_set_i  (!land_error),
-    .land_dirty_i(merge_strb != '0),
-    .land_old_o  (land_old),
-    .job_valid_i (job_row_valid),
-    .job_ready_o (job_row_ready),
-    .job_row_i   (job_row),
-    .job_clean_i (job_clean),
-    .job_drop_i  (job_drop),
-    .job_dirty_o (job_dirty),
-    .job_left_o  (job_left)
-  );
-
-  logic [511:0] landed;
-  always_comb begin
-    for (int unsigned i = 0; i < 64; i++) begin
-      landed[8*i+:8] = merge_strb[i] ? merge_data[8*i+:8] : land_data[8*i+:8];
+    if (!rst_ni) begin
+      event_q <= 1'b0;
+      page_offered_q <= 1'b0;
+      fill_offered_q <= 1'b0;
+    end else begin
+      event_q <= thaw || release_page || land_merges || (fill_ready && !fill_offered_q) || (free_valid && !page_offered_q);
+      page_offered_q <= free_valid;
+      fill_offered_q <= fill_ready;
     end
   end
-  gw_cache_data #(
-    .Lines(2 ** (RowWidth + 6))
-  ) u_data (
-    .clk_i,
-    .we_i   (write_data),
-    .waddr_i({write_row, write_data_line}),
-    .wstrb_i(write_q ? strb : '1),
-    .wdata_i(write_q ? store_data : landed),
-    .re_i   (read_go || victim_read),
-    .raddr_i(read_go ? {row_of(read_idx, row_t'(read_block)), read_offset[11:6]} : victim_addr),
-    .rdata_o(line_data)
-  );
 
-  gw_cache_merge #(
-    .Entries (Merges),
-    .Slots   (Writes),
-    .RowWidth(RowWidth)
-  ) u_merge (
+  // Lines: what is valid and dirty, and their data.
+
+  gw_cache_store #(
+    .Rows  (2 ** RowWidth),
+    .Merges(Merges),
+    .Writes(Writes)
+  ) u_store (
     .clk_i,
     .rst_ni,
-    .ask_row_i     (look_row),
-    .ask_line_i    (line),
-    .ask_ready_o   (merge_ready),
+    .ready_o       (lines_ready),
+    .look_row_i    (look_row),
+    .look_line_i   (line),
+    .look_valid_o  (line_valid),
+    .look_clash_o  (clash),
+    .look_landing_o(landing),
+    .look_merge_o  (merge_ready),
+    .try_i         (write),
+    .store_i       (store),
     .put_i         (merge),
-    .put_slot_i    (write_slot),
-    .put_strb_i    (strb),
-    .put_data_i    (store_data),
+    .slot_i        (write_slot),
+    .strb_i        (strb),
+    .data_i        (store_data),
+    .land_valid_i  (land_valid),
+    .land_ready_o  (land_ready),
     .land_row_i    (land_row),
     .land_line_i   (land_line),
-    .land_strb_o   (merge_strb),
-    .land_data_o   (merge_data),
-    .retire_i      (land),
-    .retire_error_i(land_bad),
+    .land_error_i  (land_error),
+    .land_data_i   (land_data),
+    .land_merges_o (land_merges),
     .pending_o     (pending),
-    .failed_o      (merge_failed)
+    .failed_o      (merge_failed),
+    .job_valid_i   (job_row_valid),
+    .job_ready_o   (job_row_ready),
+    .job_row_i     (job_row),
+    .job_clean_i   (job_clean),
+    .job_drop_i    (job_drop),
+    .job_dirty_o   (job_dirty),
+    .job_left_o    (job_left),
+    .read_i        (read_go || victim_read),
+    .read_addr_i   (read_addr | (victim_ready ? victim_addr : '0)),
+    .read_data_o   (line_data)
   );
 
   gw_cache_fills #(
@@ -424,15 +375,14 @@ module gw_page_cache #(
     .req_i       (fill),
     .req_ready_o (fill_ready),
     .req_row_i   (row),
-    .req_block_i (block_q),
+    .req_block_i (block),
     .req_first_i (line),
-    .req_last_i  (last_q),
+    .req_last_i  (last),
     .req_rest_i  (FillMode == 1 || (FillMode == 2 && fill_more)),
+    .look_line_i (look_line),
     .ask_row_i   (look_row),
-    .ask_line_i  (line),
     .covered_o   (covered),
     .busy_o      (filling),
-    .end_o       (fill_end),
     .ar_valid_o  (link_req_o.ar_valid),
     .ar_ready_i  (link_rsp_i.ar_ready),
     .ar_o        (link_req_o.ar),
@@ -443,20 +393,21 @@ module gw_page_cache #(
     .land_ready_i(land_ready),
     .land_row_o  (land_row),
     .land_line_o (land_line),
-    .land_data_o (land_data),
-    .land_error_o(land_error)
+    .land_error_o(land_error),
+    .land_data_o (land_data)
   );
 
   // What goes: victims and maintenance.
-  logic job, job_range_clean, job_range_drop, job_done, job_error, written, lost;
-  idx_t range_idx;
-  logic [LineWidth-1:0] range_first, range_last;
-  gw_cache_range #(
-    .Pages    (Pages),
-    .LineWidth(LineWidth)
-  ) u_range (
+  logic written, lost;
+  gw_cache_leave #(
+    .Pages     (Pages),
+    .PageRows  (PageRows),
+    .BlockWidth(BlockWidth),
+    .Spare     (Spare)
+  ) u_leave (
     .clk_i,
     .rst_ni,
+    .ready_i       (lines_ready),
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_clean_i,
@@ -465,40 +416,18 @@ module gw_page_cache #(
     .cmd_last_i,
     .ack_o,
     .ack_error_o,
-    .job_o      (job),
-    .job_idx_o  (range_idx),
-    .job_clean_o(job_range_clean),
-    .job_drop_o (job_range_drop),
-    .job_first_o(range_first),
-    .job_last_o (range_last),
-    .job_done_i (job_done),
-    .job_error_i(job_error)
-  );
-
-  gw_cache_evict #(
-    .Pages     (Pages),
-    .PageRows  (2 ** SubWidth),
-    .BlockWidth(BlockWidth)
-  ) u_evict (
-    .clk_i,
-    .rst_ni,
-    .want_i        (want),
+    .free_count_i  (free_count),
+    .none_i        ((read || write) && !hit),
     .victim_valid_i(victim_valid),
     .victim_idx_i  (victim_idx),
-    .range_i       (job),
-    .range_idx_i   (range_idx),
-    .range_clean_i (job_range_clean),
-    .range_drop_i  (job_range_drop),
-    .range_first_i (range_first),
-    .range_last_i  (range_last),
-    .range_done_o  (job_done),
-    .range_error_o (job_error),
     .job_idx_o     (job_idx),
     .job_tag_i     (job_tag),
     .active_i      (active),
+    .frozen_i      (frozen),
     .filling_i     (filling),
     .pinned_i      (pinned | write_pin),
     .freeze_o      (freeze),
+    .end_idx_o     (end_idx),
     .thaw_o        (thaw),
     .release_o     (release_page),
     .row_valid_o   (job_row_valid),
@@ -525,32 +454,14 @@ module gw_page_cache #(
   );
   assign link_req_o.b_ready = 1'b1;
 
-  // Lookups make way for lines that land, rows of jobs and data that is written back, when these have waited.
-  logic [1:0] waited_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      hold_writes_q <= 1'b0;
-      hold_reads_q <= 1'b0;
-      waited_q <= '0;
-    end else begin
-      hold_writes_q <= (land_valid && !land_ready) || (job_row_valid && !job_row_ready);
-      waited_q <= (victim_read && !victim_ready) ? waited_q + 2'd1 : '0;
-      hold_reads_q <= victim_read && !victim_ready && waited_q == 2'd3;
-    end
-  end
-
   // Answers of reads; a beat is looked up only with room for it.
-  logic answers_ready;
-  gw_fifo #(
-    .T          (axi_r_t),
-    .Depth      (4),
-    .PassThrough(1'b1)
+  gw_cache_answers #(
+    .T(up_r_t)
   ) u_answers (
     .clk_i,
     .rst_ni,
-    .in_valid_i (read_q && ok),
-    .in_ready_o (answers_ready),
-    .in_data_i  ('{id: read_id, resp: failed ? RespSlvErr : RespOkay, last: left_q == '0, data: line_data}),
+    .in_valid_i (read_ok),
+    .in_data_i  ('{id: read_id, resp: failed ? RespSlvErr : RespOkay, last: left == '0, data: line_data}),
     .out_valid_o(up_rsp_o.r_valid),
     .out_ready_i(up_req_i.r_ready),
     .out_data_o (up_rsp_o.r),
@@ -567,18 +478,17 @@ module gw_page_cache #(
       fill: land,
       store_miss: merge,
       store: store,
-      read_miss: read_q && line_wait,
-      read: read_q && ok
+      read_miss: read && line_wait,
+      read: read_ok
     };
   end
 
   logic unused;
   assign unused = ^link_rsp_i.b.id;
 
-  `GW_INVARIANT(RoomForAnswer_A, !(read_q && ok) || answers_ready)
   `GW_INVARIANT(FillRoom_A, !fill || fill_ready)
-  `GW_INVARIANT(StoreIsActive_A, !(store || merge) || active[idx_q])
+  `GW_INVARIANT(StoreIsActive_A, !(store || merge) || is_active)
   `GW_COVER(StoreBesideLanding_C, store && land_valid)
-  `GW_COVER(Clash_C, u_decide.clash_i && read_q)
+  `GW_COVER(Clash_C, clash && read)
 
 endmodule

@@ -12,6 +12,7 @@ SHAPE = os.environ["BENCH_SHAPE"]
 PAGES = {"small": 2, "default": 16, "large_pages": 4}[SHAPE]
 PAGE_BYTES = 65536 if SHAPE == "large_pages" else PAGE
 MODE = {"small": 0, "default": 1, "large_pages": 2}[SHAPE]
+SPARE = {"small": 0, "default": 1, "large_pages": 2}[SHAPE]
 REST_LINES = 6  # of large_pages
 FULL = (1 << LINE) - 1
 FIRST, LAST = 0, (1 << 50) - 1
@@ -201,6 +202,23 @@ async def dirty_lines_only_go_back_in_long_bursts(dut):
         (20 * LINE, 1),
         (40 * LINE, 24),
     ]
+
+
+@cocotb.test()
+async def write_backs_of_several_pages_are_under_way(dut):
+    """A flush of dirty pages takes a cycle a line and the link's latency once; of lines apart from each other, two cycles and a half a line."""
+    latency = 200
+    pages = PAGES - SPARE
+    for lines, count, most in ((range(1), 64, 64), (range(0, 64, 2), 1, 32 * 5 // 2)):
+        b = await bench(dut, latency=lambda r: latency)
+        for page in range(pages):
+            b.put(*(store(b, 0, BASE + page * PAGE_BYTES + line * LINE, count=count) for line in lines))
+        await b.run()
+        asked = b.now
+        assert await b.maintain(FIRST, LAST) == 0
+        cycles = b.acks[-1][0] - asked
+        dut._log.info(f"flush of {pages} pages, {len(lines) * count} lines each: {cycles} cycles")
+        assert cycles <= pages * (most + 4) + PAGES * 2 * PAGE_BYTES // PAGE + latency + 30
 
 
 @cocotb.test()
