@@ -15,9 +15,10 @@ import json
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from godwit import toolchain
 from godwit.card.compile import Progress, compile_card
@@ -162,8 +163,7 @@ def _lock(home: Path, report: Progress) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            handle.seek(0)
-            report(f"waiting for {handle.read().strip() or 'another process'}, which builds it", 0, 0)
+            report(f"waiting for {_holder(handle)}, which builds it", 0, 0)
             fcntl.flock(handle, fcntl.LOCK_EX)
         try:
             handle.truncate(0)
@@ -172,6 +172,16 @@ def _lock(home: Path, report: Progress) -> Iterator[None]:
             yield
         finally:
             handle.truncate(0)
+
+
+def _holder(handle: TextIO) -> str:
+    """Who holds the lock. It is locked before its holder has written who that is, so a second is given to it."""
+    for _ in range(100):
+        handle.seek(0)
+        if name := handle.read().strip():
+            return name
+        time.sleep(0.01)
+    return "another process"
 
 
 def _build_into(home: Path, todo: Plan, jobs: int, report: Progress) -> None:
