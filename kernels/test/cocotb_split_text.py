@@ -74,6 +74,19 @@ class Texts(Case):
             bitmaps.append(np.packbits(valid.astype(bool), bitorder="little").tobytes())
         return parts + (bitmaps if self.text.buffers()[0] is not None and len(self.text) else [b"", b""])
 
+    def compare(self, memory: bytearray) -> None:
+        """What is at `places` are whole Arrow arrays, equal to those of pyarrow."""
+        assert self.text is not None
+        parts = [
+            pa.py_buffer(bytes(memory[start : start + len(data)]))
+            for start, data in zip(self.places, self.wanted(), strict=True)
+        ]
+        for side, array in enumerate(self.sides()):
+            bits = parts[4 + side] if self.text.buffers()[0] is not None else None
+            made = pa.Array.from_buffers(pa.utf8(), len(array), [bits, *parts[2 * side : 2 * side + 2]])
+            made.validate(full=True)
+            assert made.equals(array)
+
 
 def texts(kernel: Kernel, rows: int, longest: int) -> pa.Array:
     """Random texts up to `longest` bytes, many of them empty, of letters with one and two bytes."""
@@ -103,15 +116,7 @@ async def check(kernel: Kernel, case: Texts, policy=None, **more) -> dict:
         assert bytes(memory[start - GUARD : start + len(data) + GUARD]) == around, (
             f"wrong bytes at {start:#x}"
         )
-    parts = [
-        pa.py_buffer(bytes(memory[start : start + len(data)]))
-        for start, data in zip(case.places, wanted, strict=True)
-    ]
-    for side, array in enumerate(case.sides()):
-        bits = parts[4 + side] if args["text_validity"] else None
-        made = pa.Array.from_buffers(pa.utf8(), len(array), [bits, *parts[2 * side : 2 * side + 2]])
-        made.validate(full=True)
-        assert made.equals(array)
+    case.compare(memory)
     return found
 
 
