@@ -113,11 +113,11 @@ class Checked(AxiMemory):
         super()._write_data()
 
 
-async def create(dut, **how) -> tuple[Kernel, Heap]:
+async def create(dut, name: str = "split_malloc", **how) -> tuple[Kernel, Heap]:
     """A kernel with a heap."""
-    for name in ("heap_command_TREADY", "heap_response_TVALID", "heap_response_TDATA"):
-        getattr(dut, name).value = 0
-    kernel = await Kernel.create(dut, "split_malloc", 0x40_0000)
+    for pin in ("heap_command_TREADY", "heap_response_TVALID", "heap_response_TDATA"):
+        getattr(dut, pin).value = 0
+    kernel = await Kernel.create(dut, name, 0x40_0000)
     kernel.memory.__class__ = Checked
     heap = Heap(kernel, **how)
     kernel.memory.heap = heap

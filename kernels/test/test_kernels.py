@@ -50,6 +50,24 @@ def test_split_text_with_few_ids(id_width):
     run_kernel("split_text", id_width=id_width, testcase=cases)
 
 
+@pytest.mark.parametrize("id_width", [2, 3, 4])
+def test_split_text_malloc(id_width):
+    """In steps of 4 KiB, so that outputs grow often; with an ID a stream the rest, of four streams each way and of all."""
+    cases = [
+        "random_launches",
+        "bad_arguments_touch_nothing",
+        "offsets_that_do_not_fit_the_text_leave_nothing",
+        "a_refusal_ends_the_run_and_leaves_nothing",
+        "errors_end_the_run",
+    ]
+    run_kernel(
+        "split_text_malloc",
+        id_width=id_width,
+        testcase=None if id_width == 4 else cases,
+        parameters={"StepBytes": 4096},
+    )
+
+
 def test_array_sum():
     run_kernel("array_sum")
 

@@ -18,6 +18,7 @@ OWN = [
     "split_rows",
     "split_malloc",
     "split_text",
+    "split_text_malloc",
     "array_sum",
     "memcopy",
     "traffic",
@@ -57,7 +58,9 @@ def run(command: list, **more) -> str:
 @pytest.mark.parametrize("name", [*OWN, EXAMPLE])
 def test_verilator_lint(name, id_width):
     id_width = (
-        max(id_width, 2) if name in ("bfs", "split_rows", "split_malloc", "split_text") else id_width
+        max(id_width, 2)
+        if name in ("bfs", "split_rows", "split_malloc", "split_text", "split_text_malloc")
+        else id_width
     )  # they have three or four streams
     waivers = ["-Wno-SYMRSVDWORD"] if name == EXAMPLE else []
     dirs = [part for path in (COMMON, HARDWARE / "common") for part in ("-y", path)]
@@ -98,6 +101,7 @@ def test_yosys_elaborates(name, tmp_path):
         "split_rows": 4,
         "split_malloc": 4,
         "split_text": 9,
+        "split_text_malloc": 9,
         "array_sum": 2,
         "memcopy": 2,
         "traffic": 1,
