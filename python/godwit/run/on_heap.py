@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs that nobody sized: buffers of the heap in hardware, which get their memory where the kernel writes."""
+"""Outputs that nobody sized: buffers of the heap in hardware, which get their memory where the kernel writes, or which it takes by itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from godwit.report import Figure
 from godwit.run.workload import Measurement, Setup, measure
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from godwit.api import Card
     from godwit.heap import HeapMemory
     from godwit.memory import Context
@@ -55,6 +57,42 @@ class OnHeap:
             Figure("outputs_taken", "... taken", "bytes", "simulated", self.taken_bytes),
             Figure("outputs_peak", "... and their tables, peak", "bytes", "simulated", self.peak_bytes),
             Figure("outputs_mapped", "... when they are mapped", "bytes", "simulated", self.mapped_bytes),
+        ]
+
+
+@dataclass(frozen=True)
+class Allocated:
+    """A launch whose outputs the kernel allocated."""
+
+    run: Measurement
+    card: Card
+    context: Context
+    tables_bytes: int
+    """Page tables of before."""
+
+    def buffer(self, name: str, nbytes: int) -> pa.Buffer:
+        """The memory of an output of `nbytes` bytes, taken over from the kernel; one without bytes has none."""
+        import pyarrow as pa
+
+        if not nbytes:
+            return pa.py_buffer(b"")
+        return pa.py_buffer(self.context.adopt(self.run.result.results[name], nbytes).to_numpy())
+
+    def figures(self, mapped: Measurement) -> list[Figure]:
+        """What it cost, beside the launch with mapped outputs; all that the kernel allocated has been taken over."""
+        heap, results = self.card.heap(), self.run.result.results
+        # Nothing is freed meanwhile, so what is there is the most that there was.
+        taken = sum(each.taken_bytes for each in heap.allocations if each.address in results.values())
+        peak = taken + heap.region["tables"] - self.tables_bytes
+        cycles, commands = self.run.result.cycles, self.run.counters["heap"]["commands"]
+        ratio, grown = cycles / mapped.result.cycles, results["grown"]
+        return [
+            Figure("malloc_cycles", "cycles, outputs allocated by the kernel", "cycles", "simulated", cycles),
+            Figure("malloc_ratio", "... of those with mapped outputs", "ratio", "simulated", ratio),
+            Figure("malloc_commands", "... its commands", "commands", "simulated", commands),
+            Figure("malloc_grown", "... of them growths", "commands", "simulated", grown),
+            Figure("malloc_taken", "... bytes taken", "bytes", "simulated", taken),
+            Figure("malloc_peak", "... and their tables, peak", "bytes", "simulated", peak),
         ]
 
 
@@ -106,3 +144,14 @@ def run_on_heap(
     taken = sum(each.taken_bytes for each in heap.allocations if each.address in own)
     peak = taken + heap.region["tables"] - tables
     return OnHeap(run, outputs, taken, peak, mapped, sum(args[name].nbytes for name in names))
+
+
+def run_allocating(card: Card, context: Context, kernel: str, given: dict[str, Any]) -> Allocated:
+    """Launches `kernel`, which is given its input only, and allocates its outputs by itself.
+
+    Raises CheckError, with the heap's reason when it refused the kernel memory; nothing stays allocated then.
+    """
+    tables = card.heap().region["tables"]
+    order = (GRANULE >> 12).bit_length() - 1  # log2 of its pages of 4 KiB
+    run = measure(card, context, kernel, given | {"granule": order}, "translate")
+    return Allocated(run, card, context, int(tables))

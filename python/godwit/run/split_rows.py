@@ -46,8 +46,8 @@ def run(
     utf8 column `text` when it is given.
 
     Rows match, and runs are made, as in `godwit.run.split.run`; every array is checked against pyarrow before anything is written. The
-    files hold what the kernel wrote: from the heap when there is one. Raises GodwitError of some kind, and then leaves the output
-    directory as it was.
+    files hold what the kernel wrote: from the heap when there is one, and with outputs ``malloc`` from memory that it took by itself.
+    Raises GodwitError of some kind, and then leaves the output directory as it was.
     """
     import pyarrow as pa
 
@@ -55,8 +55,12 @@ def run(
     beside = split_text.read(setup, path, text) if text is not None else None
     heap = on_heap.wanted(setup, outputs)
     allocates = outputs == "malloc"
-    more_kernels = [*(["split_text"] if beside else []), *([split_malloc.KERNEL] if allocates else [])]
-    setup = setup.with_kernel("split_rows", *more_kernels)
+    more_kernels = {
+        "split_text": beside,
+        split_malloc.KERNEL: allocates,
+        split_text.ALLOCATING: beside and allocates,
+    }
+    setup = setup.with_kernel("split_rows", *(name for name, needed in more_kernels.items() if needed))
     expected = _expected(array, predicate.mask(array))
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split_rows")
@@ -102,7 +106,7 @@ def run(
         if beside:
             wanted = _expected(beside.array, predicate.mask(array))
             columns[beside.name], more = split_text.run(
-                setup, card, context, beside, compared, wanted, heap=heap
+                setup, card, context, beside, compared, wanted, heap=heap, allocates=allocates
             )
             figures += more
         facts = card_facts(card, setup.page_size)
@@ -186,16 +190,10 @@ def _allocated(
     expected: tuple[pa.Array, pa.Array],
 ) -> tuple[list[pa.Array], list[Figure]]:
     """The same with outputs that the kernel allocates: arrays on its memory, and what that cost."""
-    import pyarrow as pa
-
     data_type = expected[0].type
-    done = split_malloc.run(card, context, args, data_type.bit_width // 8)
-
-    def buffer(name: str, nbytes: int) -> pa.Buffer:
-        return pa.py_buffer(done.outputs[name].to_numpy(np.uint8, nbytes) if nbytes else b"")
-
+    done = split_malloc.run(card, context, args)
     bits = {**args, "rest_validity": args["validity"]}
-    arrays = _checked(data_type, bits, done.run.result.match_count, buffer, expected, "malloc")
+    arrays = _checked(data_type, bits, done.run.result.match_count, done.buffer, expected, "malloc")
     return arrays, done.figures(mapped)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The utf8 column of ``godwit run split --rows --text``: its rows in two columns, offsets, bytes and validity, by the kernel
-`split_text`.
+`split_text`, and with ``--outputs malloc`` by `split_text_malloc` in memory that it takes from the heap by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MOST_BYTES = (1 << 31) - 1
 NULL_ID_WIDTH = 3
 """Bits of AXI IDs that the kernel needs for bitmaps of the text."""
 SIDES = ("matches", "rest")
+ALLOCATING = "split_text_malloc"
+"""The kernel that allocates its outputs by itself."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,10 @@ def run(
     expected: tuple[pa.Array, pa.Array],
     *,
     heap: bool,
+    allocates: bool = False,
 ) -> tuple[list[pa.Array], list[Figure]]:
-    """Both columns, equal to `expected`, and what it cost: with mapped outputs, by virtual and by physical addresses, and `heap`.
+    """Both columns, equal to `expected`, and what it cost: with mapped outputs, by virtual and by physical addresses, on the `heap`, and
+    with outputs that the kernel `allocates`.
 
     compared: the kernel's arguments of the column beside it. Raises CheckError.
     """
@@ -162,6 +166,11 @@ def run(
         results = _checked(done.run.result, text, on_it, expected, "heap")
         done.trim(lengths)
         figures += done.figures(lengths)
+    if allocates:
+        given = {name: value for name, value in args.items() if name not in made}
+        own = on_heap.run_allocating(card, context, ALLOCATING, given)
+        results = _checked(own.run.result, text, own.buffer, expected, "malloc")
+        figures += own.figures(runs.translated)
     return results, [replace(each, name=f"text_{each.name}", label=f"text: {each.label}") for each in figures]
 
 
