@@ -80,7 +80,8 @@ static int godwit_info(struct godwit_context *ctx, void __user *user)
 		.context = ctx->number,
 		.va_bits = gdev->va_bits,
 		.flags = (gdev->demand ? GODWIT_INFO_DEMAND : 0) | (gdev->pool ? GODWIT_INFO_MIGRATE : 0) |
-			 (gdev->heap.regions ? GODWIT_INFO_HEAP : 0) | (gdev->lines.on ? GODWIT_INFO_LINES : 0),
+			 (gdev->heap.regions ? GODWIT_INFO_HEAP : 0) | (gdev->lines.on ? GODWIT_INFO_LINES : 0) |
+			 (gdev->queue.caches && !gdev->alone ? GODWIT_INFO_LINES_MIX : 0),
 		.memory_bytes = gdev->memory_bytes,
 		.free_bytes = gw_range_free_bytes(&gdev->frames),
 	};

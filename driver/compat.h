@@ -7,6 +7,8 @@
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pagemap.h>
+#include <linux/rmap.h>
 #include <linux/topology.h>
 #include <linux/version.h>
 
@@ -41,6 +43,48 @@ static inline struct page *godwit_contig_pages(unsigned long count)
 static inline struct dev_pagemap *page_pgmap(const struct page *page)
 {
 	return page->pgmap;
+}
+#endif
+
+/*
+ * godwit_take_alone() takes a page of a process from all processors until one touches it, and has it be writable: the page, locked and with a
+ * reference, or an error; @owner is told to notifiers. godwit_can_be_alone(): whether that is worth a try.
+ */
+#if !IS_ENABLED(CONFIG_DEVICE_PRIVATE)
+static inline bool godwit_can_be_alone(const struct page *page)
+{
+	return false;
+}
+
+static inline struct page *godwit_take_alone(struct mm_struct *mm, unsigned long address, void *owner)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+/* It takes all pages of a large folio, of which it gives the first alone. */
+static inline bool godwit_can_be_alone(const struct page *page)
+{
+	return PageAnon(page) && !PageCompound(page);
+}
+
+static inline struct page *godwit_take_alone(struct mm_struct *mm, unsigned long address, void *owner)
+{
+	struct page *page = NULL;
+	int got = make_device_exclusive_range(mm, address, address + PAGE_SIZE, &page, owner);
+
+	return got < 0 ? ERR_PTR(got) : got && page ? page : ERR_PTR(-EBUSY);
+}
+#else
+static inline bool godwit_can_be_alone(const struct page *page)
+{
+	return PageAnon(page) && !PageHuge(page);
+}
+
+static inline struct page *godwit_take_alone(struct mm_struct *mm, unsigned long address, void *owner)
+{
+	struct folio *folio;
+
+	return make_device_exclusive(mm, address, owner, &folio);
 }
 #endif
 

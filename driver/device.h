@@ -69,6 +69,21 @@ struct godwit_queue {
 	bool broken;
 };
 
+/* What a page cache reads and writes of the host's memory. */
+#define GODWIT_LINE_BYTES 64
+/* Ranges that it is told of one by one. */
+#define GODWIT_FLUSHES 16u
+
+/**
+ * struct godwit_flushed - memory of the host that a page cache is to write and forget
+ * @count: ranges; more than GODWIT_FLUSHES: all that it has
+ * @ranges: where the card finds them
+ */
+struct godwit_flushed {
+	u32 count;
+	struct gw_pt_range ranges[GODWIT_FLUSHES];
+};
+
 /* Page requests of one batch; the rest is the next one. */
 #define GODWIT_BATCH 64
 
@@ -167,6 +182,7 @@ struct godwit_pool;
  * @kernels: slots
  * @ports: of the MMU, at least one a kernel
  * @demand: the card asks for pages that are not there
+ * @alone: pages in place that it may write are its alone (alone.c)
  * @mode: of page tables, GODWIT_MODE_*
  * @va_bits: of user addresses in that mode
  * @frames: of device memory
@@ -203,6 +219,7 @@ struct godwit_device {
 	u32 kernels;
 	u32 ports;
 	bool demand;
+	bool alone;
 	u32 mode;
 	u32 va_bits;
 

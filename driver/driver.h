@@ -45,6 +45,7 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
+#include <godwit/around.h>
 #include <godwit/prefetch.h>
 #include <godwit/pt.h>
 
@@ -68,6 +69,7 @@
  * @host_pages: of them, those in the host
  * @device_pages: those in device memory
  * @pinned_pages: of @pins
+ * @around: walks of processors through pages that were the card's alone (alone.c)
  * @alive: @number and @table are in use
  * @advice: of pages, by number: GODWIT_ADVICE_* (place.c)
  * @fights: groups of pages that went to the card on demand, by their first (place.c)
@@ -92,6 +94,7 @@ struct godwit_context {
 	unsigned long host_pages;
 	unsigned long device_pages;
 	unsigned long pinned_pages;
+	struct gw_around around;
 	bool alive;
 	struct maple_tree advice;
 	struct xarray fights;
@@ -105,6 +108,16 @@ struct godwit_context {
 /* ahead.c */
 void godwit_ahead_note(struct godwit_context *ctx, u64 page);
 void godwit_ahead_run(struct godwit_device *gdev);
+
+struct godwit_page;
+
+/* alone.c */
+void godwit_alone_init(struct godwit_device *gdev);
+bool godwit_alone_is_wanted(const struct godwit_context *ctx, unsigned long pfn);
+int godwit_alone_show(struct godwit_context *ctx, unsigned long index, struct godwit_page **fresh);
+void godwit_alone_keep(struct godwit_context *ctx, unsigned long index);
+unsigned long godwit_alone_last(struct godwit_context *ctx, unsigned long index);
+void godwit_alone_end(struct godwit_context *ctx, u64 first, u64 end);
 
 /* chardev.c */
 int godwit_chardev_add(struct godwit_device *gdev);
@@ -254,7 +267,8 @@ void godwit_place_refused(struct godwit_context *ctx, u64 page);
 int godwit_queue_init(struct godwit_device *gdev);
 void godwit_queue_fini(struct godwit_device *gdev);
 int godwit_invalidate_context(struct godwit_device *gdev, u32 context);
-int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, bool host);
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, const struct godwit_flushed *flushed);
+void godwit_flushed_add(struct godwit_flushed *flushed, u64 pa);
 int godwit_cache_sync(struct godwit_device *gdev, bool drop);
 int godwit_queue_respond(struct godwit_device *gdev, u32 context, u32 group, u32 code);
 int godwit_queue_settle(struct godwit_device *gdev);

@@ -108,6 +108,7 @@ void godwit_entries_join(struct godwit_context *ctx, unsigned long index, u32 or
 	struct godwit_page *begin = xa_load(&ctx->pages, first), *page = xa_load(&ctx->pages, last);
 	struct gw_pt_range range;
 	struct gw_pt_inval what = { .ranges = &range, .capacity = 1 };
+	static const struct godwit_flushed none;
 	u64 pa;
 
 	/* Most that are not complete lack their end or their beginning. */
@@ -126,7 +127,7 @@ void godwit_entries_join(struct godwit_context *ctx, unsigned long index, u32 or
 	if (what.tables)
 		godwit_count(ctx->device, GODWIT_EVENT_JOINS, 1);
 	/* Where a walk may still be in it, the table stays as it is. */
-	if (what.tables && !godwit_invalidate(ctx->device, ctx->number, &what, false))
+	if (what.tables && !godwit_invalidate(ctx->device, ctx->number, &what, &none))
 		gw_pt_reclaim(&ctx->table);
 }
 

@@ -14,6 +14,8 @@
  * @write: the card may write
  * @device: it is in device memory, and @bus says nothing
  * @counted: its lines over the link are told
+ * @alone: no processor reaches it until it touches it
+ * @since_ns: that is so
  */
 struct godwit_page {
 	struct page *page;
@@ -21,6 +23,8 @@ struct godwit_page {
 	bool write;
 	bool device;
 	bool counted;
+	bool alone;
+	u64 since_ns;
 };
 
 /**
@@ -45,6 +49,11 @@ static inline u64 godwit_page_place(const struct godwit_page *page)
 	return page->device ? godwit_pool_address(page->page) : GODWIT_HOST_APERTURE_BASE + page->bus;
 }
 
+/* inplace.c */
+int godwit_inplace_show(struct godwit_context *ctx, unsigned long index, struct page *found, bool write, struct godwit_page **fresh,
+			struct godwit_row *row);
+
+/* entries.c */
 int godwit_page_reach(struct godwit_context *ctx, struct godwit_page *page);
 void godwit_page_hide(struct device *dev, const struct godwit_page *page);
 void godwit_page_forget(struct godwit_context *ctx, struct device *dev, unsigned long index, struct godwit_page *page);

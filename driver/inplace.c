@@ -81,15 +81,17 @@ void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsign
 {
 	struct gw_pt_range ranges[GODWIT_RANGES];
 	struct gw_pt_inval what = { .ranges = ranges, .capacity = GODWIT_RANGES };
+	struct godwit_flushed flushed = {};
 	struct godwit_page *page;
 	unsigned long index;
-	bool failed, host = false;
+	bool failed;
 
 	lockdep_assert_held(&ctx->lock);
 	failed = !godwit_entries_unmap(ctx, &first, &last, &what);
 	xa_for_each_range(&ctx->pages, index, page, first, last)
-		host |= !page->device;
-	failed |= godwit_invalidate(ctx->device, ctx->number, &what, host) != 0;
+		if (!page->device)
+			godwit_flushed_add(&flushed, godwit_page_place(page));
+	failed |= godwit_invalidate(ctx->device, ctx->number, &what, &flushed) != 0;
 	if (failed)
 		/* Tables that were overwritten, or accesses that do not end, must not reach what somebody else gets. */
 		pci_clear_master(ctx->device->pdev);
@@ -119,16 +121,26 @@ static bool godwit_inplace_changes(struct mmu_interval_notifier *notifier, const
 				   unsigned long sequence)
 {
 	struct godwit_context *ctx = container_of(notifier, struct godwit_context, notifier);
+	unsigned long first = range->start >> PAGE_SHIFT, last = (range->end - 1) >> PAGE_SHIFT;
+	/* What a processor's touch of a page is that a device has alone, of Linux before and from 6.15 on; others of the second kind are seldom. */
+	bool touched = first == last && (range->event == MMU_NOTIFY_EXCLUSIVE || range->event == MMU_NOTIFY_CLEAR);
 
 	/* Waiting for the card is waiting. */
 	if (!mmu_notifier_range_blockable(range))
 		return false;
+	/* The card itself is to have it. */
+	if (range->event == MMU_NOTIFY_EXCLUSIVE && range->owner == ctx->device)
+		return true;
+	if (touched && ctx->device->alone)
+		godwit_alone_keep(ctx, first);
 	mutex_lock(&ctx->lock);
 	mmu_interval_set_seq(notifier, sequence);
 	if (range->event == MMU_NOTIFY_UNMAP)
-		godwit_place_ends(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
+		godwit_place_ends(ctx, first, last);
+	if (touched)
+		last = godwit_alone_last(ctx, first);
 	if (ctx->alive)
-		godwit_inplace_drop(ctx, range->start >> PAGE_SHIFT, (range->end - 1) >> PAGE_SHIFT);
+		godwit_inplace_drop(ctx, first, last);
 	mutex_unlock(&ctx->lock);
 	return true;
 }
@@ -156,11 +168,21 @@ int godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_ra
 	return err;
 }
 
+/* What is wanted of each page; nothing of what the card reaches alone already, and would lose by that. */
+static void godwit_want(struct godwit_context *ctx, struct hmm_range *range, unsigned long flags)
+{
+	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
+
+	for (i = 0; i < count; i++)
+		range->hmm_pfns[i] = ctx->device->alone && xa_load(&ctx->pages, index + i) ? 0 : flags;
+	range->pfn_flags_mask = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+}
+
 /* Looks for pages in the process's tables that have moved; none is brought there, and nobody is waited for who moves pages. */
 static int godwit_find_moved(struct godwit_context *ctx, struct hmm_range *range)
 {
 	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
-	range->default_flags = 0;
+	godwit_want(ctx, range, 0);
 	return hmm_range_fault(range);
 }
 
@@ -173,14 +195,14 @@ static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum
 	int err;
 
 	range->notifier_seq = mmu_interval_read_begin(&ctx->notifier);
-	range->default_flags = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+	godwit_want(ctx, range, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
 	mmap_read_lock(ctx->mm);
 	err = hmm_range_fault(range);
 	/* What is shown as it is stays so: no access of the card asks for more later. */
 	if (!err)
 		err = godwit_inplace_make_writable(ctx, range);
 	if (err == -EPERM && how == GODWIT_BRING_READ) {
-		range->default_flags = HMM_PFN_REQ_FAULT;
+		godwit_want(ctx, range, HMM_PFN_REQ_FAULT);
 		err = hmm_range_fault(range);
 	}
 	mmap_read_unlock(ctx->mm);
@@ -188,8 +210,8 @@ static int godwit_find(struct godwit_context *ctx, struct hmm_range *range, enum
 }
 
 /* Has a page that was found be mapped; @fresh is taken if it is needed. */
-static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned long pfn, struct godwit_page **fresh,
-		       struct godwit_row *row)
+int godwit_inplace_show(struct godwit_context *ctx, unsigned long index, struct page *found, bool write, struct godwit_page **fresh,
+			struct godwit_row *row)
 {
 	struct godwit_page *page = *fresh;
 	int err;
@@ -197,8 +219,8 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	lockdep_assert_held(&ctx->lock);
 	if (xa_load(&ctx->pages, index))
 		return 0;
-	page->page = hmm_pfn_to_page(pfn);
-	page->write = pfn & HMM_PFN_WRITE;
+	page->page = found;
+	page->write = write;
 	page->device = is_device_private_page(page->page);
 	err = godwit_page_reach(ctx, page);
 	if (err)
@@ -220,8 +242,18 @@ static bool godwit_has_moved(unsigned long pfn)
 	       is_device_private_page(hmm_pfn_to_page(pfn));
 }
 
+static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned long pfn, struct godwit_page **fresh,
+		       struct godwit_row *row)
+{
+	/* Nothing was asked of it, for the card had it. */
+	if (!(pfn & HMM_PFN_VALID))
+		return xa_load(&ctx->pages, index) ? 0 : -EBUSY;
+	return godwit_inplace_show(ctx, index, hmm_pfn_to_page(pfn), pfn & HMM_PFN_WRITE, fresh, row);
+}
+
+/* @both: pages that cannot be the card's alone, a bit each. */
 static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *range, struct godwit_page **fresh,
-			   enum godwit_bring how)
+			   enum godwit_bring how, u64 both)
 {
 	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
 	struct godwit_row row = {};
@@ -233,7 +265,8 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 	else if (mmu_interval_read_retry(&ctx->notifier, range->notifier_seq))
 		err = -EBUSY;
 	for (i = 0; i < count && !err; i++)
-		if (how != GODWIT_BRING_MOVED || godwit_has_moved(range->hmm_pfns[i]))
+		if (how == GODWIT_BRING_MOVED ? godwit_has_moved(range->hmm_pfns[i]) :
+						both & BIT_ULL(i) || !godwit_alone_is_wanted(ctx, range->hmm_pfns[i]))
 			err = godwit_show(ctx, index + i, range->hmm_pfns[i], &fresh[i], &row);
 	last = godwit_entries_map(ctx, &row);
 	if (row.shown)
@@ -242,6 +275,24 @@ static int godwit_show_all(struct godwit_context *ctx, const struct hmm_range *r
 		godwit_entries_join(ctx, index + count - 1, GW_PT_ORDER_2M);
 	mutex_unlock(&ctx->lock);
 	return err ? : last;
+}
+
+/* Shows those that are to be the card's alone, one by one. */
+static int godwit_show_alone(struct godwit_context *ctx, const struct hmm_range *range, struct godwit_page **fresh, u64 *both)
+{
+	unsigned long index = range->start >> PAGE_SHIFT, i, count = (range->end - range->start) >> PAGE_SHIFT;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		if (*both & BIT_ULL(i) || !fresh[i] || !godwit_alone_is_wanted(ctx, range->hmm_pfns[i]))
+			continue;
+		err = godwit_alone_show(ctx, index + i, &fresh[i]);
+		if (err != -EOPNOTSUPP)
+			continue;
+		*both |= BIT_ULL(i);
+		err = -EBUSY;
+	}
+	return err;
 }
 
 /* Brings or shows pages; the memory map's lock is held for those that have moved. After an error some of them may be there. */
@@ -256,6 +307,7 @@ static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, e
 		.hmm_pfns = pfns,
 		.dev_private_owner = ctx->device->pool,
 	};
+	u64 both = 0;
 	int err = 0;
 	u32 i;
 
@@ -266,7 +318,9 @@ static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, e
 	while (!err) {
 		err = how == GODWIT_BRING_MOVED ? godwit_find_moved(ctx, &range) : godwit_find(ctx, &range, how);
 		if (!err)
-			err = godwit_show_all(ctx, &range, fresh, how);
+			err = godwit_show_all(ctx, &range, fresh, how, both);
+		if (!err && how != GODWIT_BRING_MOVED)
+			err = godwit_show_alone(ctx, &range, fresh, &both);
 		if (err != -EBUSY || !--tries)
 			break;
 		err = READ_ONCE(ctx->device->going) ? -ENODEV : 0;

@@ -7,7 +7,7 @@
  *   The card counts physical memory, and a process has that by pages. So a page whose lines matter is written down when the card gets to
  *   see it, and the lines of 64 KiB are shared out evenly among the pages in them that were. That is exact for memory that Linux gave in
  *   such pieces, as it does with huge pages, nearly so for neighbours that are neighbours there, and an average for what is scattered.
- *   When the last of them goes, what was counted is forgotten, so that nobody inherits it.
+ *   When the last of them goes, whoever had it has what was counted and not reported, and nobody inherits it.
  *
  * DOC: what a line costs
  *   At least its bytes by the link's rate, at most the latency more. In between it is measured: the time from a launch's begin to a report,
@@ -160,6 +160,7 @@ void godwit_lines_remove(struct godwit_context *ctx, u64 page, dma_addr_t bus)
 {
 	struct godwit_lines *lines = &ctx->device->lines;
 	unsigned long first = round_down(bus >> PAGE_SHIFT, GODWIT_COUNTED_PAGES), index = first;
+	u32 left;
 
 	lockdep_assert_held(&ctx->lock);
 	/* Another context may have the page, too, and came later. */
@@ -168,7 +169,9 @@ void godwit_lines_remove(struct godwit_context *ctx, u64 page, dma_addr_t bus)
 		return;
 	mutex_lock(&lines->lock);
 	godwit_lines_clear(ctx->device, (GODWIT_HOST_APERTURE_BASE + bus) >> GODWIT_ACCESS_GROUP_SHIFT);
+	left = godwit_lines_cleared(ctx->device);
 	mutex_unlock(&lines->lock);
+	godwit_stay_left(ctx, page, left);
 }
 
 /* Shares lines out among those who have pages of a group, as groups of theirs; how many these are. */

@@ -32,6 +32,8 @@ static u64 godwit_migrate_some(struct godwit_moves *moves, u64 at, u64 end)
 	u64 stop = at;
 
 	mmap_read_lock(moves->ctx->mm);
+	if (!moves->home)
+		godwit_alone_end(moves->ctx, at >> PAGE_SHIFT, end >> PAGE_SHIFT);
 	godwit_moves_open(moves);
 	while (at == stop && at < end && (vma = find_vma_intersection(moves->ctx->mm, at, end))) {
 		stop = min_t(u64, end, vma->vm_end);
@@ -117,6 +119,7 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 		stop = min(end, vma->vm_end);
 		if (!godwit_can_move(vma))
 			continue;
+		godwit_alone_end(ctx, start >> PAGE_SHIFT, stop >> PAGE_SHIFT);
 		for (at = start; at < stop && vma->vm_flags & VM_WRITE; at = step) {
 			step = min(stop, at + GODWIT_STEP_PAGES * PAGE_SIZE);
 			godwit_make_writable(ctx, at, step);

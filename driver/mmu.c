@@ -209,6 +209,7 @@ int godwit_mmu_init(struct godwit_device *gdev)
 		godwit_queue_fini(gdev);
 		return err;
 	}
+	godwit_alone_init(gdev);
 	godwit_lines_init(gdev);
 	godwit_write(gdev, GODWIT_MMU(irq_pending), GW_MMU__IRQ_PENDING__FAULT_bm);
 	godwit_write(gdev, GODWIT_MMU(fault), GW_MMU__FAULT__VALID_bm);

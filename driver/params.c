@@ -40,6 +40,8 @@ GODWIT_PARAM(ahead_pages, 512, 0, GODWIT_AHEAD_PAGES, 0644,
 	     "Most pages that go to the card before it asks for them, 0 to 4096; 0: none (default: 512)");
 GODWIT_PARAM(fight_ms, 10, 0, 60000, 0644,
 	     "Pages that the card asks for within so many milliseconds after they went there, time and again, stay in the host; 0: never (default: 10)");
+GODWIT_PARAM(alone_us, 100, 0, 1000000, 0644,
+	     "Microseconds that the card has a page that it uses in place alone, before a processor that touches it goes on, 0 to 1000000 (default: 100)");
 GODWIT_PARAM(heap_wait_ms, 2000, 10, 600000, 0644,
 	     "Milliseconds that a kernel, or a program, waits for a frame of a heap in which nothing is freed, 10 to 600000 (default: 2000)");
 GODWIT_PARAM(link_latency_ns, 900, 0, 1000000, 0644,

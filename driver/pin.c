@@ -40,13 +40,14 @@ static int godwit_unmap(struct godwit_context *ctx, u64 addr, u64 size)
 {
 	struct gw_pt_range ranges[GODWIT_RANGES];
 	struct gw_pt_inval what = { .ranges = ranges, .capacity = GODWIT_RANGES };
+	static const struct godwit_flushed all = { .count = GODWIT_FLUSHES + 1 };
 	int err;
 
 	lockdep_assert_held(&ctx->lock);
 	err = godwit_pt_errno(gw_pt_unmap(&ctx->table, addr, size, &what));
 	if (err)
 		return err;
-	err = godwit_invalidate(ctx->device, ctx->number, &what, true);
+	err = godwit_invalidate(ctx->device, ctx->number, &what, &all);
 	if (err)
 		return err;
 	gw_pt_reclaim(&ctx->table);

@@ -7,8 +7,9 @@
  *
  * DOC: page cache
  *   A card may keep lines of host memory, and then nobody else sees what its kernels wrote until it has written them, nor do they what others
- *   wrote until it has dropped them. So it does both before a launch and when pages are taken from it, and the first at a launch's end. No
- *   register says whether it has a page cache; its own command, CACHE.RANGE, is illegal without one, and is tried.
+ *   wrote until it has dropped them. So it does both before a launch and, of their lines, when pages are taken from it, and the first at a
+ *   launch's end. What both sides write in one line at a time: alone.c. No register says whether it has a page cache; its own command,
+ *   CACHE.RANGE, is illegal without one, and is tried.
  */
 #include <linux/bitops.h>
 #include <linux/delay.h>
@@ -53,6 +54,19 @@ static u64 godwit_flush(bool drop)
 	       (drop ? GODWIT_CACHE_RANGE_DROP_MASK : 0);
 }
 
+/* A page of the host besides those that are to be written and forgotten so far. */
+void godwit_flushed_add(struct godwit_flushed *flushed, u64 pa)
+{
+	struct gw_pt_range *last = flushed->ranges + flushed->count;
+
+	if (flushed->count > GODWIT_FLUSHES)
+		return;
+	if (flushed->count && last[-1].va + last[-1].size == pa)
+		last[-1].size += PAGE_SIZE;
+	else if (flushed->count++ < GODWIT_FLUSHES)
+		*last = (struct gw_pt_range){ .va = pa, .size = PAGE_SIZE };
+}
+
 /* Writes a command behind those before; the hardware does not look at it until the tail is told. */
 static void godwit_queue_put(struct godwit_device *gdev, u64 what, u64 where)
 {
@@ -62,6 +76,25 @@ static void godwit_queue_put(struct godwit_device *gdev, u64 what, u64 where)
 	writeq(what, at);
 	writeq(where, at + 8);
 	gdev->queue.tail = (gdev->queue.tail + 1) % GODWIT_COMMANDS;
+}
+
+static void godwit_queue_flush(struct godwit_device *gdev, const struct godwit_flushed *flushed)
+{
+	u32 i;
+
+	if (!gdev->queue.caches)
+		return;
+	if (flushed->count > GODWIT_FLUSHES) {
+		godwit_queue_put(gdev, godwit_flush(true), 0);
+		return;
+	}
+	for (i = 0; i < flushed->count; i++) {
+		const struct gw_pt_range *range = &flushed->ranges[i];
+		u64 lines = range->size / GODWIT_LINE_BYTES - 1;
+
+		godwit_queue_put(gdev, godwit_flush(true) | GODWIT_CACHE_RANGE_AV_MASK | lines << GODWIT_CACHE_RANGE_LINES_SHIFT,
+				 range->va & GODWIT_CACHE_RANGE_WHERE_LINE_MASK);
+	}
 }
 
 /* Tells the tail, with a fence before it, and waits for that. */
@@ -144,8 +177,8 @@ int godwit_invalidate_context(struct godwit_device *gdev, u32 context)
 	return err;
 }
 
-/* Drops what @what names, and waits until no access uses it. @host: some of it is memory of the host, of which nothing is cached then, either. */
-int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, bool host)
+/* Drops what @what names, and waits until no access uses it, nor is anything cached of @flushed. */
+int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_pt_inval *what, const struct godwit_flushed *flushed)
 {
 	u32 room = GODWIT_MAX_DROPS;
 	int err = -EIO;
@@ -163,8 +196,7 @@ int godwit_invalidate(struct godwit_device *gdev, u32 context, const struct gw_p
 			gdev->queue.tail = start;
 			godwit_queue_put(gdev, godwit_drop(context), 0);
 		}
-		if (host && gdev->queue.caches)
-			godwit_queue_put(gdev, godwit_flush(true), 0);
+		godwit_queue_flush(gdev, flushed);
 		err = godwit_queue_fence(gdev);
 	}
 	mutex_unlock(&gdev->queue.lock);

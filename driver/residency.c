@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "driver.h"
+#include "entries.h"
 
 /* Pages of one step. */
 #define GODWIT_LOOK_PAGES 256
@@ -30,12 +30,16 @@ struct godwit_look {
 
 static u8 godwit_place(struct godwit_context *ctx, unsigned long index, unsigned long pfn)
 {
+	const struct godwit_page *page = xa_load(&ctx->pages, index);
 	u8 place = GODWIT_PLACE_NONE;
 
+	/* No processor reaches it, so Linux does not say where it is. */
+	if (page && page->alone)
+		return GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN;
 	if (pfn & HMM_PFN_ERROR || !(pfn & HMM_PFN_VALID))
 		return place;
 	place = is_device_private_page(hmm_pfn_to_page(pfn)) ? GODWIT_PLACE_CARD : GODWIT_PLACE_HOST;
-	return xa_load(&ctx->pages, index) ? place | GODWIT_PLACE_SHOWN : place;
+	return page ? place | GODWIT_PLACE_SHOWN : place;
 }
 
 /* One look at the pages of a range; -EBUSY: they moved meanwhile. */

@@ -5,9 +5,10 @@
  *
  * DOC: where a stay begins and ends
  *   It begins with the card's request for a page of a group that has none under way. On the card it has ended when none of its pages is in
- *   device memory any more; that is seen at the next request. In place nothing shows when a processor uses the pages, for both sides reach
- *   them: so a stay in place is taken to last for as many launches of the context as the last one on the card did, which a touch ended; as
- *   long as there was none, until it moves. A report that comes after several such times is shared out among them.
+ *   device memory any more; that is seen at the next request. In place the same is seen of pages that are the card's alone (alone.c): a touch
+ *   takes them away. Of others nothing shows when a processor uses them, for both sides reach them: so a stay in place is taken to last for as
+ *   many launches of the context as the last one on the card did, which a touch ended; as long as there was none, until it moves. A report
+ *   that comes after several such times is shared out among them.
  *
  * DOC: costs
  *   Of the link and of the host's work, by the parameters; both ways, for what comes home is always copied: the host keeps no page of what is
@@ -27,7 +28,6 @@
 #include "stays.h"
 #include "trace.h"
 
-#define GODWIT_LINE_BYTES 64
 /* Looks at pages that move meanwhile. */
 #define GODWIT_THERE_TRIES 4
 
@@ -156,10 +156,19 @@ static bool godwit_stay_is_on_card(struct godwit_context *ctx, u64 group)
 	return on_card;
 }
 
-/* The card asks for a page of a group: whether that is to move to it. What of it is on the card is still there, or has come home. */
+/* Whether processors have taken back all of a group that was in place. */
+static bool godwit_stay_is_taken(struct godwit_context *ctx, u64 group)
+{
+	u64 first = group * GODWIT_STAY_PAGES, end = first + GODWIT_STAY_PAGES;
+
+	return ctx->device->alone && godwit_inplace_next(ctx, first, end) == end;
+}
+
+/* The card asks for a page of a group: whether that is to move to it. What of it is with the card is still there, or has come home. */
 bool godwit_stay_moves(struct godwit_context *ctx, u64 page)
 {
 	u64 group = page / GODWIT_STAY_PAGES;
+	bool taken = godwit_stay_is_taken(ctx, group);
 	bool home = godwit_stay_is_on_card(ctx, group) && !godwit_stay_is_there(ctx, group), moves = false;
 	struct gw_stay_costs costs;
 	struct godwit_stay *record;
@@ -171,6 +180,8 @@ bool godwit_stay_moves(struct godwit_context *ctx, u64 page)
 		goto unlock;
 	if (home && record->stay.place == GW_STAY_DEVICE) {
 		record->lasts = max((u32)atomic_read(&ctx->launches) - record->since, 1u);
+		gw_stay_end(&record->stay, &costs, false, group);
+	} else if (taken && record->stay.place == GW_STAY_IN_PLACE) {
 		gw_stay_end(&record->stay, &costs, false, group);
 	}
 	if (record->stay.place == GW_STAY_HOME)
@@ -207,6 +218,18 @@ void godwit_stay_refused(struct godwit_context *ctx, u64 page)
 		gw_stay_refused(&record->stay);
 		record->since = atomic_read(&ctx->launches);
 	}
+	xa_unlock(&ctx->stays);
+}
+
+/* Lines of a group that nobody reported before its pages were taken from the card. */
+void godwit_stay_left(struct godwit_context *ctx, u64 page, u32 lines)
+{
+	struct godwit_stay *record;
+
+	xa_lock(&ctx->stays);
+	record = xa_load(&ctx->stays, page / GODWIT_STAY_PAGES);
+	if (record)
+		gw_stay_crossed(&record->stay, lines);
 	xa_unlock(&ctx->stays);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A card that counts what crosses the link behind the driver, which decides by that where memory is used, on kernels where it can move and
-where it cannot. With the page cache that belongs to it, what each side writes is seen by the other.
+where it cannot. With the page cache that belongs to it, what each side writes is seen by the other, and nothing of it is lost.
 """
 
 from __future__ import annotations
@@ -34,15 +34,25 @@ STAYS = [
     "what_the_program_takes_back_each_time_stays_in_the_end",
     "what_cannot_move_stays_and_is_asked_less",
 ]
+ALONE = [
+    "no_write_is_lost_in_a_line_that_both_write",
+    "no_write_is_lost_in_memory_of_which_the_driver_decides",
+    "a_touch_takes_a_page_from_the_card_and_no_other",
+    "what_is_alone_moves_when_it_is_told",
+    "a_child_has_what_the_card_wrote",
+    "two_contexts_of_a_process_see_what_each_writes",
+    "what_has_a_file_or_is_shared_is_both_sides",
+]
+"""What of `alone` is so where Linux gives a page to the card alone."""
 ALIKE = ("demand", "fuzz")
 MOVING = ("asked", "migrate")
 """Programs for other cards that see whether a page cache loses anything, those behind on kernels where memory moves."""
-NAMES = STAYS + [name for program in ALIKE + MOVING for name in CHECKS[program]]
+NAMES = STAYS + ALONE + [name for program in ALIKE + MOVING for name in CHECKS[program]]
 
 
 @pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> Ended:
-    names = ["stays", *ALIKE, *(MOVING if request.param != "stock" else ())]
+    names = ["stays", "alone", *ALIKE, *(MOVING if request.param != "stock" else ())]
     words = {name: f"{LIMIT} /{name}" for name in names}
     words["fuzz"] += f" {CALLS}"
     programs = "".join(f"{word} || code=1\n" for word in words.values())
@@ -52,7 +62,7 @@ def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> End
 
 @pytest.mark.parametrize("name", NAMES)
 def test_guest(guest: Ended, name: str) -> None:
-    moving = {*STAYS, *(name for program in MOVING for name in CHECKS[program])} - {*EVERYWHERE}
+    moving = {*STAYS, *ALONE, *(name for program in MOVING for name in CHECKS[program])} - {*EVERYWHERE}
     if name in moving and (why := skipped(guest)):
         pytest.skip(why)
     assert checks(guest).get(name, "it was not reached") == ""

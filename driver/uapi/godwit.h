@@ -22,6 +22,11 @@
 #define GODWIT_INFO_HEAP 4u
 /* godwit_info.flags: the card counts what crosses the link, so that it can be decided where memory is better (GODWIT_ADVICE_AUTO). */
 #define GODWIT_INFO_LINES 8u
+/*
+ * godwit_info.flags: the card writes whole lines of 64 bytes of the host's memory (it has a page cache), and this kernel gives no page to a
+ * device alone: of what a kernel of the card and a processor write in one line while the kernel runs, something may be lost.
+ */
+#define GODWIT_INFO_LINES_MIX 16u
 
 /**
  * struct godwit_info - what the card is
@@ -162,7 +167,8 @@ struct godwit_migrate {
  *
  * Moves nothing by itself. Holds until something else is said, or the memory is unmapped. Without GODWIT_INFO_MIGRATE it is taken, and
  * all pages stay (GODWIT_ADVICE_IN_PLACE). AUTO moves them without GODWIT_INFO_LINES (GODWIT_ADVICE_MOVE). READ_MOSTLY is
- * GODWIT_ADVICE_IN_PLACE: Linux has a page in one place, and of the two it is the host's memory that both sides can read.
+ * GODWIT_ADVICE_IN_PLACE: Linux has a page in one place, and of the two it is the host's memory that both sides can read; where the card has
+ * such a page alone (a page cache, without GODWIT_INFO_LINES_MIX) in turns, unless the program may not write it.
  */
 struct godwit_advise {
 	__aligned_u64 addr;
@@ -201,7 +207,8 @@ struct godwit_cancel {
  * @places: a byte a page is filled in: GODWIT_PLACE_*
  * @reserved: 0
  *
- * Brings nothing and moves nothing. Of up to 256 pages in a row, from the first on, it was true at one moment; nothing keeps it so.
+ * Brings nothing and moves nothing. Of up to 256 pages in a row, from the first on, it was true at one moment; nothing keeps it so. Of a page
+ * that another context has alone in place nothing is known (GODWIT_PLACE_NONE).
  * EOPNOTSUPP without GODWIT_INFO_DEMAND; EBUSY when pages move faster than it can be looked.
  */
 struct godwit_residency {

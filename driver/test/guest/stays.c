@@ -33,6 +33,14 @@ static bool counts(void)
 	return !ioctl(card, GODWIT_IOC_INFO, &info) && info.flags & GODWIT_INFO_LINES;
 }
 
+/* Whether a touch takes memory in place from the card. */
+static bool takes(void)
+{
+	struct godwit_info info;
+
+	return !ioctl(card, GODWIT_IOC_INFO, &info) && !(info.flags & GODWIT_INFO_LINES_MIX);
+}
+
 /* Memory that begins with a group. */
 static uint64_t *groups(void)
 {
@@ -99,6 +107,14 @@ static void what_both_read_is_where_both_can(const char *name)
 	uint64_t *values = groups(), sum = fill(values, 1);
 
 	CHECK(advise(values, BYTES, GODWIT_ADVICE_READ_MOSTLY), "%s", strerror(errno));
+	SEES(values, sum);
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
+	CHECK(sum_of(values) == sum, "another content");
+	LOOK(values);
+	ARE(0, PAGES - 1, GODWIT_PLACE_HOST | (takes() ? 0 : GODWIT_PLACE_SHOWN));
+	/* What nobody writes stays with both. */
+	CHECK(!mprotect(values, BYTES, PROT_READ), "%s", strerror(errno));
 	SEES(values, sum);
 	CHECK(sum_of(values) == sum, "another content");
 	LOOK(values);
@@ -201,7 +217,10 @@ static void halves_of_an_array_are_where_each_is_better(const char *name)
 	munmap(values, BYTES);
 }
 
-/* The program writes a group before each launch, which uses little of it. Together that is worth moving it, and alone it is not. */
+/*
+ * The program writes a group before each launch, which uses little of it. Together that is worth moving it, and alone it is not; where a touch
+ * takes it back, that is seen at once.
+ */
 static void what_the_program_takes_back_each_time_stays_in_the_end(const char *name)
 {
 	uint64_t *values = groups();
@@ -216,7 +235,7 @@ static void what_the_program_takes_back_each_time_stays_in_the_end(const char *n
 		values[turn] += turn;
 		CHECK(sums(values, FEW_VALUES), "another sum in turn %d", turn);
 	}
-	CHECK(home > 0 && events("\npages_home ") == home, "%lld pages came home in the last launches", events("\npages_home ") - home);
+	CHECK((home > 0 || takes()) && events("\npages_home ") == home, "%lld pages came home in the last launches", events("\npages_home ") - home);
 	LOOK(values);
 	ARE(0, 0, GODWIT_PLACE_HOST | GODWIT_PLACE_SHOWN);
 	munmap(values, BYTES);
