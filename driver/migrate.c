@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 
 #include "migrate.h"
 
@@ -136,38 +137,21 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 	godwit_moves_fini(&moves);
 }
 
-/*
- * A processor touches a page that is in device memory: those of the naturally aligned group around it that are in the same
- * pool come home with it, as far as the area reaches and memory is easily had. Only what becomes of the touched one is an
- * error.
- */
-static vm_fault_t godwit_touched(struct godwit_device *gdev, struct vm_fault *vmf)
+/* Brings pages of an area home, that which is touched first; the others as far as memory is easily had. */
+static vm_fault_t godwit_touched_some(struct godwit_device *gdev, struct vm_fault *vmf, struct migrate_vma *args, dma_addr_t *hosts)
 {
-	unsigned long src[GODWIT_HOME_PAGES] = {}, dst[GODWIT_HOME_PAGES] = {}, i, touched;
-	unsigned long bytes = READ_ONCE(godwit_param_home_pages) * PAGE_SIZE, first = round_down(vmf->address, bytes);
-	dma_addr_t hosts[GODWIT_HOME_PAGES];
-	struct godwit_copy copy = { .src = src, .dst = dst, .home = true, .hosts = hosts };
-	struct migrate_vma args = {
-		.vma = vmf->vma,
-		.src = src,
-		.dst = dst,
-		.start = max(first, vmf->vma->vm_start),
-		.end = min(first + bytes, vmf->vma->vm_end),
-		.pgmap_owner = godwit_pool_of(vmf->page),
-		.flags = MIGRATE_VMA_SELECT_DEVICE_PRIVATE,
-		.fault_page = vmf->page,
-	};
+	struct godwit_copy copy = { .src = args->src, .dst = args->dst, .home = true, .hosts = hosts };
+	unsigned long i, touched = ((vmf->address & PAGE_MASK) - args->start) >> PAGE_SHIFT;
 	int err = gdev ? 0 : -ENODEV, along;
 
-	if (migrate_vma_setup(&args))
+	if (migrate_vma_setup(args))
 		return VM_FAULT_SIGBUS;
 	if (gdev)
 		godwit_count(gdev, GODWIT_EVENT_TOUCHES, 1);
 	/* Somebody else was faster: the process looks again. */
-	if (!args.cpages)
+	if (!args->cpages)
 		return 0;
-	copy.count = (args.end - args.start) >> PAGE_SHIFT;
-	touched = ((vmf->address & PAGE_MASK) - args.start) >> PAGE_SHIFT;
+	copy.count = (args->end - args->start) >> PAGE_SHIFT;
 	if (!err) {
 		godwit_copy_begin(gdev, &copy);
 		godwit_place_home(gdev, &copy, touched, GFP_HIGHUSER, &err);
@@ -177,13 +161,48 @@ static vm_fault_t godwit_touched(struct godwit_device *gdev, struct vm_fault *vm
 		godwit_copy_close(gdev, &copy);
 		err = godwit_fill(gdev, &copy) ? : err;
 	}
-	migrate_vma_pages(&args);
+	migrate_vma_pages(args);
 	if (gdev)
-		godwit_tell_home(gdev, args.start, &copy);
-	migrate_vma_finalize(&args);
+		godwit_tell_home(gdev, args->start, &copy);
+	migrate_vma_finalize(args);
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
 	return err ? VM_FAULT_SIGBUS : 0;
+}
+
+/*
+ * A processor touches a page that is in device memory: those around it, or behind it in a walk (core's around), that are in the same pool
+ * come home with it, as far as the area reaches. Only what becomes of the touched one is an error.
+ */
+static vm_fault_t godwit_touched(struct godwit_pool *pool, struct vm_fault *vmf)
+{
+	unsigned long few[2 * GODWIT_HOME_PAGES] = {}, *pages = few;
+	dma_addr_t few_hosts[GODWIT_HOME_PAGES], *hosts = few_hosts;
+	struct migrate_vma args = {
+		.vma = vmf->vma,
+		.pgmap_owner = pool,
+		.flags = MIGRATE_VMA_SELECT_DEVICE_PRIVATE,
+		.fault_page = vmf->page,
+	};
+	u64 page = vmf->address >> PAGE_SHIFT, first = page;
+	u32 count = godwit_pool_touched(pool, vmf->vma->vm_mm, page, &first);
+	void *room = NULL;
+	vm_fault_t done;
+
+	/* Only in a walk, where the touched page is the first; without memory for the lists the fewest come. */
+	if (count > GODWIT_HOME_PAGES) {
+		room = kvzalloc(count * (2 * sizeof(*pages) + sizeof(*hosts)), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		pages = room ? room : few;
+		hosts = room ? (void *)(pages + 2 * count) : few_hosts;
+		count = room ? count : GODWIT_HOME_PAGES;
+	}
+	args.src = pages;
+	args.dst = pages + count;
+	args.start = max_t(u64, first << PAGE_SHIFT, vmf->vma->vm_start);
+	args.end = min_t(u64, (first + count) << PAGE_SHIFT, vmf->vma->vm_end);
+	done = godwit_touched_some(pool->device, vmf, &args, hosts);
+	kvfree(room);
+	return done;
 }
 
 vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
@@ -192,7 +211,7 @@ vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
 	vm_fault_t done;
 
 	down_read(&pool->device_lock);
-	done = godwit_touched(pool->device, vmf);
+	done = godwit_touched(pool, vmf);
 	up_read(&pool->device_lock);
 	return done;
 }

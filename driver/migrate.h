@@ -10,6 +10,8 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include <godwit/around.h>
+
 #include "driver.h"
 #include "groups.h"
 
@@ -22,6 +24,7 @@
  * @first_pfn: of Linux
  * @free_lock: for what follows
  * @groups: which pages processes have
+ * @around: walks of processors through pages that were there
  * @end: gives it all back when no process has a page
  */
 struct godwit_pool {
@@ -32,6 +35,7 @@ struct godwit_pool {
 	unsigned long first_pfn;
 	spinlock_t free_lock;
 	struct godwit_groups groups;
+	struct gw_around around;
 	struct work_struct end;
 };
 
@@ -110,6 +114,7 @@ void godwit_tell_home(struct godwit_device *gdev, u64 address, const struct godw
 
 /* pool.c */
 struct godwit_pool *godwit_pool_of(const struct page *page);
+u32 godwit_pool_touched(struct godwit_pool *pool, const struct mm_struct *mm, u64 page, u64 *first);
 struct page *godwit_pool_take(struct godwit_pool *pool, const struct mm_struct *mm, u64 number);
 unsigned long godwit_pool_next(struct godwit_pool *pool, unsigned long index);
 

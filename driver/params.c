@@ -90,6 +90,8 @@ GODWIT_PARAM_GROUP(bring_pages, GODWIT_BRING_PAGES,
 		   "Most neighbouring pages brought in one go: 1, 2, 4, 8 or 16 (default: 16)");
 GODWIT_PARAM_GROUP(home_pages, GODWIT_HOME_PAGES,
 		   "Most neighbouring pages that come home when one is touched: 1, 2, 4, 8 or 16 (default: 16)");
+GODWIT_PARAM_GROUP(home_most, GODWIT_MOVE_PAGES,
+		   "The same when touches go on one behind the other, each time twice as many: up to 512 (default: 512)");
 
 bool godwit_param_move = true;
 module_param_named(move, godwit_param_move, bool, 0644);

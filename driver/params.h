@@ -25,6 +25,7 @@
 extern unsigned int godwit_param_contexts;
 extern unsigned int godwit_param_bring_pages;
 extern unsigned int godwit_param_home_pages;
+extern unsigned int godwit_param_home_most;
 extern unsigned int godwit_param_ahead_pages;
 extern bool godwit_param_move;
 extern bool godwit_param_large_pages;

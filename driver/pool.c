@@ -72,6 +72,17 @@ u64 godwit_pool_used_bytes(struct godwit_device *gdev)
 	return gdev->pool ? (u64)READ_ONCE(gdev->pool->groups.used) << PAGE_SHIFT : 0;
 }
 
+/* Pages that come home with one that a processor touches, and the first of them. */
+u32 godwit_pool_touched(struct godwit_pool *pool, const struct mm_struct *mm, u64 page, u64 *first)
+{
+	u32 fewest = READ_ONCE(godwit_param_home_pages), most = max(fewest, READ_ONCE(godwit_param_home_most)), count;
+
+	spin_lock(&pool->free_lock);
+	count = gw_around_touched(&pool->around, (unsigned long)mm, page, fewest, most, first);
+	spin_unlock(&pool->free_lock);
+	return count;
+}
+
 /* A page for page @number of a process's memory, locked and with one reference; NULL when all are in use. */
 struct page *godwit_pool_take(struct godwit_pool *pool, const struct mm_struct *mm, u64 number)
 {

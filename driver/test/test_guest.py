@@ -82,6 +82,7 @@ CHECKS = {
         "migrate",
         "migrate_fault",
         "one_touch_brings_as_many_pages_home_as_is_said",
+        "a_walk_brings_more_and_more_pages_home",
         "what_is_around_a_touched_page_may_be_anything",
         "migrate_release",
         "migrate_shared",

@@ -16,6 +16,8 @@
 
 /* Pages that come home with one that is touched. */
 #define GROUP 16
+/* Pages of a walk. */
+#define WALKED 1024ul
 
 #define TO_DEVICE 0
 #define TO_HOST GODWIT_MIGRATE_TO_HOST
@@ -53,7 +55,7 @@ static long long touches(uint64_t *values, uint64_t sum, const char *group)
 {
 	long long before;
 
-	if (!tell(PARAMETERS "home_pages", group) || moved(values, BYTES, TO_DEVICE) != PAGES)
+	if (!tell(PARAMETERS "home_pages", group) || !tell(PARAMETERS "home_most", group) || moved(values, BYTES, TO_DEVICE) != PAGES)
 		return -1;
 	before = after(DEBUG "counters", "\ntouches ");
 	if (sum_of(values) != sum)
@@ -70,6 +72,31 @@ static void one_touch_brings_as_many_pages_home_as_is_said(const char *name)
 	CHECK(alone >= (long long)PAGES, "%lld touches", alone);
 	CHECK(groups >= PAGES / GROUP && groups <= PAGES / 4, "%lld touches", groups);
 	munmap(values, BYTES);
+}
+
+/* A walk through 4 MiB: 16, 16, 32 ... pages to the end of 2 MiB, and then all of 2 MiB. At random no touch brings more than a group. */
+static void a_walk_brings_more_and_more_pages_home(const char *name)
+{
+	uint64_t bytes = WALKED * PAGE, i;
+	volatile uint64_t *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long long before;
+
+	CHECK(tell(PARAMETERS "home_most", "512"), "%s", strerror(errno));
+	for (i = 0; i < WALKED; i++)
+		values[i * PAGE / 8] = i;
+	MOVES((void *)values, bytes, TO_DEVICE, WALKED);
+	before = after(DEBUG "counters", "\ntouches ");
+	for (i = 0; i < WALKED; i++)
+		CHECK(values[i * PAGE / 8] == i, "page %d has another content", (int)i);
+	/* Linux may have a touch tried again. */
+	CHECK(after(DEBUG "counters", "\ntouches ") - before <= 16, "%lld touches", after(DEBUG "counters", "\ntouches ") - before);
+	MOVES((void *)values, bytes, TO_DEVICE, WALKED);
+	before = after(DEBUG "counters", "\npages_home ");
+	for (i = 1; i < WALKED / 64; i++)
+		values[(WALKED - 64 * i) * PAGE / 8]++;
+	CHECK(after(DEBUG "counters", "\npages_home ") - before <= (long long)(GROUP * (WALKED / 64 - 1)), "%lld pages",
+	      after(DEBUG "counters", "\npages_home ") - before);
+	munmap((void *)values, bytes);
 }
 
 /* What is beside a touched page and is not the card's stays as it is: a hole, pages of the host, another protection. */
@@ -266,6 +293,7 @@ int main(void)
 	TEST(migrate);
 	TEST(migrate_fault);
 	TEST(one_touch_brings_as_many_pages_home_as_is_said);
+	TEST(a_walk_brings_more_and_more_pages_home);
 	TEST(what_is_around_a_touched_page_may_be_anything);
 	TEST(migrate_release);
 	TEST(migrate_shared);

@@ -142,6 +142,8 @@ static void parameters_are_checked_when_they_are_set(const char *name)
 	CHECK(!tell(PARAMETERS "bring_pages", "32") && errno == EINVAL, "32 pages: %s", strerror(errno));
 	CHECK(after(PARAMETERS "home_pages", "") == 16, "%s", text);
 	CHECK(!tell(PARAMETERS "home_pages", "0") && errno == EINVAL, "0 pages: %s", strerror(errno));
+	CHECK(after(PARAMETERS "home_most", "") == 512, "%s", text);
+	CHECK(!tell(PARAMETERS "home_most", "1024") && errno == EINVAL, "1024 pages: %s", strerror(errno));
 	CHECK(!tell(PARAMETERS "home_pages", "32") && errno == EINVAL, "32 pages: %s", strerror(errno));
 	CHECK(!tell(PARAMETERS "fence_ms", "99") && errno == EINVAL, "99 ms: %s", strerror(errno));
 	CHECK(tell(PARAMETERS "fence_ms", "60001") && after(PARAMETERS "fence_ms", "") == 60001, "%s", text);
