@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from godwit import toolchain
 from godwit.errors import CheckError
 from godwit.report import Progress, Row
 from godwit.units import bytes_text
@@ -20,11 +21,15 @@ OPTIONS = frozenset({"quick"})
 """Options of ``godwit bench`` that this suite takes."""
 
 SUITE, CONFIG, KERNEL = "driver", "tapasco", "backports"
+CACHED = toolchain.root() / "driver/test/stays.toml"
+"""A card with a page cache, on which pages in place are the card's alone."""
 KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
 SIZES = (32 * KIB, MIB, 8 * MIB)
 WAYS = {"demand": "on demand", "hand": "by calls", "in_place": "in place"}
 WAYS |= {f"{way}_small": f"{name} by 4 KiB" for way, name in WAYS.items()}
 """How an array goes, and the same with entries of 4 KiB alone."""
+ALONE = "in_place_alone"
+WAYS[ALONE] = "in place with a page cache"
 TIMED = ("demand", "hand")
 PHASES = {"there": "first launch", "again": "second launch", "home": "home"}
 EVENTS = {
@@ -34,7 +39,7 @@ EVENTS = {
     "DMA lists": ("dma_lists",),
     "DMA doorbells": ("dma_doorbells",),
     "interrupts": ("mmu_interrupts", "dma_interrupts", "kernel_interrupts"),
-    "touches": ("touches",),
+    "touches": ("touches", "alone_touches"),
     "invalidations": ("invalidations",),
     "fences": ("fences",),
     "calls": ("calls",),
@@ -56,20 +61,24 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     """Rows of events and times; `quick`: the smallest array."""
     sizes = SIZES[:1] if quick else SIZES
     progress("a guest with the driver", 0, 0)
-    counted, release = _guest(sizes, progress)
+    counted, release = _guest(sizes, progress, CONFIG, "")
+    progress("the same with a page cache", 0, 0)
+    alone, _ = _guest(sizes[:2], progress, CACHED, ALONE)
     progress("the same in user space", 0, 0)
     own = {size: _user_space(size) for size in sizes}
-    return [*_events(counted, release), *_times(counted, release, own)]
+    events = [*_events(counted, release, CONFIG), *_events(alone, release, CACHED.stem)]
+    return [*events, *_times(counted, release, own)]
 
 
-def _guest(sizes: tuple[int, ...], progress: Progress) -> tuple[Counted, str]:
+def _guest(sizes: tuple[int, ...], progress: Progress, config: str | Path, only: str) -> tuple[Counted, str]:
+    """What is counted on a card of this configuration; `only`: of one way, which stays in the host."""
     from godwit.vm import guests, kernel, machine
 
     booted = kernel.ensure(KERNEL, lambda what: progress(what, 0, 0))
-    words = " ".join(map(str, sizes))
-    script = f"{guests.LOAD} || exit 1\n/ways {words}; code=$?\n{guests.UNLOAD}"
+    words = " ".join([only, *map(str, sizes)])
+    script = f"{guests.load(config)} || exit 1\n/ways {words}; code=$?\n{guests.UNLOAD}"
     source = Path(__file__).parent / "driver_guest/ways.c"
-    guest, card = guests.with_driver(booted, script, [source], CONFIG)
+    guest, card = guests.with_driver(booted, script, [source], config)
     ended = machine.run(booted, guest, card, timeout_s=1800)
     if ended.code != 0:
         raise CheckError("the program in the guest went wrong", found="\n".join(ended.lines[-5:]))
@@ -92,7 +101,7 @@ def _sum(count: Mapping[str, int], names: tuple[str, ...]) -> int:
     return sum(count[name] for name in names)
 
 
-def _events(counted: Counted, release: str) -> Iterator[Row]:
+def _events(counted: Counted, release: str, config: str) -> Iterator[Row]:
     for (way, phase, size), count in counted.items():
         name = f"{WAYS[way]}, {bytes_text(size)}, {PHASES[phase]}"
         for event, counters in EVENTS.items():
@@ -100,7 +109,7 @@ def _events(counted: Counted, release: str) -> Iterator[Row]:
                 yield Row(
                     SUITE,
                     f"{name}: {event}",
-                    f"Linux {release} in QEMU, {CONFIG}",
+                    f"Linux {release} in QEMU, {config}",
                     found / (size / PAGE),
                     "a page",
                     kind="native",

@@ -34,6 +34,9 @@ def test_every_page_goes_once_and_comes_home(kernel_named: Callable[[str], kerne
         assert value(f"{way} by 4 KiB, 32 KiB, second launch: entries") == 1
         assert value(f"{way}, 32 KiB, second launch: entries") <= 1
     assert "by calls, 32 KiB, home: entries" not in rows
+    # What a card with a page cache has alone is taken from it before a processor reads it, more and more at a time.
+    assert value("in place with a page cache, 32 KiB, first launch: requests") == 1
+    assert 0 < value("in place with a page cache, 32 KiB, home: touches") < 1
 
 
 def test_what_the_guest_says_is_read() -> None:

@@ -3,6 +3,7 @@
  * An array goes to the card and comes home, in each way that the driver has, also without large pages; what the driver counted meanwhile is said in a line each:
  *
  *	ways BYTES...
+ *	ways NAME BYTES...	only that in which it stays in the host, by this name
  */
 #include <stdio.h>
 
@@ -113,8 +114,17 @@ static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
 	return right;
 }
 
+static bool all_ways(uint64_t bytes)
+{
+	return way("demand", bytes, false, false) && way("hand", bytes, true, false) && way("in_place", bytes, false, true) &&
+	       tell(PARAMETERS "large_pages", "N") && way("demand_small", bytes, false, false) &&
+	       way("hand_small", bytes, true, false) && way("in_place_small", bytes, false, true) &&
+	       tell(PARAMETERS "large_pages", "Y");
+}
+
 int main(int argc, char **argv)
 {
+	bool only = argc > 1 && !strtoull(argv[1], NULL, 0);
 	int i;
 
 	card = card_open();
@@ -122,13 +132,10 @@ int main(int argc, char **argv)
 		printf("this kernel has no device-private memory\n");
 		return 1;
 	}
-	for (i = 1; i < argc; i++) {
+	for (i = only ? 2 : 1; i < argc; i++) {
 		uint64_t bytes = strtoull(argv[i], NULL, 0);
 
-		if (!way("demand", bytes, false, false) || !way("hand", bytes, true, false) || !way("in_place", bytes, false, true) ||
-		    !tell(PARAMETERS "large_pages", "N") || !way("demand_small", bytes, false, false) ||
-		    !way("hand_small", bytes, true, false) || !way("in_place_small", bytes, false, true) ||
-		    !tell(PARAMETERS "large_pages", "Y")) {
+		if (!(only ? way(argv[1], bytes, false, true) : all_ways(bytes))) {
 			printf("another sum, or no launch: %s\n", strerror(errno));
 			return 1;
 		}
