@@ -103,11 +103,17 @@ void godwit_inplace_drop(struct godwit_context *ctx, unsigned long first, unsign
 /* Gives back pages that the card has forgotten, or whose table is gone. */
 void godwit_inplace_release(struct godwit_context *ctx, struct device *dev, unsigned long first, unsigned long last)
 {
+	dma_addr_t settled = DMA_MAPPING_ERROR;
 	struct godwit_page *page;
 	unsigned long index;
 
 	lockdep_assert_held(&ctx->lock);
 	xa_for_each_range(&ctx->pages, index, page, first, last) {
+		/* Neighbours are counted together, once before the first of them goes. */
+		if (ctx->alive && page->counted && (page->bus ^ settled) >> GODWIT_ACCESS_GROUP_SHIFT) {
+			godwit_lines_settle(ctx, page->bus);
+			settled = page->bus;
+		}
 		godwit_page_forget(ctx, dev, index, page);
 		godwit_count(ctx->device, GODWIT_EVENT_PAGES_HIDDEN, 1);
 		/* It is still the process's: whoever takes it away waits for this. What comes back from the card is dirty anyway. */

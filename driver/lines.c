@@ -7,7 +7,8 @@
  *   The card counts physical memory, and a process has that by pages. So a page whose lines matter is written down when the card gets to
  *   see it, and the lines of 64 KiB are shared out evenly among the pages in them that were. That is exact for memory that Linux gave in
  *   such pieces, as it does with huge pages, nearly so for neighbours that are neighbours there, and an average for what is scattered.
- *   When the last of them goes, whoever had it has what was counted and not reported, and nobody inherits it.
+ *   What is counted when the first of them comes was others', whom nobody asks about it, and is forgotten. Before one goes they have what was
+ *   counted and not reported yet; where other contexts have pages there, too, which cannot be told then, it waits for a report.
  *
  * DOC: what a line costs
  *   At least its bytes by the link's rate, at most the latency more. In between it is measured: the time from a launch's begin to a report,
@@ -145,39 +146,46 @@ u64 godwit_lines_cost(struct godwit_device *gdev)
 	return READ_ONCE(gdev->lines.line_ps);
 }
 
+/* The group that a page of the host is counted in. */
+static u64 godwit_counted_group(dma_addr_t bus)
+{
+	return (GODWIT_HOST_APERTURE_BASE + bus) >> GODWIT_ACCESS_GROUP_SHIFT;
+}
+
+/* Its first page. */
+static unsigned long godwit_counted_first(dma_addr_t bus)
+{
+	return round_down(bus >> PAGE_SHIFT, GODWIT_COUNTED_PAGES);
+}
+
 /* The card is about to see a page in the host; whether its lines are written down as this one's, and are until godwit_lines_remove(). */
 bool godwit_lines_add(struct godwit_context *ctx, u64 page, dma_addr_t bus)
 {
 	struct godwit_lines *lines = &ctx->device->lines;
+	unsigned long first = godwit_counted_first(bus), index = first;
 
 	lockdep_assert_held(&ctx->lock);
 	if (!lines->on || page > GODWIT_USER_PAGE)
 		return false;
+	if (!xa_find(&lines->pages, &index, first + GODWIT_COUNTED_PAGES - 1, XA_PRESENT)) {
+		mutex_lock(&lines->lock);
+		godwit_lines_clear(ctx->device, godwit_counted_group(bus));
+		mutex_unlock(&lines->lock);
+	}
 	return !xa_err(xa_store(&lines->pages, bus >> PAGE_SHIFT, godwit_user(ctx, page), GFP_NOWAIT | __GFP_NOWARN));
 }
 
 void godwit_lines_remove(struct godwit_context *ctx, u64 page, dma_addr_t bus)
 {
-	struct godwit_lines *lines = &ctx->device->lines;
-	unsigned long first = round_down(bus >> PAGE_SHIFT, GODWIT_COUNTED_PAGES), index = first;
-	u32 left;
-
 	lockdep_assert_held(&ctx->lock);
 	/* Another context may have the page, too, and came later. */
-	xa_cmpxchg(&lines->pages, bus >> PAGE_SHIFT, godwit_user(ctx, page), NULL, GFP_NOWAIT);
-	if (xa_find(&lines->pages, &index, first + GODWIT_COUNTED_PAGES - 1, XA_PRESENT))
-		return;
-	mutex_lock(&lines->lock);
-	godwit_lines_clear(ctx->device, (GODWIT_HOST_APERTURE_BASE + bus) >> GODWIT_ACCESS_GROUP_SHIFT);
-	left = godwit_lines_cleared(ctx->device);
-	mutex_unlock(&lines->lock);
-	godwit_stay_left(ctx, page, left);
+	xa_cmpxchg(&ctx->device->lines.pages, bus >> PAGE_SHIFT, godwit_user(ctx, page), NULL, GFP_NOWAIT);
 }
 
-/* Shares lines out among those who have pages of a group, as groups of theirs; how many these are. */
-static u32 godwit_lines_share(struct godwit_lines *lines, u64 group, u32 count, struct godwit_share *shares)
+/* Shares lines out among those who have pages of a group from its first on, as groups of theirs; how many these are. */
+static u32 godwit_lines_share(struct godwit_lines *lines, unsigned long first, u32 count, struct godwit_share *shares)
 {
-	unsigned long first = (group << GODWIT_COUNTED_SHIFT) & GODWIT_USER_PAGE, index;
+	unsigned long index;
 	u32 pages = 0, found = 0, i;
 	void *user;
 
@@ -197,11 +205,43 @@ static u32 godwit_lines_share(struct godwit_lines *lines, u64 group, u32 count, 
 	return found;
 }
 
+/* Whether no other context has pages of a group. */
+static bool godwit_lines_are_of(struct godwit_context *ctx, unsigned long first)
+{
+	unsigned long index;
+	void *user;
+
+	xa_for_each_range(&ctx->device->lines.pages, index, user, first, first + GODWIT_COUNTED_PAGES - 1)
+		if (xa_to_value(user) >> GODWIT_USER_BITS != ctx->number)
+			return false;
+	return true;
+}
+
+/* Pages in the group that this one is counted in are about to go: the stays that have pages there get what was counted. */
+void godwit_lines_settle(struct godwit_context *ctx, dma_addr_t bus)
+{
+	struct godwit_lines *lines = &ctx->device->lines;
+	struct godwit_share shares[GODWIT_COUNTED_PAGES];
+	unsigned long first = godwit_counted_first(bus);
+	u32 found, i;
+
+	lockdep_assert_held(&ctx->lock);
+	if (!godwit_lines_are_of(ctx, first))
+		return;
+	mutex_lock(&lines->lock);
+	godwit_lines_clear(ctx->device, godwit_counted_group(bus));
+	found = godwit_lines_share(lines, first, godwit_lines_cleared(ctx->device), shares);
+	mutex_unlock(&lines->lock);
+	for (i = 0; i < found; i++)
+		godwit_stay_left(ctx, shares[i].group, shares[i].lines);
+}
+
 /* Takes the oldest report; -1: there is none, else whose lines those are. */
 static int godwit_lines_take(struct godwit_device *gdev, struct godwit_share *shares)
 {
 	u64 aperture = GODWIT_HOST_APERTURE_BASE >> GODWIT_ACCESS_GROUP_SHIFT, group;
 	struct godwit_lines *lines = &gdev->lines;
+	unsigned long first;
 	u32 high;
 	int found = -1;
 
@@ -212,7 +252,8 @@ static int godwit_lines_take(struct godwit_device *gdev, struct godwit_share *sh
 		godwit_write(gdev, GODWIT_MMU(access_counters.take), 1);
 		godwit_lines_measure(gdev);
 		godwit_lines_clear(gdev, group);
-		found = godwit_lines_share(lines, group & ~aperture, godwit_lines_cleared(gdev), shares);
+		first = ((group & ~aperture) << GODWIT_COUNTED_SHIFT) & GODWIT_USER_PAGE;
+		found = godwit_lines_share(lines, first, godwit_lines_cleared(gdev), shares);
 		godwit_count(gdev, GODWIT_EVENT_LINE_REPORTS, 1);
 	}
 	mutex_unlock(&lines->lock);

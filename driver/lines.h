@@ -38,6 +38,7 @@ void godwit_lines_begin(struct godwit_device *gdev);
 void godwit_lines_served(struct godwit_device *gdev, u64 since_ns);
 bool godwit_lines_serve(struct godwit_device *gdev);
 bool godwit_lines_add(struct godwit_context *ctx, u64 page, dma_addr_t bus);
+void godwit_lines_settle(struct godwit_context *ctx, dma_addr_t bus);
 void godwit_lines_remove(struct godwit_context *ctx, u64 page, dma_addr_t bus);
 u64 godwit_lines_cost(struct godwit_device *gdev);
 

@@ -221,13 +221,13 @@ void godwit_stay_refused(struct godwit_context *ctx, u64 page)
 	xa_unlock(&ctx->stays);
 }
 
-/* Lines of a group that nobody reported before its pages were taken from the card. */
-void godwit_stay_left(struct godwit_context *ctx, u64 page, u32 lines)
+/* Lines of a group that nobody has reported when pages are taken from the card. */
+void godwit_stay_left(struct godwit_context *ctx, u64 group, u32 lines)
 {
 	struct godwit_stay *record;
 
 	xa_lock(&ctx->stays);
-	record = xa_load(&ctx->stays, page / GODWIT_STAY_PAGES);
+	record = xa_load(&ctx->stays, group);
 	if (record)
 		gw_stay_crossed(&record->stay, lines);
 	xa_unlock(&ctx->stays);

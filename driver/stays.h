@@ -18,7 +18,7 @@ u64 godwit_stay_line_most(void);
 bool godwit_stay_moves(struct godwit_context *ctx, u64 page);
 void godwit_stay_went(struct godwit_context *ctx, u64 page);
 void godwit_stay_refused(struct godwit_context *ctx, u64 page);
-void godwit_stay_left(struct godwit_context *ctx, u64 page, u32 lines);
+void godwit_stay_left(struct godwit_context *ctx, u64 group, u32 lines);
 void godwit_stay_crossed(struct godwit_context *ctx, u64 group, u32 lines);
 void godwit_stays_forget(struct godwit_context *ctx, u64 first, u64 last);
 

@@ -30,6 +30,7 @@ STAYS = [
     *EVERYWHERE,
     "what_is_used_much_moves_and_goes_on_moving",
     "what_is_used_here_and_there_stays",
+    "what_crossed_before_does_not_count",
     "halves_of_an_array_are_where_each_is_better",
     "what_the_program_takes_back_each_time_stays_in_the_end",
     "what_cannot_move_stays_and_is_asked_less",
