@@ -41,6 +41,8 @@ ALONE = [
     "a_touch_takes_a_page_from_the_card_and_no_other",
     "what_is_alone_moves_when_it_is_told",
     "a_child_has_what_the_card_wrote",
+    "a_child_keeps_what_was_there_when_it_began",
+    "what_is_protected_has_what_the_card_wrote",
     "two_contexts_of_a_process_see_what_each_writes",
     "what_has_a_file_or_is_shared_is_both_sides",
 ]

@@ -208,7 +208,8 @@ struct godwit_cancel {
  * @reserved: 0
  *
  * Brings nothing and moves nothing. Of up to 256 pages in a row, from the first on, it was true at one moment; nothing keeps it so. Of a page
- * that another context has alone in place nothing is known (GODWIT_PLACE_NONE).
+ * that another context has alone in place nothing is known (GODWIT_PLACE_NONE), nor of one that was taken from the card with its neighbours, or
+ * by mprotect, until a processor touches it.
  * EOPNOTSUPP without GODWIT_INFO_DEMAND; EBUSY when pages move faster than it can be looked.
  */
 struct godwit_residency {

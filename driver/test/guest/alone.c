@@ -164,6 +164,59 @@ static void a_child_has_what_the_card_wrote(const char *name)
 	munmap(from, BYTES);
 }
 
+/* Linux's entries for what a device has alone are its own: they go through mprotect, and hold what the card wrote. */
+static void what_is_protected_has_what_the_card_wrote(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	uint64_t sum = fill(from, 6), next;
+
+	CHECK(advise(to, BYTES, GODWIT_ADVICE_IN_PLACE), "%s", strerror(errno));
+	CHECK(copies(to, from), "no copy");
+	CHECK(!mprotect(to, BYTES, PROT_READ), "%s", strerror(errno));
+	SEES(to, sum);
+	CHECK(sum_of(to) == sum, "another content");
+	next = fill(from, 7);
+	CHECK(!copies(to, from), "the card writes what may only be read");
+	SEES(to, sum);
+	CHECK(!mprotect(to, BYTES, PROT_READ | PROT_WRITE), "%s", strerror(errno));
+	CHECK(copies(to, from), "no copy");
+	/* Not even its own program reads it meanwhile. */
+	CHECK(!mprotect(to, BYTES, PROT_NONE) && !mprotect(to, BYTES, PROT_READ | PROT_WRITE), "%s", strerror(errno));
+	CHECK(sum_of(to) == next, "another content");
+	munmap(to, BYTES);
+	munmap(from, BYTES);
+}
+
+/* What the card writes after a fork is the parent's alone, and what a child writes its own. */
+static void a_child_keeps_what_was_there_when_it_began(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *to = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	uint64_t sum = fill(from, 8), next;
+	int status = -1, go[2];
+	pid_t child;
+	char word;
+
+	CHECK(advise(to, BYTES, GODWIT_ADVICE_IN_PLACE) && !pipe(go), "%s", strerror(errno));
+	CHECK(copies(to, from), "no copy");
+	child = fork();
+	if (!child) {
+		close(go[1]);
+		if (read(go[0], &word, 1) || sum_of(to) != sum)
+			_exit(1);
+		memset(to, 9, BYTES);
+		_exit(0);
+	}
+	next = fill(from, 9);
+	CHECK(copies(to, from), "no copy");
+	close(go[1]);
+	CHECK(waitpid(child, &status, 0) == child && !status, "the child ended with %#x", status);
+	close(go[0]);
+	SEES(to, next);
+	CHECK(sum_of(to) == next, "another content");
+	munmap(to, BYTES);
+	munmap(from, BYTES);
+}
+
 /* Two files of a process are two contexts, and have its pages in turns. */
 static void two_contexts_of_a_process_see_what_each_writes(const char *name)
 {
@@ -211,6 +264,8 @@ int main(void)
 	TEST(a_touch_takes_a_page_from_the_card_and_no_other);
 	TEST(what_is_alone_moves_when_it_is_told);
 	TEST(a_child_has_what_the_card_wrote);
+	TEST(a_child_keeps_what_was_there_when_it_began);
+	TEST(what_is_protected_has_what_the_card_wrote);
 	TEST(two_contexts_of_a_process_see_what_each_writes);
 	TEST(what_has_a_file_or_is_shared_is_both_sides);
 	return failures != 0;
