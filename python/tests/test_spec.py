@@ -244,6 +244,7 @@ def test_named_configurations_are_what_their_names_say():
         ("dma.buffer_lines=48", ["dma.buffer_lines", "48", "a power of two from 32 to 4096"]),
         ("page_cache.counters=8", ["page_cache.counters", "must be 0 (no access counters)", "16"]),
         ("page_cache.counters=64", ["page_cache.counters", "64 groups", "set page_cache.pages"]),
+        ("page_cache.ahead=1", ["page_cache.ahead", "legal is 0 to 0 with 0 pages"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
         ("l2.ways=32", ["l2.ways", "32", "a power of two from 1 to 16"]),
         ("translator.replacement=mru", ["translator.replacement", "mru", "lru or plru or fifo or random"]),

@@ -149,15 +149,18 @@ int godwit_get_stats(const godwit_card *card, godwit_stats *stats);
  *   scrubbed   Frames cleared.
  *
  * Counters of the page cache, in beats and lines of 64 bytes; zero on a card without one, cache.
- *   reads         Beats of reads answered.
- *   read_misses   Times that one waited for its line.
- *   stores        Beats stored in lines that were there, or were written whole.
- *   store_misses  Beats stored beside a line that was still to come.
- *   fills         Lines read from the host.
- *   writebacks    Lines written to it.
- *   pages         Pages that were given a place.
- *   releases      Pages that left theirs.
- *   lost          Bursts of dirty lines that the host did not take: their data are lost.
+ *   reads          Beats of reads answered.
+ *   read_misses    Times that one waited for its line.
+ *   stores         Beats stored in lines that were there, or were written whole.
+ *   store_misses   Beats stored beside a line that was still to come.
+ *   fills          Lines read from the host.
+ *   writebacks     Lines written to it.
+ *   pages          Pages that were given a place.
+ *   releases       Pages that left theirs.
+ *   lost           Bursts of dirty lines that the host did not take: their data are lost.
+ *   aheads         Pages read ahead of who reads in order.
+ *   aheads_used    ... that an access met.
+ *   aheads_unused  ... that left before one did.
  *
  * Of the MMU as a whole
  *   faults_lost  Faults that found the fault record occupied; stays at its maximum.

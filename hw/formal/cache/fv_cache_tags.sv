@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // Properties of gw_cache_tags with four pages of eight: a page is in one place, whoever looks; it stays there, with its tag, until
-// it is released; pages put and victims are what they are said to be. Surroundings put a page only if a lookup of the cycle before
-// missed it and none was put then, freeze what is active, and end what is frozen, as gw_page_cache does.
+// it is released; pages put and victims are what they are said to be. Surroundings put a page, also one that is read ahead, only if a lookup
+// of the cycle before missed it and none was put then, freeze what is active, and end what is frozen, as gw_page_cache does.
 module fv_cache_tags (
   input logic       clk_i,
   input logic       rst_ni,
@@ -14,6 +14,10 @@ module fv_cache_tags (
   input logic [1:0] use_idx_i,
   input logic       alloc_i,
   input logic       alloc_write_i,
+  input logic       ahead_put_i,
+  input logic [2:0] ahead_tag_i,
+  input logic       met_i,
+  input logic [1:0] met_idx_i,
   input logic [3:0] busy_i,
   input logic [1:0] job_idx_i,
   input logic       freeze_i,
@@ -26,14 +30,16 @@ module fv_cache_tags (
   always_ff @(posedge clk_i) past_valid_q <= 1'b1;
   always_comb assume (rst_ni == past_valid_q);
 
-  logic read_hit, write_hit, free_valid, victim_valid;
+  logic read_hit, write_hit, free_valid, victim_valid, ahead_here, put;
   logic [1:0] read_idx, write_idx, free_idx, victim_idx;
   logic [3:0] active, frozen;
-  logic [2:0] free_count, job_tag, alloc_tag;
-  logic read_missed_q, write_missed_q, alloc_q;
-  logic [2:0] read_tag_q, write_tag_q;
+  logic [2:0] free_count, job_tag, alloc_tag, put_tag;
+  logic read_missed_q, write_missed_q, put_q, alloc_q, was_here_q;
+  logic [2:0] read_tag_q, write_tag_q, ahead_tag_q;
 
   assign alloc_tag = alloc_write_i ? write_tag_q : read_tag_q;
+  assign put = alloc_i || ahead_put_i;
+  assign put_tag = ahead_put_i ? ahead_tag_i : alloc_tag;
 
   gw_cache_tags #(
     .Pages   (4),
@@ -57,6 +63,11 @@ module fv_cache_tags (
     .free_idx_o    (free_idx),
     .alloc_i,
     .alloc_tag_i   (alloc_tag),
+    .ahead_put_i,
+    .ahead_tag_i,
+    .ahead_here_o  (ahead_here),
+    .met_i,
+    .met_idx_i,
     .busy_i,
     .victim_valid_o(victim_valid),
     .victim_idx_o  (victim_idx),
@@ -78,7 +89,9 @@ module fv_cache_tags (
   logic [3:0] eligible_q, eligible_before_q, used_q, frozen_q;
 
   always_comb begin
-    if (alloc_i) assume (free_valid && !alloc_q && (alloc_write_i ? write_missed_q : read_missed_q));
+    if (alloc_i) assume (free_valid && !put_q && !ahead_put_i && (alloc_write_i ? write_missed_q : read_missed_q));
+    if (ahead_put_i) assume (free_valid && !put_q && !ahead_here && ahead_tag_i == ahead_tag_q);
+    if (met_i) assume (!alloc_q);
     if (freeze_i) assume (active[job_idx_i]);
     if (thaw_i || release_i) assume (frozen_q[end_idx_i]);
     assume (!(thaw_i && release_i));
@@ -87,10 +100,13 @@ module fv_cache_tags (
   always_ff @(posedge clk_i) begin
     read_tag_q <= read_tag_i;
     write_tag_q <= write_tag_i;
+    ahead_tag_q <= ahead_tag_i;
     if (!rst_ni) begin
       read_missed_q <= 1'b0;
       write_missed_q <= 1'b0;
+      put_q <= 1'b1;
       alloc_q <= 1'b0;
+      was_here_q <= 1'b0;
       here_q <= 1'b0;
       frozen_q <= '0;
       used_q <= '0;
@@ -99,12 +115,14 @@ module fv_cache_tags (
     end else begin
       read_missed_q <= read_i && !read_hit;
       write_missed_q <= !write_hit;
+      put_q <= put;
       alloc_q <= alloc_i;
+      was_here_q <= here_q;
       if (thaw_i || release_i) frozen_q[end_idx_i] <= 1'b0;
       if (freeze_i) frozen_q[job_idx_i] <= 1'b1;
-      if (alloc_i) used_q[free_idx] <= 1'b1;
+      if (put) used_q[free_idx] <= 1'b1;
       if (release_i) used_q[end_idx_i] <= 1'b0;
-      if (alloc_i && alloc_tag == page_q) begin
+      if (put && put_tag == page_q) begin
         here_q <= 1'b1;
         place_q <= free_idx;
       end else if (release_i && end_idx_i == place_q) begin
@@ -123,10 +141,12 @@ module fv_cache_tags (
       if (here_q) Active_A : assert (active[place_q] == !frozen_q[place_q]);
       Frozen_A : assert (frozen == frozen_q && (frozen & active) == '0);
       if (here_q && job_idx_i == place_q) JobTag_A : assert (job_tag == page_q);
+      if (ahead_tag_q == page_q) Ahead_A : assert (ahead_here == was_here_q);
       if (free_valid) Free_A : assert (!used_q[free_idx]);
       if (victim_valid) Victim_A : assert (eligible_before_q[victim_idx]);
       Full_C : cover (used_q == '1 && victim_valid && victim_idx == 2'd2);
       Two_C : cover ($countones(frozen) == 2 && release_i);
+      AheadMeets_C : cover (ahead_put_i && read_hit && read_tag_i == page_q && victim_valid);
       Again_C : cover (here_q && place_q == 2'd3 && free_valid);
     end
   end

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// What becomes of a beat that was looked up in the cycle before: combinational, reads and writes each on their own.
+// What becomes of a beat that was looked up in the cycle before: combinational, reads and writes each on their own; and when those who wait
+// go on.
 //
 // Contract
 // - Exactly one outcome for each beat: done (`*_ok_o`), again at once (`again_o`), when its line has landed (`line_o`, reads), when those before
 //   it are done (`order_o`, reads), at the next event (`event_o`).
 // - A page is put only for a beat whose page was nowhere, with `alloc_last_i` low: a lookup does not see the page that was put
 //   in its own cycle. A line is asked for only if it is neither valid nor covered.
+// - `event_q_o`: something somebody may wait for has come, known a cycle later, to those who were decided meanwhile as well.
 // - A read is answered from the page only if its data was not written in the cycle in which it was read (`clash_i`).
 `include "gw_assert.svh"
 
@@ -24,8 +26,9 @@ module gw_cache_decide (
   /// It lands now, or will.
   input  logic landing_i,
   input  logic covered_i,
-  /// Something was freed in the cycle before.
-  input  logic event_i,
+  /// A page was thawed or released, a line with stores has landed.
+  input  logic free_i,
+  output logic event_q_o,
   input  logic fill_ready_i,
   input  logic page_ready_i,
   input  logic merge_ready_i,
@@ -75,11 +78,24 @@ module gw_cache_decide (
                        (here && !valid_i && !full_i && !landing_i && !(merge_ready_i && wait_fill));
 
   assign again_o = (read && ((!hit_i && alloc_last_i) || (here && !valid_i && landing_i) || (here && valid_i && !blocked_i && clash_i) ||
-                             (read_stuck && !blocked_i && event_i))) || (write && (write_again || (write_stuck && event_i)));
-  assign event_o = ((read && read_stuck && !blocked_i) || (write && write_stuck)) && !event_i;
+                             (read_stuck && !blocked_i && event_q_o))) || (write && (write_again || (write_stuck && event_q_o)));
+  assign event_o = ((read && read_stuck && !blocked_i) || (write && write_stuck)) && !event_q_o;
   assign alloc_o = new_page && (write || (read && fill_ready_i));
   assign fill_o = fill_read || (merge_o && !covered_i);
   assign fill_more_o = hit_i;
+
+  logic page_offered_q, fill_offered_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      event_q_o <= 1'b0;
+      page_offered_q <= 1'b0;
+      fill_offered_q <= 1'b0;
+    end else begin
+      event_q_o <= free_i || (fill_ready_i && !fill_offered_q) || (page_ready_i && !page_offered_q);
+      page_offered_q <= page_ready_i;
+      fill_offered_q <= fill_ready_i;
+    end
+  end
 
   `GW_INVARIANT(OneOutcome_A, !(read_i || write_i) || $onehot({read_ok_o, write_ok_o, again_o, line_o, order_o, event_o}))
   `GW_INVARIANT(NotBoth_A, !(read_i && write_i))

@@ -7,6 +7,8 @@
 //
 // Contract
 // - From freeze to end a page is neither read nor written. At its end it is thawed, or released if nothing of it is valid (`run_o.left`).
+// - For a page ahead (`ahead_want_i`) a victim goes that is plain (`plain_i`), if nothing else is wanted. A page that was read ahead and that
+//   nobody has met (`ahead_i`) goes as a whole with any range job, in its range or not.
 // - Runs (`run_*`) are lines of a row beside each other, dirty ones only; the last item of a page is its end.
 // - Victims are wanted while `want_i`; a range job goes first, and waits for a page of its range that is leaving. `range_done_o`: the job's
 //   end was handed over, or the page is none of its own.
@@ -29,6 +31,9 @@ module gw_cache_evict #(
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  want_i,
+  input  logic                  ahead_want_i,
+  input  logic [Pages-1:0]      plain_i,
+  input  logic [Pages-1:0]      ahead_i,
   input  logic                  victim_valid_i,
   input  logic [IdxWidth-1:0]   victim_idx_i,
   /// A job of a range, for one page: what lies in the range (lines, both ends included) is cleaned, dropped, or both.
@@ -93,7 +98,7 @@ module gw_cache_evict #(
   endfunction
 
   state_e state_q;
-  logic range_q, left_q, overlaps, any, in_first_q, in_last_q, outside_q;
+  logic range_q, left_q, overlaps, any, in_first_q, in_last_q, outside_q, whole_q, plain_q, for_ahead_q, ahead;
   logic [IdxWidth-1:0] idx_q;
   logic [TagWidth-1:0] tag_q;
   sub_t sub_q;
@@ -117,14 +122,14 @@ module gw_cache_evict #(
   assign overlaps = tag_q >= first_tag && tag_q <= last_tag;
   always_ff @(posedge clk_i) begin
     tag_q <= job_tag_i;
-    in_first_q <= range_q && block == range_first_i[6+:BlockWidth];
-    in_last_q <= range_q && block == range_last_i[6+:BlockWidth];
-    outside_q <= range_q && (block < range_first_i[6+:BlockWidth] || block > range_last_i[6+:BlockWidth]);
+    in_first_q <= !whole_q && block == range_first_i[6+:BlockWidth];
+    in_last_q <= !whole_q && block == range_last_i[6+:BlockWidth];
+    outside_q <= !whole_q && (block < range_first_i[6+:BlockWidth] || block > range_last_i[6+:BlockWidth]);
     in_range_q <= outside_q ? '0 : (in_first_q ? ~below(range_first_i[5:0]) : '1) & (in_last_q ? through(range_last_i[5:0]) : '1);
   end
   assign row_valid_o = state_q == Row;
   assign row_clean_o = in_range_q;
-  assign row_drop_o = (!range_q || range_drop_i) ? in_range_q : '0;
+  assign row_drop_o = (whole_q || range_drop_i) ? in_range_q : '0;
 
   // A run: from the first line that is left to the first one behind which there is none.
   gw_first_one #(
@@ -150,7 +155,9 @@ module gw_cache_evict #(
   assign run_o = '{ends: state_q == End, left: left_q, range: range_q, idx: idx_q, row: row_o, block: block, first: first_q, last: last_q};
   assign freeze_o = state_q == Freeze;
   assign victim_o = !range_q;
-  assign mine = active_i[idx_q] && overlaps;
+  assign mine = active_i[idx_q] && (overlaps || ahead_i[idx_q]);
+  // What was chosen a cycle before may be another one now: looked at again.
+  assign ahead = ahead_want_i && plain_q;
   assign range_done_o = range_q && ((state_q == End && run_ready_i) || (state_q == Check && !mine && !(frozen_i[idx_q] && overlaps)));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -159,18 +166,24 @@ module gw_cache_evict #(
       range_q <= 1'b0;
       left_q <= 1'b0;
       sub_q <= '0;
+      plain_q <= 1'b0;
+      for_ahead_q <= 1'b0;
     end else begin
+      plain_q <= plain_i[victim_idx_i];
       unique case (state_q)
         Choose: begin
           range_q <= range_i;
           left_q <= 1'b0;
           sub_q <= '0;
-          if (range_i || (want_i && victim_valid_i)) state_q <= Fetch;
+          for_ahead_q <= !want_i;
+          if (range_i || ((want_i || ahead) && victim_valid_i)) state_q <= Fetch;
         end
         Fetch: state_q <= Check;
         // A victim may have come into use since it was chosen.
         Check: begin
-          if (!range_q) state_q <= (active_i[idx_q] && !filling_i[idx_q] && !pinned_i[idx_q]) ? Freeze : Choose;
+          if (!range_q) begin
+            state_q <= (active_i[idx_q] && !filling_i[idx_q] && !pinned_i[idx_q] && !(for_ahead_q && !plain_i[idx_q])) ? Freeze : Choose;
+          end
           else if (mine) state_q <= Freeze;
           else if (range_done_o) state_q <= Choose;
         end
@@ -203,7 +216,8 @@ module gw_cache_evict #(
 
   always_ff @(posedge clk_i) begin
     if (state_q == Choose) idx_q <= range_i ? range_idx_i : victim_idx_i;
-    if (go_row) todo_q <= (!range_q || range_clean_i) ? row_dirty_i & in_range_q : '0;
+    if (state_q == Check) whole_q <= !range_q || ahead_i[idx_q];
+    if (go_row) todo_q <= (whole_q || range_clean_i) ? row_dirty_i & in_range_q : '0;
     else if (state_q == Run) todo_q <= todo_q & ~through(last_q);
     if (state_q == Find) begin
       first_q <= first;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Fills of the page cache: lines read over the link, the wanted ones first.
+// Fills of the page cache: lines read over the link, the wanted ones first, pages ahead last.
 //
 // Contract
 // - A fill is of one row of 64 lines (4 KiB): the wanted lines from the first one on, and with `req_rest_i` the rest of the row
 //   behind them, then what lies before. Its bursts have its number as ID, so its lines land in this order; fills among each
 //   other land in any order. The rest goes in bursts of up to `RestLines`, each when no more than as many lines of the fill are on the way:
 //   on a slow link the wanted lines of the next fill wait behind two such bursts, not behind a page. Up to `Fills` at a time; req_ready_o depends on registers only.
+// - With `Ahead`, as many fills more are of whole pages that nobody has asked for yet (`ahead_i`, taken while `ahead_ready_o`). Of these nothing
+//   is asked for while something of the others still is to be, nor while more than `RestLines` lines of anybody are on the way (64: no limit).
+//   They cover only what was asked for already, so that nobody waits behind them: who wants another line of such a page asks for it, and
+//   without a rest. When the page is met (`met_i`), what is left of it counts as a rest. While `stop_i` of those that nobody has met no more
+//   is asked for: they end with what is on its way.
 // - `covered_o`: the line asked for is still to land. The line (`look_line_i`) comes a cycle before its row (`ask_row_i`), which is
 //   combinational; a fill counts from the cycle after its request. A line that has just arrived, and lands, may be told as covered or not.
 // - A line is offered to land two cycles after it came, one a cycle, until it is taken; link data waits meanwhile. In the cycle after it
@@ -18,6 +23,8 @@
 module gw_cache_fills #(
   /// Fills at a time, a power of two, 2 to 16.
   parameter int unsigned Fills = 8,
+  /// Pages ahead at a time, 0 (none) to 4; with Fills 16 at most.
+  parameter int unsigned Ahead = 0,
   /// Lines of a rest in one burst, 1 to 64; 64: no limit.
   parameter int unsigned RestLines = 64,
   /// Pages.
@@ -37,8 +44,18 @@ module gw_cache_fills #(
   input  logic [5:0]              req_first_i,
   input  logic [5:0]              req_last_i,
   input  logic                    req_rest_i,
+  /// A page ahead; one of them is met.
+  input  logic                    ahead_i,
+  output logic                    ahead_ready_o,
+  input  logic [RowWidth-1:0]     ahead_row_i,
+  input  logic [BlockWidth-1:0]   ahead_block_i,
+  input  logic                    met_i,
+  input  logic [RowWidth-1:0]     met_row_i,
+  input  logic                    stop_i,
   input  logic [5:0]              look_line_i,
   input  logic [RowWidth-1:0]     ask_row_i,
+  /// It is the row of a page that is here: a request's, if it is not of a page that is just put.
+  input  logic                    ask_here_i,
   output logic                    covered_o,
   output logic [Pages-1:0]        busy_o,
   output logic                    ar_valid_o,
@@ -60,26 +77,30 @@ module gw_cache_fills #(
   if (Fills < 2 || Fills > 16 || (Fills & (Fills - 1)) != 0) begin : gen_bad_fills
     $fatal(1, "gw_cache_fills: Fills must be a power of two, 2 to 16");
   end
-  if (RestLines < 1 || RestLines > 64) begin : gen_bad_rest
-    $fatal(1, "gw_cache_fills: RestLines must be 1 to 64");
+  if (RestLines < 1 || RestLines > 64 || Ahead > 4 || Fills + Ahead > 16) begin : gen_bad_rest
+    $fatal(1, "gw_cache_fills: RestLines must be 1 to 64, Ahead 0 to 4, Fills + Ahead 16 at most");
   end
 
-  localparam int unsigned FillWidth = $clog2(Fills);
+  // Those of pages ahead come behind the others.
+  localparam int unsigned Entries = Fills + Ahead;
+  localparam int unsigned FillWidth = $clog2(Entries);
   typedef logic [FillWidth-1:0] fill_t;
   typedef logic [RowWidth-1:0] row_t;
   typedef logic [5:0] line_t;
 
   // What a fill still has to bring is `line_q` to `end_q`, around the row's end while `around_q`; what it still has to ask for begins at
   // `next_q`, and goes in one piece as far as `stop_q`.
-  row_t row_q[Fills];
-  logic [BlockWidth-1:0] block_q[Fills];
-  line_t line_q[Fills], end_q[Fills], next_q[Fills], stop_q[Fills];
-  // used: given away. open: some of it has not arrived. fresh: its wanted lines are not asked for.
-  logic [Fills-1:0] used_q, open_q, around_q, send_q, fresh_q, covers, far, put;
+  row_t row_q[Entries];
+  logic [BlockWidth-1:0] block_q[Entries];
+  line_t line_q[Entries], end_q[Entries], next_q[Entries], stop_q[Entries];
+  // used: given away. open: some of it has not arrived. fresh: its wanted lines are not asked for. low: of a page that nobody has met.
+  logic [Entries-1:0] used_q, open_q, send_q, fresh_q, low_q, covers, far, put;
+  logic [Fills-1:0] around_q;
 
   // A request is put a cycle later: whether there is one is known late.
-  logic free_valid_q, any_free, put_q, put_rest_q, put_spans_q, put_covers, put_around;
-  fill_t free_q, first_free, put_idx_q;
+  logic free_valid_q, any_free, put_q, put_rest_q, put_spans_q, put_covers, put_around, is_ahead, rest;
+  logic [$clog2(Fills)-1:0] first_free;
+  fill_t free_q, put_idx_q;
   row_t put_row_q;
   logic [BlockWidth-1:0] put_block_q;
   line_t put_first_q, put_last_q, put_end;
@@ -90,7 +111,7 @@ module gw_cache_fills #(
   gw_first_one #(
     .Width(Fills)
   ) u_free (
-    .bits_i(~used_q),
+    .bits_i(~used_q[Fills-1:0]),
     .any_o (any_free),
     .idx_o (first_free)
   );
@@ -104,26 +125,48 @@ module gw_cache_fills #(
     end
   end
   always_ff @(posedge clk_i) begin
-    free_q <= first_free;
+    free_q <= fill_t'(first_free);
     put_idx_q <= free_q;
     put_row_q <= req_row_i;
     put_block_q <= req_block_i;
     put_first_q <= req_first_i;
     put_last_q <= req_last_i;
-    put_rest_q <= req_rest_i;
-    put_spans_q <= req_rest_i || (look_line_i >= req_first_i && look_line_i <= req_last_i);
+    put_rest_q <= rest;
+    put_spans_q <= rest || (look_line_i >= req_first_i && look_line_i <= req_last_i);
   end
 
-  // Bursts: wanted lines before rests.
-  logic any_send, sending_q, burst_done, ar_free, fresh, whole;
-  fill_t send_first, send_idx_q;
+  // A page ahead has a fill already: of such a page no rest is asked for again.
+  if (Ahead > 0) begin : gen_ahead
+    logic [Ahead-1:0] ahead_free, ahead_put, same_row;
+    assign ahead_free = ~used_q[Fills+:Ahead];
+    assign ahead_ready_o = ahead_free != '0;
+    assign ahead_put = ahead_i ? ahead_free & (~ahead_free + 1'b1) : '0;
+    for (genvar i = 0; i < Ahead; i++) begin : gen_same
+      assign same_row[i] = used_q[Fills+i] && row_q[Fills+i] == ask_row_i;
+    end
+    assign is_ahead = ask_here_i && same_row != '0;
+  end else begin : gen_none_ahead
+    assign ahead_ready_o = 1'b0;
+    assign is_ahead = 1'b0;
+    logic unused;
+    assign unused = ^{ask_here_i, ahead_i, ahead_row_i, ahead_block_i, met_i, met_row_i, stop_i};
+  end
+  assign rest = req_rest_i && !is_ahead;
+
+  // Bursts: wanted lines before rests, and those before pages ahead.
+  logic any_send, sending_q, burst_done, ar_free, fresh, whole, few;
+  logic [$clog2(2**FillWidth)-1:0] send_first;
+  fill_t send_idx_q;
   line_t from, stop, more;
-  logic [Fills-1:0] first_ones;
+  logic [Entries-1:0] first_ones, rests, lows, turn;
   assign first_ones = fresh_q | put;
+  assign rests = send_q & ~low_q;
+  assign lows = (few && !stop_i) ? send_q & ~far : '0;
+  assign turn = (first_ones != '0) ? first_ones : (rests != '0) ? rests & ~far : lows;
   gw_first_one #(
-    .Width(Fills)
+    .Width(2 ** FillWidth)
   ) u_send (
-    .bits_i((first_ones != '0) ? first_ones : send_q & ~far),
+    .bits_i((2 ** FillWidth)'(turn)),
     .any_o (any_send),
     .idx_o (send_first)
   );
@@ -134,12 +177,14 @@ module gw_cache_fills #(
   if (RestLines < 64) begin : gen_pieces
     assign whole = fresh || more < 6'(RestLines);
     // As many lines are on the way as may be before a rest.
-    for (genvar i = 0; i < Fills; i++) begin : gen_far
+    for (genvar i = 0; i < Entries; i++) begin : gen_far
       assign far[i] = 6'(next_q[i] - line_q[i]) > 6'(RestLines);
     end
   end else begin : gen_whole
     assign whole = 1'b1;
     assign far = '0;
+    logic unused;
+    assign unused = fresh;
   end
   assign ar_free = !ar_valid_o || ar_ready_i;
   assign burst_done = sending_q && ar_free;
@@ -228,8 +273,82 @@ module gw_cache_fills #(
     end
   end
 
+  // Lines on the way, of all.
+  if (Ahead > 0 && RestLines < 64) begin : gen_few
+    typedef logic [FillWidth+6:0] way_t;
+    way_t way_q, sent;
+    line_t others;
+    assign others = whole ? more : 6'(RestLines - 1);
+    assign sent = burst_done ? way_t'(others) + 1'b1 : '0;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        way_q <= '0;
+        few <= 1'b1;
+      end else begin
+        way_q <= way_q + sent - way_t'(r_valid && r_take);
+        // Not known in the cycle in which a burst goes, nor in the next one: an entry is chosen in the one after.
+        few <= way_q <= way_t'(RestLines) && !burst_done;
+      end
+    end
+  end else begin : gen_any
+    assign few = 1'b1;
+  end
+
+  for (genvar i = Fills; i < Entries; i++) begin : gen_ahead_fill
+    logic begins, arrives, sends, asked, spans_q, cut_q, cut_ends;
+    assign begins = gen_ahead.ahead_put[i-Fills];
+    assign put[i] = 1'b0;
+    assign fresh_q[i] = 1'b0;
+    assign arrives = r_valid && r_take && tag.idx == fill_t'(i);
+    assign sends = burst_done && send_idx_q == fill_t'(i);
+    assign asked = !((low_q[i] && send_q[i]) || cut_q) || look_line_i < next_q[i];
+    // Cut short: what was asked for has come, and is written.
+    assign cut_ends = cut_q && line_q[i] == next_q[i] && !(land_valid_o && land_idx_q == fill_t'(i));
+    always_ff @(posedge clk_i) spans_q <= look_line_i >= line_q[i] && asked;
+    assign covers[i] = open_q[i] && spans_q && row_q[i] == ask_row_i;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        used_q[i] <= 1'b0;
+        open_q[i] <= 1'b0;
+        send_q[i] <= 1'b0;
+        low_q[i] <= 1'b0;
+        cut_q <= 1'b0;
+      end else if (begins) begin
+        used_q[i] <= 1'b1;
+        open_q[i] <= 1'b1;
+        send_q[i] <= 1'b1;
+        low_q[i] <= 1'b1;
+      end else begin
+        if ((fill_ends && land_idx_q == fill_t'(i)) || cut_ends) used_q[i] <= 1'b0;
+        if ((arrives && r_last) || cut_ends) open_q[i] <= 1'b0;
+        if (stop_i && low_q[i] && send_q[i] && !(sending_q && send_idx_q == fill_t'(i))) begin
+          send_q[i] <= 1'b0;
+          cut_q <= 1'b1;
+        end else begin
+          if (sends && whole) send_q[i] <= 1'b0;
+          if (cut_ends) cut_q <= 1'b0;
+        end
+        if (met_i && met_row_i == row_q[i]) low_q[i] <= 1'b0;
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (begins) begin
+        row_q[i] <= ahead_row_i;
+        block_q[i] <= ahead_block_i;
+        line_q[i] <= '0;
+        next_q[i] <= '0;
+      end else begin
+        if (arrives) line_q[i] <= line_q[i] + 6'd1;
+        if (sends) next_q[i] <= whole ? '0 : from + 6'(RestLines);
+      end
+    end
+    assign end_q[i] = '1;
+    assign stop_q[i] = '1;
+  end
+
   for (genvar i = 0; i < Fills; i++) begin : gen_fill
     logic arrives, ends, sends, at_or_behind, up_to, spans_q;
+    assign low_q[i] = 1'b0;
     assign put[i] = put_q && put_idx_q == fill_t'(i);
     assign arrives = r_valid && r_take && tag.idx == fill_t'(i);
     assign ends = fill_ends && land_idx_q == fill_t'(i);
@@ -279,7 +398,7 @@ module gw_cache_fills #(
   always_comb begin
     busy_o = '0;
     if (put_q) busy_o[put_row_q[RowWidth-1-:IdxWidth]] = 1'b1;
-    for (int unsigned i = 0; i < Fills; i++) begin
+    for (int unsigned i = 0; i < Entries; i++) begin
       if (used_q[i] && !put[i]) busy_o[row_q[i][RowWidth-1-:IdxWidth]] = 1'b1;
     end
   end
@@ -288,6 +407,7 @@ module gw_cache_fills #(
   assign unused = ^{r_i.last, r_i.resp[0], r_i.id};
 
   `GW_INVARIANT(AnswerIsOurs_A, !r_valid || open_q[tag.idx])
+  `GW_INVARIANT(AheadRoom_A, !ahead_i || ahead_ready_o)
   `GW_INVARIANT(Ascending_A, !req_i || req_last_i >= req_first_i)
   `GW_ASSERT(ReadStable_A, ar_valid_o && !ar_ready_i |=> ar_valid_o && $stable(ar_o))
   `GW_ASSERT(LandStable_A, land_valid_o && !land_ready_i |=> land_valid_o && $stable(land_line_o) && $stable(land_row_o))

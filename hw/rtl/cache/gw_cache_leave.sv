@@ -5,6 +5,7 @@
 //
 // Contract
 // - Victims: `Spare` pages are free, or on their way to be (0: one, once somebody was looked up for whom there is no page, `none_i`).
+//   For a page ahead (`ahead_want_i`) one goes that is plain, when no other is wanted.
 // - Maintenance: gw_cache_range. Write-backs: gw_cache_writeback.
 module gw_cache_leave #(
   /// Those of gw_page_cache.
@@ -33,6 +34,9 @@ module gw_cache_leave #(
   /// Pages.
   input  logic [$clog2(Pages+1)-1:0]   free_count_i,
   input  logic                         none_i,
+  input  logic                         ahead_want_i,
+  input  logic [Pages-1:0]             plain_i,
+  input  logic [Pages-1:0]             ahead_i,
   input  logic                         victim_valid_i,
   input  logic [IdxWidth-1:0]          victim_idx_i,
   output logic [IdxWidth-1:0]          job_idx_o,
@@ -149,6 +153,9 @@ module gw_cache_leave #(
     .clk_i,
     .rst_ni,
     .want_i       (want),
+    .ahead_want_i,
+    .plain_i,
+    .ahead_i,
     .victim_valid_i,
     .victim_idx_i,
     .range_i      (job),

@@ -40,6 +40,7 @@ module gw_cache_lookup #(
   input  logic [7:0]                 read_left_i,
   input  logic [5:0]                 read_last_i,
   input  logic                       read_kill_i,
+  input  logic                       read_first_i,
   input  logic                       write_valid_i,
   output logic                       write_go_o,
   input  logic [BlockWidth-1:0]      write_block_i,
@@ -54,6 +55,7 @@ module gw_cache_lookup #(
   output logic [5:0]                 line_o,
   /// What is decided.
   output logic                       read_o,
+  output logic                       first_o,
   output logic                       write_o,
   output logic                       hit_o,
   output logic                       active_o,
@@ -69,12 +71,19 @@ module gw_cache_lookup #(
   input  logic                       ok_i,
   input  logic                       stored_i,
   input  logic                       alloc_i,
+  /// A page read ahead: is it here, is it put, is it met (gw_cache_tags).
+  input  logic                       ahead_put_i,
+  input  logic [TagWidth-1:0]        ahead_tag_i,
+  output logic                       ahead_here_o,
+  input  logic                       met_i,
+  input  logic [IdxWidth-1:0]        met_idx_i,
   /// Pages.
   output logic [Pages-1:0]           pages_active_o,
   output logic [Pages-1:0]           pages_frozen_o,
   output logic [Pages-1:0]           pages_pinned_o,
   input  logic [Pages-1:0]           pages_busy_i,
   output logic                       free_valid_o,
+  output logic [IdxWidth-1:0]        free_idx_o,
   output logic [$clog2(Pages+1)-1:0] free_count_o,
   output logic                       victim_valid_o,
   output logic [IdxWidth-1:0]        victim_idx_o,
@@ -104,12 +113,12 @@ module gw_cache_lookup #(
 
   // Cycle 1, and the register.
   logic read_hit, write_hit, use_q;
-  idx_t read_idx, write_idx, idx_q, use_idx_q, free_idx;
+  idx_t read_idx, write_idx, idx_q, use_idx_q;
   assign free_o = !read_valid_i || hold_reads_q;
   assign addr_o = {row_of(read_idx, free_o ? '0 : row_t'(read_block_i)), free_o ? 6'd0 : read_offset_i[11:6]};
   assign line_o = read_go_o ? read_offset_i[11:6] : write_line_i;
   assign row_o = row_of(idx_q, row_t'(block_o));
-  assign put_row_o = row_of(alloc_i ? free_idx : idx_q, row_t'(block_o));
+  assign put_row_o = row_of(alloc_i ? free_idx_o : idx_q, row_t'(block_o));
   assign active_o = pages_active_o[idx_q];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -127,7 +136,7 @@ module gw_cache_lookup #(
       write_o <= write_go_o && !write_kill_i;
       if (read_go_o || write_go_o) wrote_q <= write_go_o;
       use_q <= ok_i && hit_o;
-      alloc_last_o <= alloc_i;
+      alloc_last_o <= alloc_i || ahead_put_i;
       hold_writes_q <= row_waits_i;
       waited_q <= data_waits_i ? waited_q + 2'd1 : '0;
       hold_reads_q <= data_waits_i && waited_q == 2'd3;
@@ -141,6 +150,7 @@ module gw_cache_lookup #(
     last_o <= read_go_o ? read_last_i : write_line_i;
     slot_o <= read_slot_i;
     left_o <= read_left_i;
+    first_o <= read_first_i;
     use_idx_q <= idx_q;
   end
 
@@ -152,7 +162,7 @@ module gw_cache_lookup #(
     else if (write_o && alloc_i) pin_q <= 1'b1;
     else if (stored_i) pin_q <= 1'b0;
   end
-  always_ff @(posedge clk_i) if (write_o && alloc_i) pin_idx_q <= free_idx;
+  always_ff @(posedge clk_i) if (write_o && alloc_i) pin_idx_q <= free_idx_o;
   assign pages_pinned_o = pin_q ? Pages'(1) << pin_idx_q : '0;
 
   gw_cache_tags #(
@@ -175,9 +185,14 @@ module gw_cache_lookup #(
     .use_i       (use_q),
     .use_idx_i   (use_idx_q),
     .free_valid_o,
-    .free_idx_o  (free_idx),
+    .free_idx_o,
     .alloc_i,
     .alloc_tag_i (block_o[BlockWidth-1-:TagWidth]),
+    .ahead_put_i,
+    .ahead_tag_i,
+    .ahead_here_o,
+    .met_i,
+    .met_idx_i,
     .busy_i      (pages_busy_i | pages_pinned_o),
     .victim_valid_o,
     .victim_idx_o,

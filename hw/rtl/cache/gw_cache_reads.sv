@@ -44,6 +44,8 @@ module gw_cache_reads #(
   output logic [7:0]            look_left_o,
   /// Last line that the rest of the burst needs.
   output logic [5:0]            look_last_o,
+  /// It is a burst's first one, for the first time.
+  output logic                  look_first_o,
   /// It is of the burst that is being put aside: not to be decided.
   output logic                  look_kill_o,
   /// The beat decided.
@@ -107,7 +109,7 @@ module gw_cache_reads #(
   logic [5:0] line_q[Slots];
 
   // The current burst.
-  logic current_q, step, kill, load, resume, take, any_idle, any_ready, pick_valid_q, ends, put_aside;
+  logic current_q, first_q, step, kill, load, resume, take, any_idle, any_ready, pick_valid_q, ends, put_aside;
   slot_t slot_q, idle_idx, ready_idx, pick_q;
   burst_t burst_q, ar_burst, next_burst;
   place_t place_q, ar_place, next_place;
@@ -146,6 +148,7 @@ module gw_cache_reads #(
   assign kill = put_aside && current_q && slot_q == done_slot_i;
   assign look_kill_o = kill;
   assign look_valid_o = current_q;
+  assign look_first_o = first_q;
   assign step = current_q && look_go_i;
   assign load = !current_q || (step && place_q.left == '0);
   assign resume = load && pick_valid_q;
@@ -171,10 +174,12 @@ module gw_cache_reads #(
     if (done_valid_i) aside_mem[done_slot_i] <= '{offset: done_offset_i, left: done_left_i};
     if (load) begin
       slot_q <= resume ? pick_q : idle_idx;
+      first_q <= !resume;
       burst_q <= next_burst;
       place_q <= next_place;
     end else if (step) begin
       place_q <= '{offset: stepped, left: place_q.left - 8'd1};
+      first_q <= 1'b0;
     end
   end
 

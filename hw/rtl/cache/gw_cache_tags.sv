@@ -11,6 +11,8 @@
 // - `free_valid_o`/`free_idx_o` (registers): a page to be put; taken by `alloc_i`, the next one is on offer two cycles later.
 // - `victim_valid_o`/`victim_idx_o` (registers): an active page that was not busy two cycles before, by the policy; whoever freezes it looks at
 //   `busy_i` again.
+// - A page read ahead (`ahead_put_i`, never with `alloc_i`) is put like another one, but counts as touched only when it is met (`met_i`, never
+//   in the cycle behind an `alloc_i`). `ahead_here_o` (register): in the cycle before, a page whose number ends like `ahead_tag_i` was here.
 // - Freeze is of the page whose tag is asked for (`job_idx_i`), thaw and release are of another one (`end_idx_i`); several may be frozen.
 // - Pages are free after reset, and offered from `ready_i` on.
 `include "gw_assert.svh"
@@ -45,6 +47,12 @@ module gw_cache_tags #(
   output logic [IdxWidth-1:0] free_idx_o,
   input  logic                alloc_i,
   input  logic [TagWidth-1:0] alloc_tag_i,
+  /// A page read ahead.
+  input  logic                ahead_put_i,
+  input  logic [TagWidth-1:0] ahead_tag_i,
+  output logic                ahead_here_o,
+  input  logic                met_i,
+  input  logic [IdxWidth-1:0] met_idx_i,
   /// A page that may go.
   input  logic [Pages-1:0]    busy_i,
   output logic                victim_valid_o,
@@ -59,9 +67,15 @@ module gw_cache_tags #(
   input  logic                release_i
 );
 
+  // Enough to tell pages apart that lie near each other; one that is taken for another is not read ahead.
+  localparam int unsigned AheadWidth = (TagWidth < 12) ? TagWidth : 12;
   typedef logic [IdxWidth-1:0] idx_t;
   logic [TagWidth-1:0] tag_q[Pages];
-  logic [Pages-1:0] used_q, frozen_q, read_match, write_match, eligible_q;
+  logic [Pages-1:0] used_q, frozen_q, read_match, write_match, ahead_match, eligible_q;
+  logic put;
+  logic [TagWidth-1:0] put_tag;
+  assign put = alloc_i || ahead_put_i;
+  assign put_tag = ahead_put_i ? ahead_tag_i : alloc_tag_i;
   assign active_o = used_q & ~frozen_q;
   assign frozen_o = frozen_q;
   assign job_tag_o = tag_q[job_idx_i];
@@ -69,13 +83,14 @@ module gw_cache_tags #(
   for (genvar i = 0; i < Pages; i++) begin : gen_page
     assign read_match[i] = read_i && used_q[i] && tag_q[i] == read_tag_i;
     assign write_match[i] = used_q[i] && tag_q[i] == write_tag_i;
-    always_ff @(posedge clk_i) if (alloc_i && free_idx_o == idx_t'(i)) tag_q[i] <= alloc_tag_i;
+    assign ahead_match[i] = used_q[i] && tag_q[i][AheadWidth-1:0] == ahead_tag_i[AheadWidth-1:0];
+    always_ff @(posedge clk_i) if (put && free_idx_o == idx_t'(i)) tag_q[i] <= put_tag;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         used_q[i] <= 1'b0;
         frozen_q[i] <= 1'b0;
       end else begin
-        if (alloc_i && free_idx_o == idx_t'(i)) used_q[i] <= 1'b1;
+        if (put && free_idx_o == idx_t'(i)) used_q[i] <= 1'b1;
         else if (release_i && end_idx_i == idx_t'(i)) used_q[i] <= 1'b0;
         if (freeze_i && job_idx_i == idx_t'(i)) frozen_q[i] <= 1'b1;
         else if ((thaw_i || release_i) && end_idx_i == idx_t'(i)) frozen_q[i] <= 1'b0;
@@ -111,6 +126,8 @@ module gw_cache_tags #(
     if (!rst_ni) put_q <= '0;
     else put_q <= alloc_i ? Pages'(1) << free_idx_o : '0;
   end
+  logic [Pages-1:0] met;
+  assign met = met_i ? Pages'(1) << met_idx_i : '0;
   logic [Pages-1:0] named;
   idx_t named_idx;
   gw_replace #(
@@ -120,7 +137,7 @@ module gw_cache_tags #(
     .clk_i,
     .rst_ni,
     .use_i     (use_i ? Pages'(1) << use_idx_i : '0),
-    .fill_i    (put_q),
+    .fill_i    (put_q | met),
     .eligible_i(eligible_q),
     .valid_o   (named_valid),
     .onehot_o  (named)
@@ -154,9 +171,11 @@ module gw_cache_tags #(
       free_valid_o <= 1'b0;
       victim_valid_o <= 1'b0;
       eligible_q <= '0;
+      ahead_here_o <= 1'b0;
       free_count_o <= '0;
     end else begin
-      free_valid_o <= ready_i && any_free && !alloc_i;
+      free_valid_o <= ready_i && any_free && !put;
+      ahead_here_o <= ahead_match != '0;
       eligible_q <= active_o & ~busy_i;
       victim_valid_o <= eligible_q != '0;
       free_count_o <= ($clog2(Pages + 1))'($countones(~used_q));
@@ -168,7 +187,8 @@ module gw_cache_tags #(
   end
 
   `GW_INVARIANT(OnePlace_A, $onehot0(read_match) && $onehot0(write_match))
-  `GW_INVARIANT(AllocFree_A, !alloc_i || (free_valid_o && !used_q[free_idx_o]))
+  `GW_INVARIANT(AllocFree_A, !put || (free_valid_o && !used_q[free_idx_o]))
+  `GW_INVARIANT(OnePut_A, !(alloc_i && ahead_put_i))
   `GW_INVARIANT(FreezeActive_A, !freeze_i || active_o[job_idx_i])
   `GW_INVARIANT(EndFrozen_A, !(thaw_i || release_i) || frozen_q[end_idx_i])
   `GW_COVER(ReadMeetsFrozen_C, (read_match & frozen_q) != '0)

@@ -16,7 +16,7 @@
 // - Only what comes through these ports is cached: who reaches the same host memory another way (page DMA, command queue, the host itself)
 //   sees it as it was at the last clean, and is seen after the next drop.
 // - With access counters (gw_access_counters) every burst over the link is counted for its group; that holds up nothing.
-// - Link: reads have IDs 0 to Fills - 1, writes ID 0.
+// - Link: reads have IDs 0 to Fills + Ahead - 1, writes ID 0.
 // - Reset: empty. No access may be under way on any port.
 `include "gw_axi_typedef.svh"
 
@@ -39,6 +39,9 @@ module gw_host_cache #(
   parameter int unsigned Fills = 8,
   parameter int unsigned Merges = 4,
   parameter int unsigned RestLines = 64,
+  parameter int unsigned Ahead = 0,
+  parameter int unsigned WalkLines = 32,
+  parameter int unsigned WalkLineBeats = 1,
   /// Groups of the access counters, a power of two, 16 or more; 0: there are none.
   parameter int unsigned Counters = 0,
   /// Bundles (gw_axi_typedef.svh) of a port; of the link: IDs as in gw_axi_pkg::axi_req_t.
@@ -57,6 +60,9 @@ module gw_host_cache #(
   /// The host.
   output link_req_t            link_req_o,
   input  link_rsp_t            link_rsp_i,
+  /// The walker's port, to look at (Ahead).
+  input  gw_axi_pkg::pt_req_t  pt_req_i,
+  input  gw_axi_pkg::pt_rsp_t  pt_rsp_i,
   /// Maintenance.
   input  logic                 cmd_valid_i,
   output logic                 cmd_ready_o,
@@ -147,23 +153,26 @@ module gw_host_cache #(
 
   logic ack, ack_error, lost_q;
   gw_page_cache #(
-    .Pages      (Pages),
-    .PageShift  (PageShift),
-    .Replacement(Replacement),
-    .FillMode   (FillMode),
-    .Spare      (Spare),
-    .Reads      (Reads),
-    .Writes     (Writes),
-    .Fills      (Fills),
-    .Merges     (Merges),
-    .RestLines  (RestLines),
-    .IdWidth    (UpIdWidth),
-    .up_req_t   (up_req_t),
-    .up_rsp_t   (up_rsp_t),
-    .up_ax_t    (up_ax_t),
-    .up_w_t     (up_w_t),
-    .up_r_t     (up_r_t),
-    .up_b_t     (up_b_t)
+    .Pages        (Pages),
+    .PageShift    (PageShift),
+    .Replacement  (Replacement),
+    .FillMode     (FillMode),
+    .Spare        (Spare),
+    .Reads        (Reads),
+    .Writes       (Writes),
+    .Fills        (Fills),
+    .Merges       (Merges),
+    .RestLines    (RestLines),
+    .Ahead        (Ahead),
+    .WalkLines    (WalkLines),
+    .WalkLineBeats(WalkLineBeats),
+    .IdWidth      (UpIdWidth),
+    .up_req_t     (up_req_t),
+    .up_rsp_t     (up_rsp_t),
+    .up_ax_t      (up_ax_t),
+    .up_w_t       (up_w_t),
+    .up_r_t       (up_r_t),
+    .up_b_t       (up_b_t)
   ) u_cache (
     .clk_i,
     .rst_ni,
@@ -171,6 +180,8 @@ module gw_host_cache #(
     .up_rsp_o   (up_rsp),
     .link_req_o (down_req),
     .link_rsp_i (down_rsp),
+    .pt_req_i,
+    .pt_rsp_i,
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_clean_i(cmd_i.clean),

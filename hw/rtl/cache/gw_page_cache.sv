@@ -4,9 +4,9 @@
 //
 //   AR ─> gw_cache_reads  ─┐   tags, memory   decided    ┌─> R
 //   AW, W ─> gw_cache_writes ─┴─> cycle 1 ──────> cycle 2 ──┼─> B
-//                                                        ├─> gw_cache_fills ─> AR, R of the link
+//                                                        ├─> gw_cache_link ─> AR, R of the link
 //                                                        └─> gw_cache_store (lines, a cycle later)
-//   maintenance, victims ─> gw_cache_leave ─> AW, W, B of the link
+//   maintenance, victims ─> gw_cache_link ─> AW, W, B of the link
 //
 // Contract
 // - Hits: a beat a cycle, reads and writes together; AR taken in t, data offered in t+2. AW and W taken in t, stored from t+3 on, in the
@@ -18,12 +18,13 @@
 //   answer on.
 // - A miss reads the wanted line first, those its burst needs behind it in the same burst; then, by FillMode, the rest of their
 //   4 KiB. A whole line that is written is not read.
+// - With `Ahead`, pages behind one that is read in order come before they are asked for: gw_cache_ahead.
 // - A physical page is in one place. It leaves when its dirty lines have been written and answered, and only then is read again.
 // - A link error when reading is answered to the accesses that wait for the line, and leaves it invalid. One when writing has lost its access:
 //   event_o.lost, and the acknowledge of maintenance.
 // - Bursts cross no 4 KiB (gw_translator checks). Exclusive accesses are taken as plain ones and answered OKAY.
 // - Maintenance: gw_cache_range. Write-backs of several pages are under way at once: gw_cache_writeback.
-// - Link: reads with IDs 0 to Fills - 1, writes with ID 0, lines of 64 bytes, bursts within 4 KiB; it must answer.
+// - Link: reads with IDs 0 to Fills + Ahead - 1, writes with ID 0, lines of 64 bytes, bursts within 4 KiB; it must answer.
 // - Reset: empty; misses wait for a cycle a row.
 `include "gw_assert.svh"
 
@@ -46,6 +47,11 @@ module gw_page_cache #(
   parameter int unsigned Merges = 4,
   /// Lines of a rest that are asked for at a time, 1 to 64; 64: all.
   parameter int unsigned RestLines = 64,
+  /// Pages read ahead of who reads in order, 0 (none) to 4, Pages / 4 at most, with Fills 16 at most; pages of 4 KiB only.
+  parameter int unsigned Ahead = 0,
+  /// Lines of the walker, and their beats.
+  parameter int unsigned WalkLines = 32,
+  parameter int unsigned WalkLineBeats = 1,
   /// Bits of an ID of the port, and its bundles (gw_axi_typedef.svh), of 512 bits.
   parameter int unsigned IdWidth = gw_axi_pkg::AxiIdWidth,
   parameter type up_req_t = gw_axi_pkg::axi_req_t,
@@ -63,6 +69,9 @@ module gw_page_cache #(
   output up_rsp_t              up_rsp_o,
   output gw_axi_pkg::axi_req_t link_req_o,
   input  gw_axi_pkg::axi_rsp_t link_rsp_i,
+  /// The walker's port, to look at (Ahead).
+  input  gw_axi_pkg::pt_req_t  pt_req_i,
+  input  gw_axi_pkg::pt_rsp_t  pt_rsp_i,
   /// Maintenance of the lines first to last: clean, drop, or both.
   input  logic                 cmd_valid_i,
   output logic                 cmd_ready_o,
@@ -79,6 +88,9 @@ module gw_page_cache #(
 
   if (PageShift < 12 || PageShift > 16 || FillMode > 2 || Spare > Pages / 2) begin : gen_bad_parameter
     $fatal(1, "gw_page_cache: PageShift must be 12 to 16, FillMode 0 to 2, Spare 0 to Pages / 2");
+  end
+  if (Ahead > Pages / 4 || (Ahead > 0 && PageShift != 12)) begin : gen_bad_ahead
+    $fatal(1, "gw_page_cache: Ahead must be 0 to Pages / 4, and 0 with pages of more than 4 KiB");
   end
 
   localparam int unsigned IdxWidth = $clog2(Pages);
@@ -98,7 +110,7 @@ module gw_page_cache #(
   logic [RowWidth+5:0] victim_addr;
 
   // Cycle 1: what is looked up.
-  logic read_valid, read_go, read_kill, write_valid, write_go, write_kill;
+  logic read_valid, read_go, read_kill, read_first, write_valid, write_go, write_kill;
   logic [ReadWidth-1:0] read_slot;
   block_t read_block, write_block;
   logic [11:0] read_offset;
@@ -108,7 +120,7 @@ module gw_page_cache #(
   logic [RowWidth+5:0] read_addr;
 
   // Cycle 2: what is decided.
-  logic read, write, hit, is_active, alloc_last;
+  logic read, first, write, hit, is_active, alloc_last;
   logic read_ok, write_ok, again, line_wait, order_wait, event_wait, store, merge, alloc, fill, fill_more;
   block_t block;
   logic [ReadWidth-1:0] slot;
@@ -119,8 +131,9 @@ module gw_page_cache #(
   assign line = offset[11:6];
 
   // Pages.
-  logic free_valid, victim_valid, freeze, thaw, release_page, lines_ready;
-  logic [IdxWidth-1:0] victim_idx, job_idx, end_idx;
+  logic free_valid, victim_valid, freeze, thaw, release_page, lines_ready, ahead_here, ahead_put, met, ahead_unused;
+  logic [IdxWidth-1:0] victim_idx, job_idx, end_idx, free_idx, met_idx;
+  block_t ahead_block;
   logic [TagWidth-1:0] job_tag;
   logic [Pages-1:0] active, frozen, filling, pinned, write_pin;
   logic [$clog2(Pages+1)-1:0] free_count;
@@ -135,7 +148,7 @@ module gw_page_cache #(
   logic land_valid, land_ready, land_error, land, land_merges, landing, clash;
   row_t land_row;
   logic [5:0] land_line;
-  logic fill_ready, covered, merge_ready, line_valid, event_q, page_offered_q, fill_offered_q;
+  logic fill_ready, covered, merge_ready, line_valid, event_q;
   assign land = land_valid && land_ready;
 
   gw_cache_lookup #(
@@ -156,6 +169,7 @@ module gw_page_cache #(
     .read_left_i   (read_left),
     .read_last_i   (read_last),
     .read_kill_i   (read_kill),
+    .read_first_i  (read_first),
     .write_valid_i (write_valid),
     .write_go_o    (write_go),
     .write_block_i (write_block),
@@ -168,6 +182,7 @@ module gw_page_cache #(
     .addr_o        (read_addr),
     .line_o        (look_line),
     .read_o        (read),
+    .first_o       (first),
     .write_o       (write),
     .hit_o         (hit),
     .active_o      (is_active),
@@ -182,11 +197,17 @@ module gw_page_cache #(
     .ok_i          (read_ok || write_ok),
     .stored_i      (write_ok),
     .alloc_i       (alloc),
+    .ahead_put_i   (ahead_put),
+    .ahead_tag_i   (ahead_block[BlockWidth-1-:TagWidth]),
+    .ahead_here_o  (ahead_here),
+    .met_i         (met),
+    .met_idx_i     (met_idx),
     .pages_active_o(active),
     .pages_frozen_o(frozen),
     .pages_pinned_o(write_pin),
     .pages_busy_i  (filling | pinned),
     .free_valid_o  (free_valid),
+    .free_idx_o    (free_idx),
     .free_count_o  (free_count),
     .victim_valid_o(victim_valid),
     .victim_idx_o  (victim_idx),
@@ -219,6 +240,7 @@ module gw_page_cache #(
     .look_left_o  (read_left),
     .look_last_o  (read_last),
     .look_kill_o  (read_kill),
+    .look_first_o (read_first),
     .blocked_o    (blocked),
     .failed_o     (failed),
     .id_o         (read_id),
@@ -287,7 +309,8 @@ module gw_page_cache #(
     .clash_i      (clash),
     .landing_i    (landing),
     .covered_i    (covered),
-    .event_i      (event_q),
+    .free_i       (thaw || release_page || land_merges),
+    .event_q_o    (event_q),
     .fill_ready_i (fill_ready),
     .page_ready_i (free_valid),
     .merge_ready_i(merge_ready),
@@ -307,19 +330,6 @@ module gw_page_cache #(
     .fill_o       (fill),
     .fill_more_o  (fill_more)
   );
-  // What somebody may wait for who did not go on; known a cycle later, to those who were decided meanwhile as well.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      event_q <= 1'b0;
-      page_offered_q <= 1'b0;
-      fill_offered_q <= 1'b0;
-    end else begin
-      event_q <= thaw || release_page || land_merges || (fill_ready && !fill_offered_q) || (free_valid && !page_offered_q);
-      page_offered_q <= free_valid;
-      fill_offered_q <= fill_ready;
-    end
-  end
-
   // Lines: what is valid and dirty, and their data.
 
   gw_cache_store #(
@@ -363,48 +373,19 @@ module gw_page_cache #(
     .read_data_o   (line_data)
   );
 
-  gw_cache_fills #(
-    .Fills     (Fills),
-    .RestLines (RestLines),
-    .Pages     (Pages),
-    .RowWidth  (RowWidth),
-    .BlockWidth(BlockWidth)
-  ) u_fills (
-    .clk_i,
-    .rst_ni,
-    .req_i       (fill),
-    .req_ready_o (fill_ready),
-    .req_row_i   (row),
-    .req_block_i (block),
-    .req_first_i (line),
-    .req_last_i  (last),
-    .req_rest_i  (FillMode == 1 || (FillMode == 2 && fill_more)),
-    .look_line_i (look_line),
-    .ask_row_i   (look_row),
-    .covered_o   (covered),
-    .busy_o      (filling),
-    .ar_valid_o  (link_req_o.ar_valid),
-    .ar_ready_i  (link_rsp_i.ar_ready),
-    .ar_o        (link_req_o.ar),
-    .r_valid_i   (link_rsp_i.r_valid),
-    .r_ready_o   (link_req_o.r_ready),
-    .r_i         (link_rsp_i.r),
-    .land_valid_o(land_valid),
-    .land_ready_i(land_ready),
-    .land_row_o  (land_row),
-    .land_line_o (land_line),
-    .land_error_o(land_error),
-    .land_data_o (land_data)
-  );
-
-  // What goes: victims and maintenance.
+  // The link: what comes, what is read ahead, what leaves.
   logic written, lost;
-  gw_cache_leave #(
-    .Pages     (Pages),
-    .PageRows  (PageRows),
-    .BlockWidth(BlockWidth),
-    .Spare     (Spare)
-  ) u_leave (
+  gw_cache_link #(
+    .Pages        (Pages),
+    .PageRows     (PageRows),
+    .BlockWidth   (BlockWidth),
+    .Spare        (Spare),
+    .Fills        (Fills),
+    .RestLines    (RestLines),
+    .Ahead        (Ahead),
+    .WalkLines    (WalkLines),
+    .WalkLineBeats(WalkLineBeats)
+  ) u_link (
     .clk_i,
     .rst_ni,
     .ready_i       (lines_ready),
@@ -416,20 +397,54 @@ module gw_page_cache #(
     .cmd_last_i,
     .ack_o,
     .ack_error_o,
+    .link_req_o,
+    .link_rsp_i,
+    .pt_req_i,
+    .pt_rsp_i,
+    .read_i        (read),
+    .first_i       (first),
+    .write_i       (write),
+    .hit_i         (hit),
+    .hit_active_i  (is_active),
+    .alloc_last_i  (alloc_last),
+    .store_i       (store || merge),
+    .block_i       (block),
+    .line_i        (line),
+    .last_i        (last),
+    .fill_i        (fill),
+    .fill_ready_o  (fill_ready),
+    .fill_row_i    (row),
+    .fill_rest_i   (FillMode == 1 || (FillMode == 2 && fill_more)),
+    .look_line_i   (look_line),
+    .look_row_i    (look_row),
+    .covered_o     (covered),
+    .land_valid_o  (land_valid),
+    .land_ready_i  (land_ready),
+    .land_row_o    (land_row),
+    .land_line_o   (land_line),
+    .land_error_o  (land_error),
+    .land_data_o   (land_data),
+    .free_valid_i  (free_valid),
+    .free_idx_i    (free_idx),
     .free_count_i  (free_count),
-    .none_i        ((read || write) && !hit),
     .victim_valid_i(victim_valid),
     .victim_idx_i  (victim_idx),
     .job_idx_o     (job_idx),
     .job_tag_i     (job_tag),
     .active_i      (active),
     .frozen_i      (frozen),
-    .filling_i     (filling),
+    .filling_o     (filling),
     .pinned_i      (pinned | write_pin),
     .freeze_o      (freeze),
     .end_idx_o     (end_idx),
     .thaw_o        (thaw),
     .release_o     (release_page),
+    .ahead_here_i  (ahead_here),
+    .ahead_block_o (ahead_block),
+    .ahead_put_o   (ahead_put),
+    .met_o         (met),
+    .met_idx_o     (met_idx),
+    .unused_o      (ahead_unused),
     .row_valid_o   (job_row_valid),
     .row_ready_i   (job_row_ready),
     .row_o         (job_row),
@@ -441,18 +456,9 @@ module gw_page_cache #(
     .read_ready_i  (victim_ready),
     .read_addr_o   (victim_addr),
     .read_data_i   (line_data),
-    .aw_valid_o    (link_req_o.aw_valid),
-    .aw_ready_i    (link_rsp_i.aw_ready),
-    .aw_o          (link_req_o.aw),
-    .w_valid_o     (link_req_o.w_valid),
-    .w_ready_i     (link_rsp_i.w_ready),
-    .w_o           (link_req_o.w),
-    .b_valid_i     (link_rsp_i.b_valid),
-    .b_error_i     (link_rsp_i.b.resp[1]),
     .error_o       (lost),
     .written_o     (written)
   );
-  assign link_req_o.b_ready = 1'b1;
 
   // Answers of reads; a beat is looked up only with room for it.
   gw_cache_answers #(
@@ -471,9 +477,12 @@ module gw_page_cache #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) event_o <= '0;
     else event_o <= '{
+      ahead_unused: ahead_unused,
+      ahead_used: met,
+      ahead: ahead_put,
       lost: lost,
       gone: release_page,
-      put: alloc,
+      put: alloc_last,
       writeback: written,
       fill: land,
       store_miss: merge,
@@ -482,9 +491,6 @@ module gw_page_cache #(
       read: read_ok
     };
   end
-
-  logic unused;
-  assign unused = ^link_rsp_i.b.id;
 
   `GW_INVARIANT(FillRoom_A, !fill || fill_ready)
   `GW_INVARIANT(StoreIsActive_A, !(store || merge) || is_active)

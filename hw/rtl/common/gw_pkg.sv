@@ -546,15 +546,18 @@ package gw_pkg;
 
   // Event pulses of the page cache, beats and lines of 64 bytes.
   typedef struct packed {
-    logic lost;        // a burst of dirty lines could not be written
-    logic gone;        // a page has left its place
-    logic put;         // a page was given a place
-    logic writeback;   // a dirty line was written to the host
-    logic fill;        // a line came over the link
-    logic store_miss;  // a beat was stored before its line had come
-    logic store;       // a beat was stored in a line that is there
-    logic read_miss;   // a read's beat was looked up and its line was not there
-    logic read;        // a read's beat was answered
+    logic ahead_unused;  // a page that was read ahead has left and no access had met it
+    logic ahead_used;    // an access met a page that was read ahead, for the first time
+    logic ahead;         // a page is read ahead of who reads in order
+    logic lost;          // a burst of dirty lines could not be written
+    logic gone;          // a page has left its place
+    logic put;           // a page was given a place
+    logic writeback;     // a dirty line was written to the host
+    logic fill;          // a line came over the link
+    logic store_miss;    // a beat was stored before its line had come
+    logic store;         // a beat was stored in a line that is there
+    logic read_miss;     // a read's beat was looked up and its line was not there
+    logic read;          // a read's beat was answered
   } cache_event_t;
 
   // Events of one accelerator port, with the context it is bound to.

@@ -73,6 +73,7 @@ class Host:
         self.bad_reads, self.bad_writes = set(), set()
         self.bursts, self.read_log = [], []
         self.driven, self.given, self.answering = {}, None, False
+        self.free_at = 0.0
 
     def line(self, number):
         if number not in self.memory:
@@ -93,7 +94,8 @@ class Host:
             self.drive(name, int(rng.random() >= stall))
         if self.given is None:
             ready = [i for i, queue in self.reads.items() if queue and queue[0][0] <= now]
-            if ready and rng.random() >= stall:
+            if ready and now >= self.free_at and rng.random() >= stall:
+                self.free_at = max(self.free_at, now - 1) + self.bench.line_cycles
                 self.given = rng.choice(ready) if stall else min(ready, key=lambda i: self.reads[i][0][0])
                 _, number, last = self.reads[self.given][0]
                 bad = number in self.bad_reads
@@ -126,6 +128,8 @@ class Host:
             assert self.get("arsize") == 6 and self.get("arburst") == INCR and addr % LINE == 0
             assert addr // PAGE == (addr + length * LINE - 1) // PAGE
             due = now + bench.latency(bench.rng)
+            if bench.walker:
+                bench.walker.may_read(addr // PAGE)
             self.read_log.append((now, addr, length))
             for i in range(length):
                 self.reads[number].append((due, addr // LINE + i, i + 1 == length))
@@ -153,8 +157,11 @@ class Host:
 class Bench:
     """`put` bursts, `run` until they are answered."""
 
-    def __init__(self, dut, rng, *, stall=0.0, latency=lambda rng: 20, check=True):
+    def __init__(self, dut, rng, *, stall=0.0, latency=lambda rng: 20, line_cycles=0.0, check=True):
         self.dut, self.rng, self.stall, self.latency, self.check = dut, rng, stall, latency, check
+        self.line_cycles = line_cycles
+        self.walker = None
+        self.aheads = self.aheads_used = self.aheads_unused = 0
         self.now = 0
         self.ar, self.aw, self.w = deque(), deque(), deque()
         self.open_r, self.open_b = defaultdict(deque), defaultdict(deque)
@@ -171,6 +178,8 @@ class Bench:
         self.host = Host(self, self.dut.u_link)
         self.dut.rst_ni.value = 0
         self.dut.cmd_valid_i.value = 0
+        if hasattr(self.dut, "walk_ask_i"):
+            self.dut.walk_ask_i.value = self.dut.walk_give_i.value = 0
         for name in ("arvalid", "awvalid", "wvalid", "bready", "rready"):
             self.drive(name, 0)
         for name in ("arready", "awready", "wready", "rvalid", "bvalid"):
@@ -250,11 +259,15 @@ class Bench:
     def take(self):
         if self.offered["ar"] and self.get("arready"):
             burst = self.ar.popleft()
+            if self.walker:
+                self.walker.demand(burst)
             burst.asked = burst.asked if self.stall else self.now
             self.open_r[burst.id].append(burst)
             self.offered["ar"] = False
         if self.offered["aw"] and self.get("awready"):
             burst = self.aw.popleft()
+            if self.walker:
+                self.walker.demand(burst)
             self.open_b[burst.id].append(burst)
             self.offered["aw"] = False
         if self.offered["w"] and self.get("wready"):
@@ -290,13 +303,23 @@ class Bench:
                 self.answered[number] = max(self.answered[number], version)
         if self.command and self.command[0] is None and int(self.dut.cmd_ready_o.value):
             self.command = (self.now, dict(self.answered))
+            if self.walker and int(self.dut.cmd_drop_i.value):
+                self.walker.forget()
         if int(self.dut.ack_o.value):
             self.acks.append((self.now, int(self.dut.ack_error_o.value)))
-        self.write_errors += int(self.dut.event_o.value) >> 8
+            if self.walker:
+                self.walker.settle()
+        events = int(self.dut.event_o.value)
+        self.write_errors += events >> 8 & 1
+        self.aheads += events >> 9 & 1
+        self.aheads_used += events >> 10 & 1
+        self.aheads_unused += events >> 11 & 1
 
     async def step(self):
         self.offer()
         self.host.offer()
+        if self.walker:
+            self.walker.offer()
         await ReadOnly()
         self.take()
         self.host.take()

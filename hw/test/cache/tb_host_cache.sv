@@ -12,7 +12,7 @@ module tb_host_cache #(
   input  logic [101:0] cmd_i,  // {clean, drop, first, last}
   output logic        ack_o,
   output logic        ack_error_o,
-  output logic [8:0]  event_o
+  output logic [11:0] event_o
 );
 
   gw_axi_pkg::axi_req_t s_req[2], m_req[2], link_req;
@@ -55,6 +55,8 @@ module tb_host_cache #(
     .m_rsp_i    (m_rsp),
     .link_req_o (link_req),
     .link_rsp_i (link_rsp),
+    .pt_req_i   ('0),
+    .pt_rsp_i   ('0),
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_i      (cmd_i),

@@ -11,10 +11,17 @@ module tb_page_cache #(
   parameter int unsigned Writes = 8,
   parameter int unsigned Fills = 8,
   parameter int unsigned Merges = 4,
-  parameter int unsigned RestLines = 64
+  parameter int unsigned RestLines = 64,
+  parameter int unsigned Ahead = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
+  // The walker's port, as the bench has it: a read of a line, and its data.
+  input  logic        walk_ask_i,
+  input  logic        walk_give_i,
+  input  logic [4:0]  walk_id_i,
+  input  logic [63:0] walk_addr_i,
+  input  logic [511:0] walk_data_i,
   input  logic        cmd_valid_i,
   output logic        cmd_ready_o,
   input  logic        cmd_clean_i,
@@ -23,11 +30,27 @@ module tb_page_cache #(
   input  logic [49:0] cmd_last_i,
   output logic        ack_o,
   output logic        ack_error_o,
-  output logic [8:0]  event_o
+  output logic [11:0] event_o
 );
 
   gw_axi_pkg::axi_req_t up_req, link_req;
   gw_axi_pkg::axi_rsp_t up_rsp, link_rsp;
+
+  gw_axi_pkg::pt_req_t pt_req;
+  gw_axi_pkg::pt_rsp_t pt_rsp;
+  always_comb begin
+    pt_req = '0;
+    pt_rsp = '0;
+    pt_req.ar_valid = walk_ask_i;
+    pt_req.ar.id = 7'(walk_id_i);
+    pt_req.ar.addr = walk_addr_i;
+    pt_req.r_ready = 1'b1;
+    pt_rsp.ar_ready = 1'b1;
+    pt_rsp.r_valid = walk_give_i;
+    pt_rsp.r.id = 7'(walk_id_i);
+    pt_rsp.r.last = 1'b1;
+    pt_rsp.r.data = walk_data_i;
+  end
 
   tb_axi_master_pins u_up (
     .clk_i,
@@ -50,7 +73,8 @@ module tb_page_cache #(
     .Writes     (Writes),
     .Fills      (Fills),
     .Merges     (Merges),
-    .RestLines  (RestLines)
+    .RestLines  (RestLines),
+    .Ahead      (Ahead)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -58,6 +82,8 @@ module tb_page_cache #(
     .up_rsp_o   (up_rsp),
     .link_req_o (link_req),
     .link_rsp_i (link_rsp),
+    .pt_req_i   (pt_req),
+    .pt_rsp_i   (pt_rsp),
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_clean_i,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gw_page_cache as small as it can be, as it is by default, and with large pages; its choice of victims; two ports before it; the
-access counters behind it.
+access counters behind it; pages ahead.
 """
 
 from pathlib import Path
@@ -33,6 +33,35 @@ def test_page_cache(shape):
         dirs=[Path(__file__).parents[1] / "top"],
         parameters=SHAPES[shape],
         env={"BENCH_SHAPE": shape},
+    )
+
+
+AHEAD = {
+    "slow_link": {
+        "Pages": 8,
+        "Ahead": 2,
+        "Spare": 0,
+        "Reads": 4,
+        "Writes": 4,
+        "Fills": 4,
+        "Merges": 2,
+        "RestLines": 32,
+    },
+    "fast_link": {"Pages": 16, "Ahead": 3, "RestLines": 64},
+}
+
+
+@pytest.mark.parametrize("shape", AHEAD)
+def test_page_ahead(shape):
+    parameters = AHEAD[shape]
+    names = {"PAGES": "Pages", "AHEAD": "Ahead", "REST_LINES": "RestLines"}
+    run(
+        "tb_page_cache",
+        "cocotb_page_ahead",
+        here=__file__,
+        dirs=[Path(__file__).parents[1] / "top"],
+        parameters=parameters,
+        env={f"BENCH_{name}": str(parameters[of]) for name, of in names.items()},
     )
 
 

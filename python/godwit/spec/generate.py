@@ -89,6 +89,7 @@ def config_package(config: Config) -> str:
         ),
         "CacheSpare": (config.page_cache.spare, "pages kept free"),
         "CacheRestLines": (config.page_cache.rest_lines, "lines of a rest that are asked for at a time"),
+        "CacheAhead": (config.page_cache.ahead, "pages read ahead of who reads in order, 0 = none"),
         "CacheReads": (config.page_cache.reads, "read bursts under way"),
         "CacheWrites": (config.page_cache.writes, "write bursts under way"),
         "CacheFills": (config.page_cache.fills, "reads over the link under way"),

@@ -151,6 +151,23 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _ahead(self) -> Config:
+        """Pages read ahead are a few of a page cache's, of 4 KiB each, with reads of their own."""
+        cache = self.page_cache
+        if not cache.ahead:
+            return self
+        most = min(cache.pages // 4, 16 - cache.fills)
+        if cache.page_kib != 4:
+            raise ValueError(
+                f"page_cache.ahead: pages of 4 KiB only are read ahead, found page_cache.page_kib = {cache.page_kib}; set one of them to its default"
+            )
+        if cache.ahead > most:
+            raise ValueError(
+                f"page_cache.ahead: legal is 0 to {most} with {cache.pages} pages and {cache.fills} fills, found {cache.ahead}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _counters(self) -> Config:
         """Access counters watch a page cache."""
         if self.page_cache.counters and not self.page_cache.pages:

@@ -118,6 +118,12 @@ class PageCache(Section):
         le=64,
         description="lines of a rest that are asked for at a time: on a slow link few, so that wanted lines do not wait; 64 = all",
     )
+    ahead: int = Field(
+        default=0,
+        ge=0,
+        le=4,
+        description="pages read ahead of who reads in order, pages / 4 at most, with fills 16 at most, of 4 KiB only; 0 = none",
+    )
     spare: int = Field(
         default=1,
         ge=0,
