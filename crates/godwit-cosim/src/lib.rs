@@ -156,6 +156,10 @@ pub struct InPlaceReport {
     pub writebacks: u64,
     /// See `cache_reads`.
     pub releases: u64,
+    /// Pages that were read ahead of who reads in order, and of these those that an access met.
+    pub aheads: u64,
+    /// See `aheads`.
+    pub aheads_used: u64,
 }
 
 impl InPlaceReport {
@@ -252,6 +256,13 @@ impl fmt::Display for Report {
                 here.ends,
                 here.link_errors
             )?;
+            if here.aheads > 0 {
+                write!(
+                    f,
+                    ", {} pages read ahead, {} of them met",
+                    here.aheads, here.aheads_used
+                )?;
+            }
         }
         write!(
             f,

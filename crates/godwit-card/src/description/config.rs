@@ -185,6 +185,9 @@ pub struct PageCacheConfig {
     /// Groups of host memory whose lines over the link are counted at a time; 0: none.
     #[serde(default)]
     pub counters: u32,
+    /// Pages read ahead of who reads in order; 0: none.
+    #[serde(default)]
+    pub ahead: u32,
 }
 
 /// `[page_requests]`

@@ -32,13 +32,16 @@ pub struct Access {
 impl InPlace {
     /// One random access: whole lines and parts of them, one beat or several, reads of everything, writes of what the host does not write.
     pub(super) fn access(
-        &self,
+        &mut self,
         token: u64,
         random: &mut Random,
         requests: &mut PortBatch,
     ) -> Access {
         let port = random.random_range(0..self.ports);
         let space = port % CONTEXTS;
+        if !self.walks.is_empty() && random.random_ratio(1, 2) {
+            return self.step(port, token, random, requests);
+        }
         let from = if random.random_ratio(5, 6) {
             &self.busy[space]
         } else {
@@ -83,6 +86,42 @@ impl InPlace {
             beats,
             size,
             data,
+        }
+    }
+
+    /// The next lines of a walk through the pages of a port's context, in their order: what a cache that reads ahead waits for.
+    fn step(
+        &mut self,
+        port: usize,
+        token: u64,
+        random: &mut Random,
+        requests: &mut PortBatch,
+    ) -> Access {
+        let of = &self.of[port % CONTEXTS];
+        let (index, line) = self.walks[port];
+        let (page, map) = of[index];
+        let beats = random.random_range(8..=16).min(LINES - line);
+        // Now and then somewhere else.
+        self.walks[port] = if random.random_ratio(1, 64) {
+            (random.random_range(0..of.len()), 0)
+        } else if line + beats < LINES {
+            (index, line + beats)
+        } else {
+            ((index + 1) % of.len(), 0)
+        };
+        let (at, id, size) = (line * LINE, 0, 6);
+        let va = self.pages[page].maps[map].va + at as u64;
+        requests.read(port as u32, token, id, va, beats, size);
+        Access {
+            port: port as u32,
+            write: false,
+            id,
+            page,
+            map,
+            at,
+            beats,
+            size,
+            data: Vec::new(),
         }
     }
 }

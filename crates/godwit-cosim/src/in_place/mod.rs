@@ -75,6 +75,8 @@ pub struct InPlace {
     /// Pages of each context with the place among their maps; and those where most of a batch happens.
     of: Vec<Vec<(usize, usize)>>,
     busy: Vec<Vec<(usize, usize)>>,
+    /// Of each port, if the cache reads ahead: the page of its context and the line of it where it goes on reading in order.
+    walks: Vec<(usize, usize)>,
     ports: usize,
     id_bits: u32,
     /// What the host has found, held against what the ports have written when all is answered.
@@ -107,6 +109,11 @@ impl InPlace {
                     .to_owned(),
             });
         }
+        let walks = if config.page_cache.ahead > 0 {
+            vec![(0, 0); ports]
+        } else {
+            Vec::new()
+        };
         let table_frames = frames::Frames::new(card.memory().clone());
         let queue = Queue::new(&mut card)?;
         let frames = Frames::new(&mut card, FRAMES, random)?;
@@ -118,6 +125,7 @@ impl InPlace {
             pages: Vec::new(),
             of: vec![Vec::new(); CONTEXTS],
             busy: vec![Vec::new(); CONTEXTS],
+            walks,
             ports,
             id_bits,
             findings: Vec::new(),
@@ -289,6 +297,11 @@ impl InPlace {
             (regs::CACHE_COUNTERS_WRITEBACKS, &mut self.counts.writebacks),
             (regs::CACHE_COUNTERS_RELEASES, &mut self.counts.releases),
             (regs::CACHE_COUNTERS_LOST, &mut self.counts.lost),
+            (regs::CACHE_COUNTERS_AHEADS, &mut self.counts.aheads),
+            (
+                regs::CACHE_COUNTERS_AHEADS_USED,
+                &mut self.counts.aheads_used,
+            ),
         ];
         for (register, sum) in sums {
             *sum += u64::from(self.card.reg_read(register)?);
