@@ -89,11 +89,11 @@ module fv_l1_tlb #(
     .inval_i      (inval)
   );
 
-  // What a lookup of the page may bring, in the cycle in which it is compared; a fill counts two cycles after it came.
+  // What a lookup of the page may bring, in the cycle in which it is compared; a fill counts three cycles after it came.
   logic known_then_q;
   logic [3:0] frame_then_q;
-  logic covered, coming_q, coming_global_q, known_q, known_global_q;
-  logic [3:0] coming_frame_q, frame_q;
+  logic covered, coming_q, coming_global_q, close_q, close_global_q, known_q, known_global_q;
+  logic [3:0] coming_frame_q, close_frame_q, frame_q;
   always_comb begin
     unique case (inval.scope)
       InvalRange: covered = inval_ctx_i == ctx_q && around(inval_vpn_i, inval_order_i) && !known_global_q;
@@ -108,34 +108,38 @@ module fv_l1_tlb #(
     frame_then_q <= frame_q;
     coming_frame_q <= (fill_frame_i & ~{1'b0, low(fill_order_i)}) | ({1'b0, vpn_q & low(fill_order_i)});
     coming_global_q <= fill_global_i;
+    {close_frame_q, close_global_q} <= {coming_frame_q, coming_global_q};
     if (!rst_ni) begin
       coming_q <= 1'b0;
+      close_q <= 1'b0;
       known_q <= 1'b0;
       known_global_q <= 1'b0;
     end else begin
       coming_q <= fill_valid_i && !inval_valid_i && fill_ctx_i == ctx_q && around(fill_vpn_i, fill_order_i);
+      close_q <= coming_q && !inval_valid_i;
       if (inval_valid_i && covered) known_q <= 1'b0;
-      else if (coming_q && !inval_valid_i) begin
+      else if (close_q && !inval_valid_i) begin
         known_q <= 1'b1;
-        known_global_q <= coming_global_q;
-        frame_q <= coming_frame_q;
+        known_global_q <= close_global_q;
+        frame_q <= close_frame_q;
       end
     end
   end
 
   // The pages are too far apart for one entry. Both have one: each was hit, and since then only fills around the other came.
   always_comb assume ({ctx_q, vpn_q[2]} != {other_ctx_q, other_vpn_q[2]});
-  logic in_other, in_page, harmless, disturbed, disturbed_q, disturbed_then_q, there_q, there_then_q, other_there_q;
+  logic in_other, in_page, harmless, disturbed, there_q, there_then_q, other_there_q;
+  logic [2:0] disturbed_q;
   assign in_page = fill_ctx_i == ctx_q && around(fill_vpn_i, fill_order_i);
   assign in_other = fill_ctx_i == other_ctx_q && ((fill_vpn_i ^ other_vpn_q) & ~low(fill_order_i)) == '0;
   assign harmless = in_other && !in_page && there_q && other_there_q;
   assign disturbed = inval_valid_i || lookup_ctx_i != look_ctx_q || (fill_valid_i && !harmless);
   always_ff @(posedge clk_i) begin
     there_then_q <= rst_ni && there_q;
-    {disturbed_then_q, disturbed_q} <= rst_ni ? {disturbed_q, disturbed} : 2'b00;
+    disturbed_q <= rst_ni ? {disturbed_q[1:0], disturbed} : '0;
     if (!rst_ni || disturbed) begin
       {there_q, other_there_q} <= '0;
-    end else if (hit && !disturbed_q && !disturbed_then_q) begin
+    end else if (hit && disturbed_q == '0) begin
       if (look_ctx_q == ctx_q && look_vpn_q == vpn_q) there_q <= 1'b1;
       if (look_ctx_q == other_ctx_q && look_vpn_q == other_vpn_q) other_there_q <= 1'b1;
     end

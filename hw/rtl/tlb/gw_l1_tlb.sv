@@ -6,13 +6,13 @@
 // Contract
 // - Lookup: one a cycle, answered in the next: compared in cycle t, hit and frame in t+1, as they
 //   were in t. At most one entry matches.
-// - Fill: one a cycle, visible to lookups two cycles later. It takes an entry that it overlaps (the
+// - Fill: one a cycle, visible to lookups three cycles later. It takes an entry that it overlaps (the
 //   others become empty), so that several answers for one page cost no other page its entry. Without one
 //   it takes an empty entry, otherwise the one that gw_replace names of those that are not being filled, a
 //   cycle before; while that names none, the one it named last.
 // - Invalidation: a lookup in a cycle after the pulse matches nothing that inval_i covers: all, those
 //   of a context, or those of a context that overlap a range; global entries (the mapping has the G
-//   bit) go with InvalAll only. Fills of the pulse's cycle and of the one before are dropped, whatever
+//   bit) go with InvalAll only. Fills of the pulse's cycle and of the two before are dropped, whatever
 //   the scope. A pulse may come in any cycle.
 // - What is here is of the context ctx_i: in the cycle in which another one comes nothing matches, then all are empty. Fills of other contexts,
 //   and one that was not written yet, are dropped.
@@ -21,8 +21,8 @@
 // - Reset empties it.
 //
 // Timing: compare, then encode into a register; frames are LUT RAM, read behind it. Fills and pulses
-// share one comparator an entry, which is why a pulse drops fills. A fill is compared as it comes, and
-// with the fill before it, and written in the next cycle.
+// share one comparator an entry, which is why a pulse drops fills. A fill is a register first, then compared, also with the fill before it,
+// and written in the next cycle.
 `include "gw_assert.svh"
 
 module gw_l1_tlb #(
@@ -147,38 +147,47 @@ module gw_l1_tlb #(
   assign ppn_o = frame.ppn | gw_pkg::ppn_t'(page);
 
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  // Fill: compared with all entries as it comes, written in the next cycle. Its frame is written a cycle later,
-  // because a lookup of the cycle in which its tag is written still reads the frame that was there.
+  // Fill: a register, because answers come late in their cycle; then compared with all entries, written in the next cycle. Its frame is
+  // written a cycle later, because a lookup of the cycle in which its tag is written still reads the frame that was there.
   //////////////////////////////////////////////////////////////////////////////////////////////////
-  logic fill_q, write, frame_write_q, follows, follows_q, fill_before_q;
+  logic came_q, fill_q, write, frame_write_q, follows, follows_q, fill_before_q;
   tag_t fill_tag, tag_q;
-  tag_vpn_t asked_vpn;
+  tag_vpn_t came_vpn_q, asked_vpn;
+  gw_pkg::ppn_t came_ppn_q;
+  gw_pkg::page_order_t came_order_q;
+  logic came_global_q;
   frame_t fill_frame_q, frame_q;
   mask_t asked_mask;
   logic [Entries-1:0] same_pages, dropped, overlap_q, overlap, victim_q, place, place_q;
   index_t frame_index_q;
   assign fill_tag = '{
-    vpn: tag_vpn_t'(fill_vpn_i),
-    mask: pages_inside(fill_order_i),
-    is_global: fill_global_i
+    vpn: came_vpn_q,
+    mask: pages_inside(came_order_q),
+    is_global: came_global_q
   };
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      came_q <= 1'b0;
       fill_q <= 1'b0;
       frame_write_q <= 1'b0;
       fill_before_q <= 1'b0;
     end else begin
-      fill_q <= fill_valid_i && !inval_valid_i && fill_ctx_i == ctx_i;
+      came_q <= fill_valid_i && !inval_valid_i && fill_ctx_i == ctx_i;
+      fill_q <= came_q && !inval_valid_i && stays;
       frame_write_q <= write;
       fill_before_q <= fill_q;
     end
   end
   always_ff @(posedge clk_i) begin
+    came_vpn_q <= tag_vpn_t'(fill_vpn_i);
+    came_ppn_q <= fill_ppn_i;
+    came_order_q <= fill_order_i;
+    came_global_q <= fill_global_i;
     tag_q <= fill_tag;
     overlap_q <= valid_q & same_pages;
     follows_q <= follows;
     place_q <= place;
-    fill_frame_q <= '{mask: fill_tag.mask, ppn: fill_ppn_i & ~gw_pkg::ppn_t'(fill_tag.mask)};
+    fill_frame_q <= '{mask: fill_tag.mask, ppn: came_ppn_q & ~gw_pkg::ppn_t'(fill_tag.mask)};
     frame_q <= fill_frame_q;
     frame_index_q <= encode(place);
   end
@@ -270,6 +279,6 @@ module gw_l1_tlb #(
   `GW_INVARIANT(InvalOrder_A, !inval_valid_i || inval_i.order <= gw_pkg::MaxPageOrder)
   `GW_COVER(InvalSpares_C, inval_valid_i && (valid_q & dropped) != '0 && (valid_q & ~dropped) != '0)
   `GW_COVER(FillRemovesTwo_C, write && !$onehot0(overlap))
-  `GW_COVER(FillFollows_C, fill_valid_i && !inval_valid_i && fill_q && follows)
+  `GW_COVER(FillFollows_C, came_q && !inval_valid_i && fill_q && follows)
 
 endmodule

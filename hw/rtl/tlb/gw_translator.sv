@@ -4,7 +4,7 @@
 // independent of each other.
 //
 // Contract
-// - L1 hit: address taken in cycle t, at the memory side in t+1; one a cycle on each channel. Miss:
+// - L1 hit: address taken in cycle t, at the memory side in t+2; one a cycle on each channel. Miss:
 //   lookup request in t+1, address at the memory side one cycle after the answer.
 // - R, W and B pass combinationally: nothing is added to data.
 // - Order: reads keep it per AXI ID, as AXI asks; a hit passes waiting reads of other IDs. Writes

@@ -302,32 +302,47 @@ module gw_waiting_slots #(
 
   assign fill_valid_o = translated && xlate_rsp_i.cacheable && answer_fresh;
 
-  // Requests: slots in the order of their allocation; one that is looked up again between two of them.
-  slot_t req_slot, tag;
-  page_t req_page;
-  logic req_ready, req_waits;
+  // Requests: slots in the order of their allocation; one that is looked up again between two of them. The first that waits is a register
+  // with its page, read when it came to be the first.
+  slot_t next_slot, first_slot, req_slot_q, tag;
+  page_t req_page_q;
+  logic at_once, comes, next_waits, req_ready, req_free, req_waits_q;
+  assign at_once = lookup && xlate_req_ready_i && !req_waits_q;
+  assign comes = (lookup || ask) && !at_once;
+  assign req_free = !req_waits_q || xlate_req_ready_i;
   gw_fifo #(
     .T    (slot_t),
     .Depth(Slots)
   ) u_requests (
     .clk_i,
     .rst_ni,
-    .in_valid_i (lookup ? !(xlate_req_ready_i && !req_waits) : ask),
+    .in_valid_i (comes && (next_waits || !req_free)),
     .in_ready_o (req_ready),
     .in_data_i  (asks_slot),
-    .out_valid_o(req_waits),
-    .out_ready_i(xlate_req_ready_i),
-    .out_data_o (req_slot),
+    .out_valid_o(next_waits),
+    .out_ready_i(req_free),
+    .out_data_o (next_slot),
     .usage_o    ()
   );
-  assign tag = req_waits ? req_slot : alloc_slot;
-  assign req_page = page_mem[req_slot];
-  assign xlate_req_valid_o = req_waits || lookup;
+  assign first_slot = next_waits ? next_slot : asks_slot;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) req_waits_q <= 1'b0;
+    else if (req_free) req_waits_q <= next_waits || comes;
+  end
+  always_ff @(posedge clk_i) begin
+    if (req_free) begin
+      req_slot_q <= first_slot;
+      // What is looked up as it comes is not in the RAM yet.
+      req_page_q <= (next_waits || !lookup) ? page_mem[first_slot] : alloc_page;
+    end
+  end
+  assign tag = req_waits_q ? req_slot_q : alloc_slot;
+  assign xlate_req_valid_o = req_waits_q || lookup;
   assign xlate_req_o = '{
     src: '0,
     tag: gw_pkg::tag_t'(tag),
-    ctx: req_waits ? req_page.ctx : alloc_page.ctx,
-    vpn: req_waits ? req_page.vpn : alloc_page.vpn,
+    ctx: req_waits_q ? req_page_q.ctx : alloc_page.ctx,
+    vpn: req_waits_q ? req_page_q.vpn : alloc_page.vpn,
     write: IsWrite
   };
 

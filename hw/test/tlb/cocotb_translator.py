@@ -90,17 +90,17 @@ async def misses_flow_at_one_a_cycle(dut):
 
 @cocotb.test()
 async def hits_behind_misses_leave_nearly_without_an_idle_cycle(dut):
-    """A new page every eight addresses: some miss, the others hit while these come back; the output pauses
-    while the first order is turned into a queue, and never again."""
+    """A new page every eight addresses: most miss, for an answer is in the L1 three cycles later, the others hit while these come back;
+    the output pauses while the first order is turned into a queue, and never again."""
     b = await bench(dut, walk_latency=lambda rng: 3)
     for page in range(40):
         b.table.map(1, page, page ^ 0x155)
     accesses = [b.submit(READ, i % 8, i // 8 << 12 | 64 * (i % 8)) for i in range(320)]
     await b.run()
     sent = sorted(a.sent for a in accesses)
-    assert sent[-1] - sent[0] <= 319 + 3
+    assert sent[-1] - sent[0] <= 319 + 6
     assert sent[-1] - sent[24] == 319 - 24
-    assert max(a.sent - a.accepted for a in accesses) <= 12
+    assert max(a.sent - a.accepted for a in accesses) <= 14
     assert len(b.requests[READ]) < 320
 
 
