@@ -98,6 +98,9 @@ impl State {
         line_counters::turn_on(self.device.as_mut(), FIRST)?;
         let at_work = self.alone_at_work();
         let alone = at_work.map(|(slot, request)| Launch::of(slot, request));
+        // Whoever asks first does so while requests are served: the rest of that is no part of what a line costs, either.
+        let now = (self.device.stats()?.time_ps, self.steps.total());
+        let serving = self.awaits_pages().then_some(now);
         self.lines = Some(Lines {
             watcher,
             waiting: 0,
@@ -108,7 +111,7 @@ impl State {
             mark: None,
             from: None,
             wanted: false,
-            serving: None,
+            serving,
             served_ps: 0,
             copied: 0,
             line_ps: 0,
