@@ -200,6 +200,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     rng = new_rng()
     regs = await start(dut, rng)
     reads, writes = regs.master.read_if.r_channel, regs.master.write_if.b_channel
+    card = await regs.read("id")
     for channel in (reads, writes):
         channel.clear_pause_generator()
     reads.pause = True
@@ -210,7 +211,7 @@ async def an_answer_that_is_not_taken_holds_up_its_own_direction_only(dut):
     assert contexts(dut) == [(8, 0, 0, index) for index in range(CONTEXTS)]
     assert not any(task.done() for task in waiting)
     reads.pause = False
-    assert [await task for task in waiting] == [0x4757_0205] * 2
+    assert [await task for task in waiting] == [card] * 2
     writes.pause = True
     written = cocotb.start_soon(
         regs.write("port_binding", regs.pack("port_binding", mode=1, context_id=7), 0)
