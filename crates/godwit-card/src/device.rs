@@ -67,6 +67,18 @@ pub trait Device: Send {
     /// The latest launch of the kernel in `slot`, as the card itself saw it; `None` when it has seen none.
     fn launch_times(&self, slot: u32) -> Result<Option<LaunchTimes>, CardError>;
 
+    /// Resets the card, as its power-up does: registers are what they were when it was opened, nothing that was under way comes to
+    /// an end, and host memory is not reached. [`Device::memory`] stays the same memory, and reads as zeros.
+    ///
+    /// # Errors
+    /// The card cannot be reset, and is as it was.
+    fn reset(&mut self) -> Result<(), CardError> {
+        let name = &self.description().name;
+        Err(CardError::Invalid(format!(
+            "card `{name}` cannot be reset: close it and open it again"
+        )))
+    }
+
     /// The masters driven from outside; `None` where there cannot be any.
     fn ports(&mut self) -> Option<&mut dyn Ports>;
 }

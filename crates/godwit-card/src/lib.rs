@@ -13,6 +13,7 @@ mod device;
 mod error;
 mod find;
 mod memory;
+mod options;
 mod ports;
 mod sim;
 
@@ -24,8 +25,9 @@ pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;
 pub use find::{CardFile, cache_dir, closest};
 pub use memory::Memory;
+pub use options::OpenOptions;
 pub use ports::{Drained, MemEvent, PortAnswer, PortAnswers, PortBatch, Ports};
-pub use sim::{OpenOptions, SimCard};
+pub use sim::SimCard;
 
 /// Version of the C ABI this crate speaks (`GW_CARD_ABI`).
 pub const CARD_ABI: u32 = abi::ABI;

@@ -64,6 +64,33 @@ impl Memory {
         Ok(Self { fd, base, size })
     }
 
+    /// Puts this memory where another mapping of the same size is: who uses that finds this memory there.
+    ///
+    /// # Safety
+    /// `[base, base + size)` is a mapping that nobody has references into, and whoever unmaps it does so as if nothing had happened.
+    pub(crate) unsafe fn map_over(&self, base: NonNull<u8>) -> Result<(), CardError> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        // SAFETY: replaces the mapping that the caller vouches for, and no other memory.
+        let mapped = unsafe {
+            rustix::mm::mmap(
+                base.as_ptr().cast(),
+                self.size as usize,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED,
+                &self.fd,
+                0,
+            )
+        };
+        mapped.map(|_| ()).map_err(|error| {
+            CardError::HostMemory(format!(
+                "{} bytes of a card's memory cannot be mapped again: {error}",
+                self.size
+            ))
+        })
+    }
+
     /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.size
@@ -195,6 +222,23 @@ mod tests {
         memory.clear(4096, 4096).unwrap();
         memory.read(4090, &mut out).unwrap();
         assert_eq!(out, [7, 7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn memory_is_put_where_another_is_mapped() {
+        let (ours, theirs) = (Memory::new(1 << 16).unwrap(), Memory::new(1 << 16).unwrap());
+        theirs.write(5, &[9]).unwrap();
+        // SAFETY: `theirs` is a mapping of this size, of which there is no reference.
+        unsafe { ours.map_over(theirs.base) }.unwrap();
+        ours.write(8000, &[7; 3]).unwrap();
+        let mut out = [1; 4];
+        theirs.read(8000, &mut out).unwrap();
+        assert_eq!(out, [7, 7, 7, 0]);
+        theirs.read(5, &mut out[..1]).unwrap();
+        assert_eq!(out[0], 0);
+        drop(theirs);
+        ours.read(8000, &mut out).unwrap();
+        assert_eq!(out, [7, 7, 7, 0]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::abi::{
 };
 use crate::{
     CardError, CardFile, Description, Device, Drained, LaunchEnd, LaunchTimes, MemEvent, Memory,
-    PortAnswers, PortBatch, Ports, Stats,
+    OpenOptions, PortAnswers, PortBatch, Ports, Stats,
 };
 
 /// Answers taken from the card by one call.
@@ -23,61 +23,14 @@ const POLL_CHUNK: usize = 4096;
 /// Largest burst: 256 beats of 128 bytes.
 const MAX_BURST_BYTES: usize = 256 * 128;
 
-/// How to open a card; the fields of `gw_card_open`'s options.
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    options: serde_json::Map<String, Value>,
-    spec_hash: Option<u32>,
-}
-
-impl OpenOptions {
-    /// No options.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Options from JSON text, an object.
-    pub fn from_json(text: &str) -> Result<Self, CardError> {
-        match serde_json::from_str(text) {
-            Ok(Value::Object(options)) => Ok(Self {
-                options,
-                spec_hash: None,
-            }),
-            Ok(other) => Err(CardError::Options(format!(
-                "expected a JSON object, found `{other}`"
-            ))),
-            Err(error) => Err(CardError::Options(format!("not JSON: {error}"))),
-        }
-    }
-
-    /// Sets option `name`, for example `set("memory", json!({"latency_cycles": 50}))`.
-    pub fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.options.insert(name.to_owned(), value.into());
-        self
-    }
-
-    /// Names of the options that were set.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.options.keys().map(String::as_str)
-    }
-
-    /// Option `name`, if it was set to a text.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.options.get(name).and_then(Value::as_str)
-    }
-
-    /// Refuses cards that were generated from another spec than the one with this hash.
-    pub fn require_spec(mut self, hash: u32) -> Self {
-        self.spec_hash = Some(hash);
-        self
-    }
-}
-
 /// A verilated card in this process.
 pub struct SimCard {
     functions: Functions,
     card: NonNull<RawCard>,
     description: Description,
+    options: OpenOptions,
+    /// How often it was reset.
+    resets: u32,
     memory: Arc<Memory>,
     /// Memory the card reaches through the aperture, by bus address.
     windows: HashMap<u64, Arc<Memory>>,
@@ -131,6 +84,8 @@ impl SimCard {
                 functions,
                 card,
                 description,
+                options: options.clone(),
+                resets: 0,
                 memory: Arc::new(memory),
                 windows: HashMap::new(),
                 pending_read_bytes: 0,
@@ -139,6 +94,32 @@ impl SimCard {
             Err(error) => {
                 // SAFETY: the card was opened above and is used no more.
                 unsafe { (functions.close)(card.as_ptr()) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Another card of the same kind, opened as this one was, that has this one's memory.
+    fn open_another(&self) -> Result<NonNull<RawCard>, CardError> {
+        let options = self.options.numbered(self.resets + 1);
+        let card = open_raw(&self.functions, &self.description.name, &options)?;
+        let shared = raw_memory(&self.functions, card).and_then(|own| {
+            if own.size != self.memory.size() {
+                return Err(CardError::HostMemory(format!(
+                    "card `{}` has {} bytes of memory when it is opened again, not {}",
+                    self.description.name,
+                    own.size,
+                    self.memory.size()
+                )));
+            }
+            // SAFETY: the card's own mapping, of this size; it has done nothing yet, and finds its memory by its address alone.
+            unsafe { self.memory.map_over(own.base) }
+        });
+        match shared {
+            Ok(()) => Ok(card),
+            Err(error) => {
+                // SAFETY: the card was opened above and is used no more.
+                unsafe { (self.functions.close)(card.as_ptr()) };
                 Err(error)
             }
         }
@@ -211,16 +192,28 @@ fn open_raw(
     })
 }
 
-fn map_memory(functions: &Functions, card: NonNull<RawCard>) -> Result<Memory, CardError> {
+/// A card's own mapping of its memory.
+struct OwnMemory {
+    fd: c_int,
+    size: u64,
+    base: NonNull<u8>,
+}
+
+fn raw_memory(functions: &Functions, card: NonNull<RawCard>) -> Result<OwnMemory, CardError> {
     let (mut fd, mut size, mut base) = (-1, 0, std::ptr::null_mut());
     // SAFETY: the card is open and the pointers are to locals.
     let status = unsafe { (functions.memory)(card.as_ptr(), &mut fd, &mut size, &mut base) };
-    if status != abi::OK || fd < 0 {
+    match NonNull::new(base.cast()) {
+        Some(base) if status == abi::OK && fd >= 0 => Ok(OwnMemory { fd, size, base }),
         // SAFETY: the card is open; the message is copied at once.
-        return Err(CardError::HostMemory(unsafe {
+        _ => Err(CardError::HostMemory(unsafe {
             text((functions.error)(card.as_ptr()))
-        }));
+        })),
     }
+}
+
+fn map_memory(functions: &Functions, card: NonNull<RawCard>) -> Result<Memory, CardError> {
+    let OwnMemory { fd, size, .. } = raw_memory(functions, card)?;
     // SAFETY: the card keeps its descriptor open; it is only duplicated here.
     let fd = unsafe { BorrowedFd::borrow_raw(fd) }
         .try_clone_to_owned()
@@ -342,6 +335,19 @@ impl Device for SimCard {
             end,
             stats: raw.stats.into(),
         }))
+    }
+
+    /// The RTL and all around it begins anew; what a reset line alone would leave as it is, such as accesses that the models of memory
+    /// and link have taken, is gone with it.
+    fn reset(&mut self) -> Result<(), CardError> {
+        let card = self.open_another()?;
+        let before = std::mem::replace(&mut self.card, card);
+        // SAFETY: opened before, and used no more.
+        unsafe { (self.functions.close)(before.as_ptr()) };
+        self.resets += 1;
+        self.windows.clear();
+        self.pending_read_bytes = 0;
+        self.memory.clear(0, self.memory.size())
     }
 
     fn ports(&mut self) -> Option<&mut dyn Ports> {
