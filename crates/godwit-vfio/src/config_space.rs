@@ -33,14 +33,24 @@ const EXPRESS_ID: u8 = 0x10;
 /// Version 2, endpoint.
 const EXPRESS_ENDPOINT: u16 = 0x0002;
 /// Errors are reported by role, which version 2 asks for.
-const EXPRESS_DEVICE: u32 = 1 << 15;
-const EXPRESS_DEVICE_CONTROL_BITS: u16 = 0x7fff;
+const EXPRESS_DEVICE: u32 = 1 << 15 | EXPRESS_DEVICE_RESETS;
+/// The function can be reset by itself (Function Level Reset).
+const EXPRESS_DEVICE_RESETS: u32 = 1 << 28;
+const EXPRESS_CONTROL: usize = EXPRESS + 8;
+const EXPRESS_CONTROL_BITS: u16 = 0x7fff;
+/// After power-up: relaxed ordering, no snoop, reads of up to 512 bytes.
+const EXPRESS_CONTROL_FIRST: u16 = 0x2810;
+/// Largest payload: the link's, which a reset of the function leaves alone.
+const EXPRESS_CONTROL_PAYLOAD: u16 = 0x00e0;
+/// Resets the function when it is written as one, and reads as zero; in the upper byte.
+const EXPRESS_CONTROL_RESET: u8 = 0x80;
 /// 8 GT/s, 8 lanes: what is modelled is the configuration's `[host_link]`, and what negotiates here is nobody.
 const EXPRESS_LINK: u16 = 0x83;
 
-/// Configuration space: bytes, and which of their bits software may change.
+/// Configuration space: bytes, what they were at first, and which of their bits software may change.
 pub(crate) struct ConfigSpace {
     bytes: [u8; BYTES],
+    first: [u8; BYTES],
     writable: [u8; BYTES],
 }
 
@@ -49,6 +59,7 @@ impl ConfigSpace {
     pub fn new(vectors: u32, register_bytes: u64, memory_bytes: u64, msix_bytes: u64) -> Self {
         let mut space = Self {
             bytes: [0; BYTES],
+            first: [0; BYTES],
             writable: [0; BYTES],
         };
         space.put16(0x00, layout::PCI_VENDOR as u16);
@@ -75,10 +86,26 @@ impl ConfigSpace {
         space.bytes[EXPRESS] = EXPRESS_ID;
         space.put16(EXPRESS + 2, EXPRESS_ENDPOINT);
         space.put32(EXPRESS + 4, EXPRESS_DEVICE);
-        space.allow16(EXPRESS + 8, EXPRESS_DEVICE_CONTROL_BITS);
+        space.put16(EXPRESS_CONTROL, EXPRESS_CONTROL_FIRST);
+        space.allow16(EXPRESS_CONTROL, EXPRESS_CONTROL_BITS);
         space.put32(EXPRESS + 0xc, EXPRESS_LINK.into());
         space.put16(EXPRESS + 0x12, EXPRESS_LINK);
+        space.first = space.bytes;
         space
+    }
+
+    /// All is as it was at first, but for what is the link's.
+    pub fn reset(&mut self) {
+        let control = self.get16(EXPRESS_CONTROL) & EXPRESS_CONTROL_PAYLOAD;
+        self.bytes = self.first;
+        self.put16(
+            EXPRESS_CONTROL,
+            EXPRESS_CONTROL_FIRST & !EXPRESS_CONTROL_PAYLOAD | control,
+        );
+    }
+
+    fn get16(&self, at: usize) -> u16 {
+        u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
     fn put16(&mut self, at: usize, value: u16) {
@@ -117,15 +144,18 @@ impl ConfigSpace {
         self.bytes.get(start..start.checked_add(count as usize)?)
     }
 
-    /// Changes what may be changed of the bytes from `offset` on; nothing when they are not all there.
-    pub fn write(&mut self, offset: u64, data: &[u8]) -> Option<()> {
+    /// Changes what may be changed of the bytes from `offset` on, and says whether they ask for a reset of the function; nothing when they
+    /// are not all there.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Option<bool> {
         let start = usize::try_from(offset).ok()?;
         let range = start..start.checked_add(data.len())?;
         let bytes = self.bytes.get_mut(range.clone())?;
         for ((byte, new), mask) in bytes.iter_mut().zip(data).zip(&self.writable[range]) {
             *byte = *byte & !mask | new & mask;
         }
-        Some(())
+        let control = (EXPRESS_CONTROL + 1).checked_sub(start);
+        let control = control.and_then(|at| data.get(at));
+        Some(control.is_some_and(|byte| byte & EXPRESS_CONTROL_RESET != 0))
     }
 }
 
@@ -171,6 +201,37 @@ mod tests {
         }
         assert_eq!(found, [MSIX_ID, EXPRESS_ID]);
         assert_eq!(word(&space, 0x40) >> 16, 4);
+    }
+
+    #[test]
+    fn one_bit_asks_for_a_reset_however_it_is_written() {
+        let mut space = space();
+        assert_eq!(word(&space, 0x54), 0x1000_8000);
+        for (at, data, asks) in [
+            (0x58, &[0x10, 0xa8][..], true),
+            (0x59, &[0x80], true),
+            (0x58, &[0x10, 0x80, 0, 0], true),
+            (0x54, &[0xff; 8], true),
+            (0x58, &[0xff], false),
+            (0x58, &[0xff, 0x7f], false),
+            (0x5a, &[0xff; 2], false),
+            (0x50, &[0xff; 8], false),
+        ] {
+            assert_eq!(space.write(at, data), Some(asks), "{at:#x} {data:x?}");
+            assert_eq!(word(&space, 0x58) & 0x8000, 0);
+        }
+    }
+
+    #[test]
+    fn a_reset_leaves_what_is_the_link_s() {
+        let mut space = space();
+        assert_eq!(word(&space, 0x58), 0x2810);
+        space.write(0, &[0xff; BYTES]).unwrap();
+        space.reset();
+        assert_eq!(word(&space, 0x58), 0x28f0);
+        space.write(0x58, &[0x10, 0x28]).unwrap();
+        let first = ConfigSpace::new(5, 1 << 21, 1 << 32, 4096);
+        assert!(space.bytes == first.bytes);
     }
 
     #[test]

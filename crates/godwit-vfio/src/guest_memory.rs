@@ -126,7 +126,7 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Another card is there, which reaches nothing yet; the one before is gone.
+    /// Another card is there, or the same one after a reset, which reaches nothing yet; what the one before had under way is gone with it.
     pub fn replaced(&mut self) {
         self.master = false;
         self.retired.clear();

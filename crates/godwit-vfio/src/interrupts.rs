@@ -28,6 +28,11 @@ impl Vectors {
         }
     }
 
+    /// No vector has a taker until the client names one again: a function that was reset sends nothing before MSI-X is turned on.
+    pub fn reset(&mut self) {
+        self.events.iter_mut().for_each(|to| *to = None);
+    }
+
     pub fn count(&self) -> u32 {
         self.events.len() as u32
     }
@@ -51,7 +56,7 @@ impl Vectors {
         }
         let range = start as usize..end as usize;
         match what & !flags::SET_ACTION_TRIGGER {
-            flags::SET_DATA_NONE if count == 0 => self.events.iter_mut().for_each(|to| *to = None),
+            flags::SET_DATA_NONE if count == 0 => self.reset(),
             flags::SET_DATA_NONE => range.for_each(|vector| self.send(vector)),
             flags::SET_DATA_BOOL => {
                 let wanted = data.get(..count as usize).ok_or(Errno::INVAL)?;

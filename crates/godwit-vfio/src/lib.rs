@@ -13,6 +13,7 @@
 //! | `interrupts` | MSI-X vectors: event files to signal |
 //! | `guest_memory` | windows of the card's host aperture into the guest |
 //! | `pci_card` | the card behind them: answers requests |
+//! | `slot` | where the card is, to pull it out |
 //! | `clock` | when the RTL runs |
 //! | `server` | the loop around all |
 //!
@@ -26,6 +27,8 @@ mod interrupts;
 mod pci_card;
 pub mod protocol;
 mod server;
+mod slot;
 
-pub use pci_card::{PciCard, Slot, Spares};
+pub use pci_card::PciCard;
 pub use server::{ServeError, Served, serve};
+pub use slot::{Slot, Spares};

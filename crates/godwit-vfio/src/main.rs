@@ -146,12 +146,13 @@ fn report(served: &Served, as_json: bool) {
         messages,
         register_accesses,
         interrupts,
+        resets,
         cycles,
         ..
     } = served;
     println!(
         "the virtual machine has gone: {messages} messages, {register_accesses} register accesses, {interrupts} interrupts, \
-         {cycles} cycles"
+         {resets} resets, {cycles} cycles"
     );
     if served.errors + served.bus_errors > 0 {
         println!(

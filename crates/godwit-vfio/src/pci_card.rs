@@ -11,8 +11,6 @@
 //! As on a bus, a register that is not there reads as ones, and writing it does nothing.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use godwit_card::{CardError, Device};
 use godwit_core::layout;
@@ -23,6 +21,7 @@ use crate::config_space::{self, ConfigSpace};
 use crate::guest_memory::GuestMemory;
 use crate::interrupts::Vectors;
 use crate::protocol::{Access, Body, Request, flags, version_reply};
+use crate::slot::{Slot, Spares};
 
 /// Region of the configuration space; numbers below are BARs, the expansion ROM and (after it) VGA are none.
 const CONFIG_REGION: u32 = 7;
@@ -67,34 +66,6 @@ impl From<Body> for Answer {
     }
 }
 
-/// What is in a slot.
-const CARD: u8 = 0;
-const NOTHING: u8 = 1;
-/// A card that has not been powered up yet.
-const NEW_CARD: u8 = 2;
-
-/// The slot of a card: pulls it out and puts another one in, from any thread.
-#[derive(Clone)]
-pub struct Slot(Arc<AtomicU8>);
-
-impl Slot {
-    /// From now on the card does nothing, and whatever is read of it reads as ones. Device memory that a client has mapped stays
-    /// what it was.
-    pub fn remove(&self) {
-        self.0.store(NOTHING, Ordering::Relaxed);
-    }
-
-    /// Puts a spare card where one was pulled out; without spares, or where there is a card, nothing happens.
-    pub fn insert(&self) {
-        let _ = self
-            .0
-            .compare_exchange(NOTHING, NEW_CARD, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-/// Makes cards of the same kind as the first.
-pub type Spares = Box<dyn FnMut() -> Result<Box<dyn Device>, CardError> + Send>;
-
 /// A card behind PCI Express.
 pub struct PciCard {
     device: Box<dyn Device>,
@@ -107,8 +78,11 @@ pub struct PciCard {
     slot: Slot,
     spares: Option<Spares>,
     register_bytes: u64,
-    /// Of cards that were in the slot before.
+    /// A register was read or written since the card was as its power-up leaves it.
+    used: bool,
+    /// Of cards that were in the slot before, and before resets.
     cycles_before: u64,
+    pub(crate) resets: u64,
     pub(crate) register_accesses: u64,
     pub(crate) bus_errors: u64,
 }
@@ -141,15 +115,17 @@ impl PciCard {
         Ok(Self {
             device,
             config,
-            msix: [0; MSIX_BYTES],
+            msix: masked(vectors.count()),
             vectors,
             guest: GuestMemory::default(),
             clock: Clock::default(),
             agreed: false,
-            slot: Slot(Arc::default()),
+            slot: Slot::default(),
             spares: None,
             register_bytes,
+            used: false,
             cycles_before: 0,
+            resets: 0,
             register_accesses: 0,
             bus_errors: 0,
         })
@@ -174,27 +150,50 @@ impl PciCard {
 
     /// Whether there is no card in the slot; one that was just put in is powered up.
     fn is_removed(&mut self) -> Result<bool, CardError> {
-        match self.slot.0.load(Ordering::Relaxed) {
-            CARD => return Ok(false),
-            NEW_CARD => {}
-            _ => return Ok(true),
+        if self.slot.has_card() {
+            return Ok(false);
         }
-        let Some(spares) = &mut self.spares else {
+        let spares = self.spares.as_mut();
+        let Some(spares) = spares.filter(|_| self.slot.has_new_card()) else {
             return Ok(true);
         };
         let fresh = Self::new(spares()?)?;
         self.cycles_before += self.device.stats()?.cycles;
         self.device = fresh.device;
         self.config = fresh.config;
-        self.msix = fresh.msix;
-        self.clock = fresh.clock;
-        self.guest.replaced();
-        // It may be out again by now.
-        let _ = self
-            .slot
-            .0
-            .compare_exchange(NEW_CARD, CARD, Ordering::Relaxed, Ordering::Relaxed);
+        self.begins_anew();
+        self.slot.powered_up();
         Ok(false)
+    }
+
+    /// Resets the function, as its software or the client wants it.
+    fn reset(&mut self) -> Result<(), Failure> {
+        if self.is_removed()? {
+            return Err(Errno::NODEV.into());
+        }
+        if self.used {
+            let cycles = self.device.stats()?.cycles;
+            self.device.reset()?;
+            self.cycles_before += cycles;
+        } else {
+            // Its registers are as they were: only memory may have been written.
+            self.guest.set_master(self.device.as_mut(), false)?;
+            let memory = self.device.memory();
+            memory.clear(0, memory.size())?;
+        }
+        self.resets += 1;
+        self.config.reset();
+        self.vectors.reset();
+        self.begins_anew();
+        Ok(())
+    }
+
+    /// The card has just had power, or a reset, and does nothing by itself.
+    fn begins_anew(&mut self) {
+        self.msix = masked(self.vectors.count());
+        self.clock = Clock::default();
+        self.guest.replaced();
+        self.used = false;
     }
 
     /// The file of device memory.
@@ -237,9 +236,13 @@ impl PciCard {
                 self.agreed = true;
                 Ok(Body::new().data(&version_reply(minor.min(MINOR))).into())
             }
+            Request::DeviceReset => {
+                self.reset()?;
+                Ok(Body::new().into())
+            }
             Request::DeviceInfo => Ok(Body::new()
                 .u32(16)
-                .u32(flags::DEVICE_PCI)
+                .u32(flags::DEVICE_PCI | flags::DEVICE_RESET)
                 .u32(REGIONS)
                 .u32(INTERRUPT_KINDS)
                 .into()),
@@ -382,7 +385,9 @@ impl PciCard {
                 Ok(())
             }
             CONFIG_REGION => {
-                self.config.write(offset, data).ok_or(Errno::INVAL)?;
+                if self.config.write(offset, data).ok_or(Errno::INVAL)? {
+                    return self.reset();
+                }
                 let device = self.device.as_mut();
                 Ok(self.guest.set_master(device, self.config.is_master())?)
             }
@@ -396,6 +401,7 @@ impl PciCard {
             return Err(Errno::INVAL);
         }
         self.clock.touched();
+        self.used = true;
         let whole = offset % 4 == 0 && bytes % 4 == 0;
         self.bus_errors += u64::from(!whole);
         Ok(whole)
@@ -439,6 +445,15 @@ impl PciCard {
         }
         Ok(())
     }
+}
+
+/// A table of vectors that are all masked, as after power-up.
+fn masked(vectors: u32) -> [u8; MSIX_BYTES] {
+    let mut table = [0; MSIX_BYTES];
+    for entry in table.chunks_exact_mut(16).take(vectors as usize) {
+        entry[12] = 1;
+    }
+    table
 }
 
 /// What an answer to a region's access begins with.

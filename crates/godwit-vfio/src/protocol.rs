@@ -33,6 +33,7 @@ pub mod command {
     pub const DEVICE_SET_IRQS: u16 = 8;
     pub const REGION_READ: u16 = 9;
     pub const REGION_WRITE: u16 = 10;
+    pub const DEVICE_RESET: u16 = 13;
     pub const REGION_WRITE_MULTI: u16 = 15;
 }
 
@@ -42,6 +43,7 @@ pub mod flags {
     pub const DMA_READ: u32 = 1;
     pub const DMA_WRITE: u32 = 2;
     pub const UNMAP_ALL: u32 = 2;
+    pub const DEVICE_RESET: u32 = 1;
     pub const DEVICE_PCI: u32 = 2;
     pub const REGION_READ: u32 = 1;
     pub const REGION_WRITE: u32 = 2;
@@ -83,6 +85,8 @@ pub enum Request {
         /// In bytes.
         size: u64,
     },
+    /// To reset the device.
+    DeviceReset,
     /// How many regions and interrupts there are.
     DeviceInfo,
     /// What a region is.
@@ -201,6 +205,9 @@ impl Request {
                 })
             }
             command::DEVICE_GET_INFO => Ok(Self::DeviceInfo),
+            // Who says more has something else in mind, and this cannot be undone.
+            command::DEVICE_RESET if !body.is_empty() => Err(Errno::INVAL),
+            command::DEVICE_RESET => Ok(Self::DeviceReset),
             command::DEVICE_GET_REGION_INFO | command::DEVICE_GET_IRQ_INFO => {
                 fields.take(8)?;
                 let index = fields.u32()?;

@@ -38,6 +38,8 @@ pub struct Served {
     pub bus_errors: u64,
     /// MSI-X messages.
     pub interrupts: u64,
+    /// Resets of the function.
+    pub resets: u64,
     /// Cycles that the card ran.
     pub cycles: u64,
 }
@@ -60,6 +62,7 @@ pub fn serve(socket: UnixStream, card: &mut PciCard) -> Result<Served, ServeErro
                 served.register_accesses = card.register_accesses;
                 served.bus_errors = card.bus_errors;
                 served.interrupts = card.messages_sent();
+                served.resets = card.resets;
                 served.cycles = card.cycles()? - before;
                 return Ok(served);
             }

@@ -43,7 +43,7 @@ fn regions_are_registers_memory_table_and_configuration() {
     let info = client
         .ask(4, &bytes(&[(16, 4), (0, 4), (0, 4), (0, 4)]), &[])
         .unwrap();
-    assert_eq!([word(&info, 4), word(&info, 8), word(&info, 12)], [2, 9, 5]);
+    assert_eq!([word(&info, 4), word(&info, 8), word(&info, 12)], [3, 9, 5]);
     let regions: Vec<_> = (0..9).map(|index| client.region(index).unwrap()).collect();
     let none = (0, 0);
     assert_eq!(

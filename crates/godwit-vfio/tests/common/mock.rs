@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A card of few registers: any word below 64 KiB can be read and written; a write to `RAISE` raises lines, one to `COPY` copies
-//! the first 64 bytes of the window there to device address 0.
+//! the first 64 bytes of the window there to device address 0, and one to `STREAM` has it count in the first word of the window there, as
+//! long as it runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use godwit_card::{CardError, Description, Device, LaunchTimes, Memory, Ports, St
 pub const MEMORY_BYTES: u64 = 1 << 20;
 pub const RAISE: u64 = 0x100;
 pub const COPY: u64 = 0x104;
+pub const STREAM: u64 = 0x10c;
 /// Nothing stands from here on.
 pub const END: u64 = 0x1_0000;
 /// A write here is the end of the card.
@@ -22,6 +24,9 @@ pub struct MockCard {
     windows: HashMap<u64, Arc<Memory>>,
     rises: u32,
     cycles: u64,
+    stream: Option<Arc<Memory>>,
+    writes: u64,
+    resets: bool,
 }
 
 impl MockCard {
@@ -40,6 +45,17 @@ impl MockCard {
             windows: HashMap::new(),
             rises: 0,
             cycles: 0,
+            stream: None,
+            writes: 0,
+            resets: true,
+        }
+    }
+
+    /// One that cannot be reset.
+    pub fn stuck() -> Self {
+        Self {
+            resets: false,
+            ..Self::new()
         }
     }
 }
@@ -64,6 +80,7 @@ impl Device for MockCard {
         match offset {
             END.. => return Err(CardError::Bus("there is no such register".into())),
             RAISE => self.rises |= value,
+            STREAM => self.stream = self.windows.get(&u64::from(value)).cloned(),
             BREAK => return Err(CardError::Design("it broke".into())),
             COPY => {
                 let mut line = [0; 64];
@@ -81,7 +98,24 @@ impl Device for MockCard {
 
     fn run(&mut self, max_cycles: u64, _irq_mask: u32) -> Result<u32, CardError> {
         self.cycles += max_cycles;
+        if let Some(window) = &self.stream {
+            self.writes += 1;
+            window.write_u64(0, self.writes)?;
+        }
         Ok(0)
+    }
+
+    fn reset(&mut self) -> Result<(), CardError> {
+        if !self.resets {
+            return Err(CardError::Io("it cannot be opened again".into()));
+        }
+        self.memory.clear(0, MEMORY_BYTES)?;
+        let memory = Arc::clone(&self.memory);
+        *self = Self {
+            memory,
+            ..Self::new()
+        };
+        Ok(())
     }
 
     fn take_rises(&mut self) -> u32 {
@@ -108,6 +142,7 @@ impl Device for MockCard {
     fn stats(&self) -> Result<Stats, CardError> {
         Ok(Stats {
             cycles: self.cycles,
+            host_writes: self.writes,
             ..Stats::default()
         })
     }

@@ -193,6 +193,16 @@ impl Client {
         self.set_reg(offset + 4, (value >> 32) as u32);
     }
 
+    /// Resets the function as the client does.
+    pub fn reset(&mut self) -> Result<(), u32> {
+        self.ask(13, &[], &[]).map(|_| ())
+    }
+
+    /// Resets the function as its software does: Initiate Function Level Reset, in the control register of PCI Express.
+    pub fn function_level_reset(&mut self) -> Result<(), u32> {
+        self.write(7, 0x58, &[0x10, 0xa8])
+    }
+
     /// Lets the card be the bus's master, or not.
     pub fn set_master(&mut self, master: bool) {
         let command = if master { 0x06 } else { 0x02 };
