@@ -50,17 +50,17 @@ u32 godwit_heap_hardware_regions(struct godwit_device *gdev)
 /* What the parameters say of this card; no region if it shall have no heap. */
 int godwit_heap_plan(struct godwit_device *gdev)
 {
+	u64 wanted = (u64)READ_ONCE(godwit_param_heap_mib) << 20, most, bytes;
 	struct godwit_heap *heap = &gdev->heap;
-	u64 most, bytes;
 	int i;
 
 	heap->regions = 0;
-	if (!godwit_param_heap_mib)
+	if (!wanted)
 		return 0;
 	if (!godwit_heap_text_count) {
 		most = (u64)GODWIT_HEAP_BLOCK
 		       << GODWIT_HEAP_FIELD(CAPABILITIES__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(capabilities)));
-		bytes = round_down(min3(most, gdev->memory_bytes / 2, (u64)godwit_param_heap_mib << 20), GODWIT_HEAP_BLOCK);
+		bytes = round_down(min3(most, gdev->memory_bytes / 2, wanted), GODWIT_HEAP_BLOCK);
 		heap->region[0] = (struct godwit_heap_region){ .base = gdev->memory_bytes - bytes, .bytes = bytes };
 		heap->regions = bytes ? 1 : 0;
 		return 0;

@@ -7,6 +7,10 @@
  *   in device memory, behind the zero frame, where a driver that comes later finds it, and takes the heap as it is: all was given
  *   back when contexts ended, and frames are cleared before they are given. If something was not given back, or nothing is
  *   written there that can be true, the card has no heap until it is reset.
+ *
+ *   What is written there may be older than a reset, for device memory may outlive one. The register of the memory's size does not: the
+ *   driver sets it to a size before it begins a region and never to none, so it reads as none after a reset and nowhere else. Then nothing
+ *   was begun, whatever is written, and regions are those that the parameters say now.
  */
 #include <linux/delay.h>
 #include <linux/sizes.h>
@@ -192,10 +196,17 @@ static int godwit_heap_filled(struct godwit_device *gdev, u32 region)
 	}
 }
 
+/* Bytes of the first region that was begun since the card's reset; 0: none was. */
+static u64 godwit_heap_begun(struct godwit_device *gdev)
+{
+	return (u64)GODWIT_HEAP_FIELD(MEMORY__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(memory))) * GODWIT_HEAP_BLOCK;
+}
+
 /* A card without a heap works; so does one whose heap cannot be used. */
 void godwit_heap_init(struct godwit_device *gdev)
 {
-	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id)), blocks, i;
+	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id)), i;
+	u64 begun;
 	int err;
 
 	mutex_init(&gdev->heap.lock);
@@ -208,10 +219,10 @@ void godwit_heap_init(struct godwit_device *gdev)
 		dev_warn(&gdev->pdev->dev, "a heap that identifies itself as %#010x: this driver knows none such\n", id);
 		return;
 	}
-	blocks = GODWIT_HEAP_FIELD(MEMORY__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(memory)));
-	if (blocks) {
+	begun = godwit_heap_begun(gdev);
+	if (begun) {
 		/* Whoever wants none: its memory is taken all the same. */
-		err = godwit_heap_take(gdev, (u64)blocks * GODWIT_HEAP_BLOCK);
+		err = godwit_heap_take(gdev, begun);
 	} else {
 		err = godwit_heap_plan(gdev);
 		if (!err && gdev->heap.regions)
@@ -221,6 +232,6 @@ void godwit_heap_init(struct godwit_device *gdev)
 		err = godwit_heap_filled(gdev, i);
 	if (err)
 		dev_warn(&gdev->pdev->dev, "the heap is in use, or its memory is: programs have none until the card is reset\n");
-	if (err || !godwit_param_heap_mib)
+	if (err || !READ_ONCE(godwit_param_heap_mib))
 		gdev->heap.regions = 0;
 }

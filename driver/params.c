@@ -109,6 +109,6 @@ MODULE_PARM_DESC(pool_mib,
 		 "MiB of device memory that processes' memory can be in, in steps of 128; 0: none (default: as much as the host has memory, at most half of the card's)");
 
 unsigned int godwit_param_heap_mib = GODWIT_HEAP_AUTO;
-module_param_named(heap_mib, godwit_param_heap_mib, uint, 0444);
+module_param_named(heap_mib, godwit_param_heap_mib, uint, 0644);
 MODULE_PARM_DESC(heap_mib,
-		 "MiB of device memory that a heap in hardware gives, in steps of 2; 0: no heap (default: as much as it can, at most half of the card's)");
+		 "MiB of device memory that a heap in hardware gives from the card's next reset on, in steps of 2; 0: no heap (default: as much as it can, at most half of the card's)");

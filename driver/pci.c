@@ -159,10 +159,13 @@ int godwit_up(struct pci_dev *pdev)
 	mutex_init(&gdev->contexts_lock);
 	INIT_LIST_HEAD(&gdev->context_list);
 	pci_set_drvdata(pdev, gdev);
-
+	/* A card that sleeps or is reset is let go of without its driver being unbound: what was allocated for the device goes then, too. */
+	err = -ENOMEM;
+	if (!devres_open_group(&pdev->dev, gdev, GFP_KERNEL))
+		goto put;
 	err = godwit_pci_on(gdev);
 	if (err)
-		goto put;
+		goto group;
 	err = godwit_frames_init(gdev);
 	if (err)
 		goto off;
@@ -185,6 +188,7 @@ int godwit_up(struct pci_dev *pdev)
 	if (err)
 		goto pool;
 	godwit_debugfs_add(gdev);
+	devres_close_group(&pdev->dev, gdev);
 	dev_info(&pdev->dev, "%s: spec %08x, %u kernels, %u contexts, %llu MiB\n", gdev->name, GODWIT_SPEC_HASH,
 		 gdev->kernels, gdev->contexts, gdev->memory_bytes >> 20);
 	return 0;
@@ -198,6 +202,8 @@ mmu:
 	godwit_mmu_fini(gdev);
 off:
 	godwit_pci_off(gdev);
+group:
+	devres_release_group(&pdev->dev, gdev);
 put:
 	pci_set_drvdata(pdev, NULL);
 	godwit_device_put(gdev);
@@ -227,6 +233,7 @@ void godwit_down(struct pci_dev *pdev)
 	godwit_mmu_fini(gdev);
 	godwit_free_irqs(gdev);
 	godwit_pci_off(gdev);
+	devres_release_group(&pdev->dev, gdev);
 	up_write(&gdev->alive_lock);
 	godwit_device_put(gdev);
 }

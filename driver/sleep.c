@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The machine goes to sleep, or somebody resets the card: the driver lets go of it before, as if it was pulled out, and takes it again
- * afterwards. A card keeps nothing without power, and nobody could tell a kernel that waits in the middle of its work.
+ * afterwards. A card keeps nothing without power or over its reset, and nobody could tell a kernel that waits in the middle of its work.
+ * It is taken as a card that nobody has used, or that somebody left as it was: whether it lost what it had is seen by the card itself.
  *
  * Before sleep this is done while processes still run (a notifier, no callback of the device): launches end with ENODEV in their own
  * time, none holds up the freezer, and what is in device memory comes home while there is the whole machine to take it.

@@ -2,7 +2,7 @@
 /*
  * What programs of the tests cannot do themselves: be another driver that imports a dma-buf, ask the kernel for contiguous memory
  * as drivers do, leave the kernel's pages all over memory, be a machine whose description names contiguous memory, and have a card's
- * driver told of a reset. For tests alone, and for one of them at a time.
+ * driver told of a reset that is none. For tests alone, and for one of them at a time.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -159,7 +159,7 @@ static void rig_give(void)
 	}
 }
 
-/* What Linux does for a function that can be reset, but for that. */
+/* What Linux does around a reset, without one: the card has what it had. */
 static int rig_reset(void)
 {
 	struct pci_dev *pdev = NULL;

@@ -55,7 +55,7 @@ struct rig_scatter {
 #define RIG_IOC_SCATTER _IOW('r', 3, struct rig_scatter)
 /* All that was taken. */
 #define RIG_IOC_GIVE _IO('r', 4)
-/* Resets the cards of the driver `godwit` as far as it is told of it: a simulated card has no reset of its function. ENODEV: there is none. */
+/* Cards of the driver `godwit` are reset as far as it is told, and keep what they have: a reset that does not work. ENODEV: there is none. */
 #define RIG_IOC_RESET _IO('r', 5)
 
 #endif /* GODWIT_TEST_RIG_H_ */
