@@ -21,6 +21,8 @@ const WORDS: usize = PAGES * PAGE / 8;
 const PART: usize = 9;
 /// At least so many launches, a card that ends in every 8th and a fork in every 16th.
 const ROUNDS: usize = 64;
+/// At most so many, where the threads bring all of it home before the other card asks.
+const MOST_ROUNDS: usize = 2048;
 
 /// Increments by the threads at least.
 fn wanted() -> u64 {
@@ -81,7 +83,14 @@ fn no_increment_of_threads_and_kernels_is_lost() {
                 }
             });
         }
-        while round < ROUNDS || by_threads.load(Ordering::Relaxed) < wanted() {
+        let none_across = |cards: &[(Card, Context); 2]| {
+            let moved = cards[0].1.migrations().unwrap().since(&before);
+            moved.across == 0
+        };
+        while round < ROUNDS
+            || by_threads.load(Ordering::Relaxed) < wanted()
+            || (round < MOST_ROUNDS && none_across(&cards))
+        {
             add(&cards[round % 2], &memory, round * 5 % (PAGES - PART));
             by_kernels += (PART * PAGE / 8) as u64;
             // From what the one has the other takes a part.
