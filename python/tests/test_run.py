@@ -110,7 +110,9 @@ def test_one_row_is_enough(call, tmp_path):
 
 def test_the_report_has_every_figure_with_unit_and_kind(call, tmp_path):
     pq.write_table(pa.table({"x": pa.array(range(20_000), pa.int64())}), tmp_path / "in.parquet")
-    report = split(call, tmp_path / "in.parquet", "x", "> 100", tmp_path, "--page-size", "4K")
+    # Without refresh, which falls where it falls and makes a tenth of so short a launch, one way or the other.
+    options = "--page-size", "4K", "--set", "memory.t_refi_ns=0"
+    report = split(call, tmp_path / "in.parquet", "x", "> 100", tmp_path, *options)
     figures = report["figures"]
     assert {figure["kind"] for figure in figures.values()} <= {"simulated", "modelled", "native", "quoted"}
     assert all(figure["unit"] for figure in figures.values())
@@ -124,8 +126,7 @@ def test_the_report_has_every_figure_with_unit_and_kind(call, tmp_path):
         assert least <= value("moved_bytes", which) <= 1.1 * least
         assert value("bytes_per_cycle", which) == value("moved_bytes", which) / value("cycles", which)
         assert value("device_time", which) == pytest.approx(value("cycles", which) / 250e6)
-    # Where the memory's refresh falls makes a tenth of so short a launch, one way or the other.
-    assert value("cycles") > 0.9 * value("cycles", "physical") > 20_000 * 8 / 64
+    assert value("cycles") >= value("cycles", "physical") > 20_000 * 8 / 64
     pages = 40 + 20 + 1  # of the column and of both outputs
     assert value("walks") >= pages / 8  # one answers for as many as its line of entries shows to lie together
     assert value("walk_latency_max") >= value("walk_latency_mean") > 1

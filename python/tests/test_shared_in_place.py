@@ -63,8 +63,8 @@ def copy_on(card: godwit.Card, source: np.ndarray, target: np.ndarray) -> None:
 def copy_in_place(
     card: godwit.Card, source: np.ndarray, target: np.ndarray, but: frozenset = frozenset()
 ) -> None:
-    """Until all of the source is in place, `but` for what is elsewhere: the advice is a hint, pages that cannot be taken are lent to that launch, and may be taken for the
-    next. Seen on busy machines, for a reason that is not known; the message is for finding it."""
+    """Until all of the source is in place, `but` for what is elsewhere: the advice is a hint, pages that cannot be taken are lent to that
+    launch, and may be taken for the next. Seen on busy machines, for a reason that is not known; the message is for finding it."""
     for _ in range(3):
         copy_on(card, source, target)
         if where(card, source) - but == {"in_place"}:
