@@ -321,18 +321,24 @@ static uint32_t gw_choose_passing(struct gw_evict *e, uint32_t keep, gw_evict_ac
 		used = gw_used(accessed, ctx, group);
 		fresh = node->flags & GW_FRESH;
 		node->flags &= (uint8_t)~GW_FRESH;
-		/* The A bits of a fresh one tell nothing; that it was here before does. */
-		if (fresh ? node->flags & GW_SEEN : used)
+		/*
+		 * The A bits of a fresh one tell nothing; that it was here before does. What is used while it passes passes once more, and is
+		 * not kept for that: it may be the same walk that is not through with it.
+		 */
+		if (fresh && node->flags & GW_SEEN) {
 			gw_keep_instead(e, group, gw_idle(e, group), accessed, ctx);
-		else if (fresh)
+		} else if (fresh || used) {
+			if (used)
+				node->stamp = e->now;
 			gw_move(e, group, GW_EVICT_PASSING);
-		else
+		} else {
 			return group;
+		}
 	}
 	return GW_EVICT_NONE;
 }
 
-/* Without A bits: of what is kept, the newest passes through when larger batches come. A loop needs the older ones first. */
+/* Of what is kept, the newest passes through when larger batches come. A loop needs the older ones first. */
 static void gw_make_passing(struct gw_evict *e)
 {
 	while (!gw_room_to_keep(e, 0) && e->lists[GW_EVICT_KEPT].newest != GW_EVICT_NONE) {
@@ -356,7 +362,8 @@ uint32_t gw_evict_choose(struct gw_evict *e, bool for_prefetch, uint32_t keep, g
 
 	if (group != GW_EVICT_NONE || for_prefetch)
 		return group;
-	if (!accessed)
+	/* Groups that grew one by one, with A bits, are looked at where they are. */
+	if (!accessed || e->batch)
 		gw_make_passing(e);
 	group = gw_choose_passing(e, keep, accessed, ctx);
 	if (group != GW_EVICT_NONE)

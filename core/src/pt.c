@@ -2,12 +2,30 @@
 /* Life of a table, and everything that only reads it. */
 #include "pt_internal.h"
 
+/* All lie within the levels, and up to the largest there is one that fills one entry of each. */
+static bool orders_legal(uint64_t orders, unsigned int levels)
+{
+	unsigned int level;
+
+	if (!orders || orders >> gw_level_order(levels))
+		return false;
+	for (level = 0; orders >> gw_level_order(level); level++)
+		if (!(orders & GW_PT_ORDER_BIT(gw_level_order(level))))
+			return false;
+	return true;
+}
+
 int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_t mode)
+{
+	return gw_pt_init_orders(pt, ops, ctx, mode, GW_PT_ORDERS_DEFAULT);
+}
+
+int gw_pt_init_orders(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_t mode, uint64_t orders)
 {
 	struct gw_pt_frames root;
 	int status;
 
-	*pt = (struct gw_pt){ .ops = ops, .ctx = ctx, .joined = GW_PT_NO_FRAME, .mode = mode };
+	*pt = (struct gw_pt){ .ops = ops, .ctx = ctx, .joined = GW_PT_NO_FRAME, .orders = orders, .mode = mode };
 	switch (mode) {
 	case GODWIT_MODE_SV39:
 		pt->levels = 3;
@@ -21,6 +39,8 @@ int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_
 	default:
 		return GW_PT_EMODE;
 	}
+	if (!orders_legal(orders, pt->levels))
+		return GW_PT_EORDER;
 	status = gw_frames_reserve(pt, &root, 1);
 	if (status)
 		return status;
@@ -29,11 +49,13 @@ int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_
 	return GW_PT_OK;
 }
 
+/* As many tables as there are, whatever memory says that is not what was written there. */
 static void table_destroy(struct gw_pt *pt, uint64_t table, unsigned int level)
 {
 	unsigned int i;
 
-	for (i = 0; level > 0 && i < GODWIT_PT_TABLE_ENTRIES; i++) {
+	pt->tables--;
+	for (i = 0; level > 0 && pt->tables && i < GODWIT_PT_TABLE_ENTRIES; i++) {
 		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, i), level);
 
 		if (pte.kind == GW_PTE_TABLE)
@@ -111,7 +133,7 @@ static int table_walk(struct gw_pt *pt, uint64_t table, unsigned int level, uint
 				.state = gw_page_state(pt, table, gw_index(at, level), &pte),
 			};
 
-			end = at | mask; /* a Svnapot group is visited once */
+			end = at | mask; /* a page with several entries is visited once */
 			status = visit(arg, &page);
 		}
 		if (status)

@@ -2,23 +2,10 @@
 /* The validator, and the statuses in words. */
 #include "pt_internal.h"
 
-#define NAPOT_PAGES (1u << GW_PT_ORDER_64K)
-
-static void count_page(struct gw_pt_stats *stats, uint32_t order, unsigned int index)
-{
-	if (order == GW_PT_ORDER_1G)
-		stats->pages_1g++;
-	else if (order == GW_PT_ORDER_2M)
-		stats->pages_2m++;
-	else if (order == GW_PT_ORDER_4K)
-		stats->pages_4k++;
-	else if (index % NAPOT_PAGES == 0)
-		stats->pages_64k++;
-}
-
 static int table_check(struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t base, struct gw_pt_stats *stats)
 {
-	uint64_t group = 0; /* entry that began the current aligned group of 16 */
+	uint64_t page = 0;     /* the entry that began the page */
+	unsigned int left = 0; /* entries of it that are still to come */
 	bool used = false;
 	unsigned int i;
 
@@ -32,21 +19,22 @@ static int table_check(struct gw_pt *pt, uint64_t table, unsigned int level, uin
 		struct gw_pte pte = gw_pte_decode(pt, raw, level);
 		int status;
 
-		/* What hardware sets, and freezing, may differ within a group. */
+		/* What hardware sets, and freezing, may differ within a page. */
 		if (pte.kind == GW_PTE_LEAF)
 			raw = gw_pte_leaf(pt, pte.pa, pte.order, pte.perm, 0);
-		if (i % NAPOT_PAGES == 0)
-			group = raw;
-		if (pte.kind == GW_PTE_BAD || (pte.kind == GW_PTE_EMPTY && raw) ||
-		    (((raw | group) & GODWIT_PTE_N) && raw != group))
+		if (pte.kind == GW_PTE_BAD || (pte.kind == GW_PTE_EMPTY && raw) || (left && raw != page) ||
+		    (!left && pte.kind == GW_PTE_LEAF && i != gw_page_index(i, pte.order)))
 			return gw_fail_at(pt, at, GW_PT_ECORRUPT);
 		if (pte.kind == GW_PTE_TABLE) {
 			status = table_check(pt, pte.pa, level - 1, at, stats);
 			if (status)
 				return status;
-		} else if (pte.kind == GW_PTE_LEAF) {
-			count_page(stats, pte.order, i);
+		} else if (pte.kind == GW_PTE_LEAF && !left) {
+			page = raw;
+			left = gw_page_entries(pte.order);
+			stats->pages[pte.order]++;
 		}
+		left -= left ? 1 : 0;
 		used |= pte.kind != GW_PTE_EMPTY;
 	}
 	if (!used && table != pt->root)
@@ -84,7 +72,7 @@ const char *gw_pt_reason(int status)
 	case GW_PT_EPERM:
 		return "the permission is neither read nor read and write";
 	case GW_PT_EORDER:
-		return "the largest page order is above that of 1 GiB";
+		return "the page order, or the set of them, is not one that is possible here";
 	case GW_PT_EEXIST:
 		return "a page of the range is mapped already";
 	case GW_PT_ENOENT:

@@ -2,7 +2,15 @@
 /* Entries and intervals: pure functions. */
 #include "pt_internal.h"
 
-#define NAPOT_LOW_MASK (((uint64_t)1 << GODWIT_NAPOT_ORDER) - 1)
+/* The lowest bit of an entry's frame number that is set says the size of a page with several entries: that in its middle. */
+static uint64_t order_mark(uint32_t order)
+{
+	return (uint64_t)1 << (GODWIT_PT_PAGE_SHIFT + order - 1);
+}
+
+/* Svnapot is one case of it. */
+_Static_assert(GW_PT_ORDER_64K == GODWIT_NAPOT_ORDER && GODWIT_NAPOT_PATTERN == 1u << (GODWIT_NAPOT_ORDER - 1),
+	       "the mark of a 64 KiB page");
 
 static uint64_t pte_pa(uint64_t raw)
 {
@@ -34,9 +42,10 @@ uint64_t gw_pte_leaf(const struct gw_pt *pt, uint64_t pa, uint32_t order, uint32
 		raw |= GODWIT_PTE_D;
 	if (state & GW_PT_FROZEN)
 		raw |= GODWIT_PTE_FROZEN_BIT;
-	if (order == GODWIT_NAPOT_ORDER) {
-		pa &= ~gw_order_mask(order);
-		raw |= GODWIT_PTE_N | (uint64_t)GODWIT_NAPOT_PATTERN << GODWIT_PTE_PPN_SHIFT;
+	pa &= ~gw_order_mask(order);
+	if (gw_page_entries(order) > 1) {
+		pa |= order_mark(order);
+		raw |= GODWIT_PTE_N;
 	}
 	return raw | pte_ppn(pa);
 }
@@ -58,13 +67,13 @@ static uint32_t pte_state(const struct gw_pt *pt, uint64_t raw)
 
 uint32_t gw_page_state(const struct gw_pt *pt, uint64_t table, unsigned int index, const struct gw_pte *pte)
 {
-	unsigned int first = index & ~((1u << GW_PT_ORDER_64K) - 1);
+	unsigned int first = gw_page_index(index, pte->order);
 	uint32_t state = pte->state;
 	unsigned int i;
 
-	if (pt->tracks && pte->order == GW_PT_ORDER_64K)
-		for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
-			state |= pte_state(pt, gw_read(pt, table, first + i));
+	for (i = first; pt->tracks && i < first + gw_page_entries(pte->order); i++)
+		if (i != index)
+			state |= pte_state(pt, gw_read(pt, table, i));
 	return state;
 }
 
@@ -81,20 +90,32 @@ struct gw_pte gw_pte_decode(const struct gw_pt *pt, uint64_t raw, unsigned int l
 			pte.kind = GW_PTE_TABLE;
 		return pte;
 	}
-	if (level > GW_TOP_LEAF_LEVEL)
+	pte.order = gw_level_order(level);
+	if (raw & GODWIT_PTE_N)
+		do
+			pte.order++;
+		while (!(pte.pa & order_mark(pte.order)) && gw_page_entries(pte.order + 1) > 1);
+	if (!(pt->orders & GW_PT_ORDER_BIT(pte.order)))
 		return pte;
 
-	pte.order = GODWIT_PT_LEVEL_BITS * level;
-	if (level == 0 && (raw & GODWIT_PTE_N)) {
-		pte.order = GODWIT_NAPOT_ORDER;
-		pte.pa &= ~gw_order_mask(pte.order);
-	}
+	pte.pa &= ~gw_order_mask(pte.order);
 	pte.state = pte_state(pt, raw);
 	pte.perm = raw & GODWIT_PTE_W ? GW_PT_READ | GW_PT_WRITE : GW_PT_READ;
 	/* A leaf is legal exactly if it is the one that would be written for what it says. */
-	if (!(pte.pa & gw_order_mask(pte.order)) && raw == gw_pte_leaf(pt, pte.pa, pte.order, pte.perm, pte.state))
+	if (raw == gw_pte_leaf(pt, pte.pa, pte.order, pte.perm, pte.state))
 		pte.kind = GW_PTE_LEAF;
 	return pte;
+}
+
+uint32_t gw_order_fit(uint64_t orders, unsigned int level, uint64_t at, uint64_t lo, uint64_t hi)
+{
+	uint32_t one = gw_level_order(level), order;
+
+	for (orders &= GW_PT_ORDERS_TO(one + GODWIT_PT_LEVEL_BITS - 1);; orders &= ~GW_PT_ORDER_BIT(order)) {
+		order = gw_orders_largest(orders);
+		if (order == one || ((at & ~gw_order_mask(order)) >= lo && (at | gw_order_mask(order)) <= hi))
+			return order;
+	}
 }
 
 uint64_t gw_tables_below(unsigned int level, unsigned int leaf_level, uint64_t lo, uint64_t hi)

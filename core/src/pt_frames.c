@@ -5,6 +5,11 @@
  */
 #include "pt_internal.h"
 
+static bool is_frame(uint64_t pa)
+{
+	return !(pa & ((GODWIT_PT_PAGE_SIZE - 1) | ~(((uint64_t)1 << GODWIT_PA_BITS) - 1)));
+}
+
 void gw_frames_push(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t pa)
 {
 	gw_write(pt, pa, 0, frames->head);
@@ -16,8 +21,13 @@ uint64_t gw_frames_pop(const struct gw_pt *pt, struct gw_pt_frames *frames)
 {
 	uint64_t pa = frames->head;
 
+	if (!frames->count)
+		return GW_PT_NO_FRAME;
 	frames->head = gw_read(pt, pa, 0);
 	frames->count--;
+	/* Frames behind a link that was overwritten cannot be found: nobody gets them again. */
+	if (frames->count && !is_frame(frames->head))
+		frames->count = 0;
 	gw_write(pt, pa, 0, 0);
 	return pa;
 }
@@ -28,6 +38,14 @@ void gw_frames_free(const struct gw_pt *pt, struct gw_pt_frames *frames)
 		pt->ops->free(pt->ctx, gw_frames_pop(pt, frames));
 }
 
+int gw_frames_end(struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t offset, int status)
+{
+	if (!status && frames->count)
+		status = gw_fail_at(pt, offset, GW_PT_ECORRUPT);
+	gw_frames_free(pt, frames);
+	return status;
+}
+
 int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t count)
 {
 	frames->head = 0;
@@ -35,7 +53,7 @@ int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint6
 	while (frames->count < count) {
 		uint64_t pa = pt->ops->alloc(pt->ctx);
 
-		if (pa & ((GODWIT_PT_PAGE_SIZE - 1) | ~(((uint64_t)1 << GODWIT_PA_BITS) - 1))) {
+		if (!is_frame(pa)) {
 			gw_frames_free(pt, frames);
 			return GW_PT_ENOMEM;
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pages taken out of use and given back, in tables whose A and D hardware sets. Both visit each leaf entry of a range, for
- * larger pages all of it, and look at the whole range before they write.
+ * Pages taken out of use and given back, and their A taken, in tables whose A and D hardware sets. All visit each leaf entry of a range,
+ * for larger pages all of it, and look at the whole range before they write.
  */
 #include "pt_internal.h"
 
@@ -11,6 +11,7 @@ struct visit {
 	bool write; /* otherwise look only */
 	bool freeze;
 	bool clear;
+	bool age;
 };
 
 static void entry_write(const struct visit *v, uint64_t table, unsigned int index, unsigned int level)
@@ -19,7 +20,9 @@ static void entry_write(const struct visit *v, uint64_t table, unsigned int inde
 	struct gw_pte pte = gw_pte_decode(v->pt, raw, level);
 	uint32_t state = v->clear ? 0 : pte.state & ~GW_PT_FROZEN;
 
-	if (v->freeze)
+	if (v->age)
+		gw_write(v->pt, table, index, raw & ~(uint64_t)GODWIT_PTE_A);
+	else if (v->freeze)
 		v->pt->ops->write_high(v->pt->ctx, gw_entry_addr(table, index), (uint32_t)((raw | GODWIT_PTE_FROZEN_BIT) >> 32));
 	else if (pte.state & GW_PT_FROZEN)
 		gw_write(v->pt, table, index, gw_pte_leaf(v->pt, pte.pa, pte.order, pte.perm, state));
@@ -28,20 +31,17 @@ static void entry_write(const struct visit *v, uint64_t table, unsigned int inde
 static void page_write(const struct visit *v, uint64_t table, unsigned int level, uint64_t at, const struct gw_pte *pte)
 {
 	uint64_t mask = gw_order_mask(pte->order);
-	unsigned int index = gw_index(at, level);
+	unsigned int index = gw_index(at, level), first = gw_page_index(index, pte->order);
 	unsigned int i;
 
+	if (v->age && !(gw_page_state(v->pt, table, index, pte) & GW_PT_ACCESSED))
+		return;
 	if (v->inval) {
 		gw_inval_add(v->inval, gw_va(v->pt, at & ~mask), mask + 1);
-		v->inval->narrowed = true;
+		v->inval->narrowed |= v->freeze;
 	}
-	if (pte->order != GW_PT_ORDER_64K) {
-		entry_write(v, table, index, level);
-		return;
-	}
-	index &= ~((1u << GW_PT_ORDER_64K) - 1);
-	for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
-		entry_write(v, table, index + i, level);
+	for (i = 0; i < gw_page_entries(pte->order); i++)
+		entry_write(v, table, first + i, level);
 }
 
 static int visit_table(const struct visit *v, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi)
@@ -62,10 +62,7 @@ static int visit_table(const struct visit *v, uint64_t table, unsigned int level
 				return status;
 			break;
 		case GW_PTE_LEAF:
-			if (pte.order == GW_PT_ORDER_64K && (at | gw_order_mask(pte.order)) < hi)
-				end = at | gw_order_mask(pte.order);
-			else if (pte.order == GW_PT_ORDER_64K)
-				end = hi;
+			end = gw_page_end(at, hi, pte.order);
 			if (v->write)
 				page_write(v, table, level, at, &pte);
 			break;
@@ -104,6 +101,13 @@ int gw_pt_freeze(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inva
 int gw_pt_thaw(struct gw_pt *pt, uint64_t va, uint64_t size, bool clear)
 {
 	struct visit v = { .pt = pt, .clear = clear };
+
+	return visit_run(&v, va, size);
+}
+
+int gw_pt_age(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval *inval)
+{
+	struct visit v = { .pt = pt, .inval = inval, .age = true };
 
 	return visit_run(&v, va, size);
 }

@@ -11,13 +11,10 @@
 #include <godwit/pt.h>
 #include <godwit_layout.h>
 
-/* Highest level with leaves: 1 GiB. */
-#define GW_TOP_LEAF_LEVEL 2u
-
 enum gw_pte_kind {
 	GW_PTE_EMPTY,
 	GW_PTE_TABLE, /* pa: the table below */
-	GW_PTE_LEAF,  /* pa: first byte of the page, for Svnapot that of all 64 KiB */
+	GW_PTE_LEAF,  /* pa: first byte of the page, of all its entries together */
 	GW_PTE_BAD,   /* not written by these functions */
 };
 
@@ -45,17 +42,47 @@ static inline uint64_t gw_order_mask(uint32_t order)
 	return ((uint64_t)1 << (GODWIT_PT_PAGE_SHIFT + order)) - 1;
 }
 
+/* Order of a page that fills one entry of this level. */
+static inline uint32_t gw_level_order(unsigned int level)
+{
+	return GODWIT_PT_LEVEL_BITS * level;
+}
+
+/* Entries that a page fills, in a table of the level that its order says: neighbours, from a multiple of their number on. */
+static inline unsigned int gw_page_entries(uint32_t order)
+{
+	return 1u << order % GODWIT_PT_LEVEL_BITS;
+}
+
+/* First entry of the page around entry `index`. */
+static inline unsigned int gw_page_index(unsigned int index, uint32_t order)
+{
+	return index & ~(gw_page_entries(order) - 1);
+}
+
+/* Largest of a set, which is not empty. */
+static inline uint32_t gw_orders_largest(uint64_t orders)
+{
+	return 63 - (uint32_t)__builtin_clzll(orders);
+}
+
 static inline unsigned int gw_index(uint64_t offset, unsigned int level)
 {
 	return (unsigned int)(offset >> gw_level_shift(level)) & (GODWIT_PT_TABLE_ENTRIES - 1);
 }
 
-/* Last byte of what remains of [at, hi] in at's entry. */
-static inline uint64_t gw_span_end(uint64_t at, uint64_t hi, unsigned int level)
+/* Last byte of what remains of [at, hi] in at's page. */
+static inline uint64_t gw_page_end(uint64_t at, uint64_t hi, uint32_t order)
 {
-	uint64_t end = at | gw_level_mask(level);
+	uint64_t end = at | gw_order_mask(order);
 
 	return end < hi ? end : hi;
+}
+
+/* ... in at's entry. */
+static inline uint64_t gw_span_end(uint64_t at, uint64_t hi, unsigned int level)
+{
+	return gw_page_end(at, hi, gw_level_order(level));
 }
 
 /* Whether [lo, hi], which lies in one entry of this level, is all of it. */
@@ -106,13 +133,15 @@ static inline int gw_fail_at(struct gw_pt *pt, uint64_t offset, int status)
 /* pt_entry.c */
 struct gw_pte gw_pte_decode(const struct gw_pt *pt, uint64_t raw, unsigned int level);
 uint64_t gw_pte_table(uint64_t pa);
-/*
- * `order` says only whether it is Svnapot: the level of the table decides the size otherwise. `state` counts only in a table
- * that tracks.
- */
+/* One entry, whichever, of the page of this order around `pa`. `state` counts only in a table that tracks. */
 uint64_t gw_pte_leaf(const struct gw_pt *pt, uint64_t pa, uint32_t order, uint32_t perm, uint32_t state);
 /* What the entries of the page around entry `index` say together; `pte` is that entry's. */
 uint32_t gw_page_state(const struct gw_pt *pt, uint64_t table, unsigned int index, const struct gw_pte *pte);
+/*
+ * The order of the page that a leaf in at's entry of this level becomes part of: the largest of `orders` that lies within [lo, hi],
+ * and that of one entry if none does. `orders` has that one.
+ */
+uint32_t gw_order_fit(uint64_t orders, unsigned int level, uint64_t at, uint64_t lo, uint64_t hi);
 /*
  * Tables below the entries of `level` that [lo, hi] overlaps, when each entry of a level up to `leaf_level` that is
  * wholly inside needs none.
@@ -128,8 +157,10 @@ void gw_inval_add(struct gw_pt_inval *inval, uint64_t va, uint64_t size);
 /* pt_frames.c */
 int gw_frames_reserve(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t count);
 void gw_frames_push(const struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t pa);
-/* The frame reads as zero again. */
+/* The frame reads as zero again. GW_PT_NO_FRAME: there is none, or the memory that links them is no longer what was written there. */
 uint64_t gw_frames_pop(const struct gw_pt *pt, struct gw_pt_frames *frames);
 void gw_frames_free(const struct gw_pt *pt, struct gw_pt_frames *frames);
+/* After the writes that @frames were reserved for: those left over are given back, for then memory was not as planned. */
+int gw_frames_end(struct gw_pt *pt, struct gw_pt_frames *frames, uint64_t offset, int status);
 
 #endif /* GODWIT_PT_INTERNAL_H_ */

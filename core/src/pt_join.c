@@ -5,60 +5,67 @@
  */
 #include "pt_internal.h"
 
-/* Whether the entries of `table` from `first` on are `count` pages in a row from `page` on, with its permission. */
-static int join_look(struct gw_pt *pt, uint64_t table, unsigned int first, unsigned int count, uint64_t lo, struct gw_pte *page)
+/*
+ * Whether the entries of `table`, of this level, for the page of `order` from `lo` on are leaves that lie as it would, with one
+ * permission; `page` is the first of them, and its pa that of `lo`.
+ */
+static int join_look(struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t lo, uint32_t order, struct gw_pte *page)
 {
-	unsigned int i;
+	uint64_t at;
 
-	*page = gw_pte_decode(pt, gw_read(pt, table, first), 0);
-	for (i = 0; i < count; i++) {
-		uint64_t at = lo + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT);
-		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, first + i), 0);
-		uint64_t pa = pte.pa + (at & gw_order_mask(pte.order));
+	for (at = lo; at <= (lo | gw_order_mask(order)); at += gw_level_mask(level) + 1) {
+		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, gw_index(at, level)), level);
 
 		if (pte.kind == GW_PTE_EMPTY)
 			return gw_fail_at(pt, at, GW_PT_ENOENT);
-		if (pte.kind != GW_PTE_LEAF)
+		if (pte.kind == GW_PTE_BAD)
 			return gw_fail_at(pt, at, GW_PT_ECORRUPT);
-		if (pa != page->pa + ((uint64_t)i << GODWIT_PT_PAGE_SHIFT) || pte.perm != page->perm)
+		pte.pa += at & gw_order_mask(pte.order);
+		if (at == lo)
+			*page = pte;
+		if (pte.kind == GW_PTE_TABLE || pte.pa != page->pa + (at - lo) || pte.perm != page->perm)
 			return gw_fail_at(pt, at, GW_PT_EAPART);
 	}
 	/* The first of them decides where the larger page is. */
-	if (page->pa & gw_order_mask(count == GODWIT_PT_TABLE_ENTRIES ? GW_PT_ORDER_2M : GW_PT_ORDER_64K))
+	if (page->pa & gw_order_mask(order))
 		return gw_fail_at(pt, lo, GW_PT_EAPART);
 	return GW_PT_OK;
 }
 
-static int join_group(struct gw_pt *pt, uint64_t table, uint64_t lo)
+static int join_group(struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t lo, uint32_t order)
 {
-	unsigned int first = gw_index(lo, 0), i;
+	unsigned int first = gw_index(lo, level), i;
 	struct gw_pte page;
-	int status = join_look(pt, table, first, 1u << GW_PT_ORDER_64K, lo, &page);
+	int status = join_look(pt, table, level, lo, order, &page);
 
-	if (status || page.order == GW_PT_ORDER_64K)
+	if (status || page.order >= order)
 		return status;
-	/* Each of them says of all sixteen what the others say. */
-	for (i = 0; i < 1u << GW_PT_ORDER_64K; i++)
-		gw_write(pt, table, first + i, gw_pte_leaf(pt, page.pa, GW_PT_ORDER_64K, page.perm, 0));
+	/* Each of them says of all of them what the others say. */
+	for (i = 0; i < gw_page_entries(order); i++)
+		gw_write(pt, table, first + i, gw_pte_leaf(pt, page.pa, order, page.perm, 0));
 	return GW_PT_OK;
 }
 
 /* The table `child` below entry `index` of `table` gives way to one entry. It stays as it is while a walk may still be in it. */
-static int join_table(struct gw_pt *pt, uint64_t table, unsigned int index, uint64_t child, uint64_t lo, struct gw_pt_inval *inval)
+static int join_table(struct gw_pt *pt, uint64_t table, unsigned int level, uint64_t child, uint64_t lo, struct gw_pt_inval *inval)
 {
+	uint32_t order = gw_level_order(level);
 	struct gw_pte page;
 	int status;
 
 	if (pt->joined != GW_PT_NO_FRAME)
 		return gw_fail_at(pt, lo, GW_PT_EEXIST);
-	status = join_look(pt, child, 0, GODWIT_PT_TABLE_ENTRIES, lo, &page);
+	status = join_look(pt, child, level - 1, lo, order, &page);
 	if (status)
 		return status;
-	gw_write(pt, table, index, gw_pte_leaf(pt, page.pa, GW_PT_ORDER_2M, page.perm, 0));
+	/* The root is one; so this is no table that was made here. */
+	if (pt->tables == 1)
+		return gw_fail_at(pt, lo, GW_PT_ECORRUPT);
+	gw_write(pt, table, gw_index(lo, level), gw_pte_leaf(pt, page.pa, order, page.perm, 0));
 	pt->joined = child;
 	pt->tables--;
 	if (inval) {
-		gw_inval_add(inval, gw_va(pt, lo), gw_order_mask(GW_PT_ORDER_2M) + 1);
+		gw_inval_add(inval, gw_va(pt, lo), gw_order_mask(order) + 1);
 		inval->tables++;
 		inval->narrowed = true;
 	}
@@ -67,12 +74,12 @@ static int join_table(struct gw_pt *pt, uint64_t table, unsigned int index, uint
 
 int gw_pt_join(struct gw_pt *pt, uint64_t va, uint32_t order, struct gw_pt_inval *inval)
 {
-	unsigned int level = pt->levels - 1, last = order == GW_PT_ORDER_2M ? 1 : 0;
+	unsigned int level = pt->levels - 1;
 	uint64_t lo, hi, table = pt->root;
 	int status;
 
 	/* What hardware sets meanwhile in entries that give way would be lost. */
-	if ((order != GW_PT_ORDER_64K && order != GW_PT_ORDER_2M) || pt->tracks)
+	if (order == GW_PT_ORDER_4K || order >= GW_PT_ORDER_1G || !(pt->orders & GW_PT_ORDER_BIT(order)) || pt->tracks)
 		return GW_PT_EORDER;
 	if (va & gw_order_mask(order))
 		return GW_PT_EALIGN;
@@ -82,8 +89,8 @@ int gw_pt_join(struct gw_pt *pt, uint64_t va, uint32_t order, struct gw_pt_inval
 	for (;; level--) {
 		struct gw_pte pte = gw_pte_decode(pt, gw_read(pt, table, gw_index(lo, level)), level);
 
-		if (!level)
-			return join_group(pt, table, lo);
+		if (level == order / GODWIT_PT_LEVEL_BITS && gw_page_entries(order) > 1)
+			return join_group(pt, table, level, lo, order);
 		if (pte.kind == GW_PTE_EMPTY)
 			return gw_fail_at(pt, lo, GW_PT_ENOENT);
 		if (pte.kind == GW_PTE_BAD)
@@ -91,8 +98,8 @@ int gw_pt_join(struct gw_pt *pt, uint64_t va, uint32_t order, struct gw_pt_inval
 		/* One page already, or part of a larger one. */
 		if (pte.kind == GW_PTE_LEAF)
 			return GW_PT_OK;
-		if (level == last)
-			return join_table(pt, table, gw_index(lo, level), pte.pa, lo, inval);
+		if (level == order / GODWIT_PT_LEVEL_BITS)
+			return join_table(pt, table, level, pte.pa, lo, inval);
 		table = pte.pa;
 	}
 }

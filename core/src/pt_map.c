@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Mapping: look first, reserve the frames, then write. From the first write on nothing can fail.
+ * Mapping: look first, reserve the frames, then write. From the first write on nothing can fail, unless memory says something else
+ * then than it did before.
  */
 #include "pt_internal.h"
 
@@ -9,8 +10,8 @@ struct map {
 	uint64_t lo, hi;         /* the whole range */
 	uint64_t delta;          /* physical address - offset, modulo 2^64 */
 	uint32_t perm, state;
-	unsigned int leaf_level; /* largest leaf that max_order and the alignment of delta allow */
-	bool napot;              /* ... and whether they allow 64 KiB */
+	uint64_t orders;         /* those of the table that max_order and the alignment of delta allow */
+	unsigned int leaf_level; /* that of the largest of them */
 	struct gw_pt_frames frames;
 };
 
@@ -42,17 +43,14 @@ static int map_plan(const struct map *m, uint64_t table, unsigned int level, uin
 	return GW_PT_OK;
 }
 
-static uint32_t map_order_at_level0(const struct map *m, uint64_t at)
-{
-	uint64_t mask = gw_order_mask(GW_PT_ORDER_64K);
-
-	return m->napot && (at & ~mask) >= m->lo && (at | mask) <= m->hi ? GW_PT_ORDER_64K : GW_PT_ORDER_4K;
-}
-
-/* `fresh`: the table is not linked yet and all zero, so there is nothing to read. */
-static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi, bool fresh)
+/*
+ * `fresh`: the table is not linked yet and all zero, so there is nothing to read. Memory of a card that was pulled out since the plan
+ * reads as ones, and one that is not what it says it is answers anything: what is not as planned ends it.
+ */
+static int map_write(struct map *m, uint64_t table, unsigned int level, uint64_t lo, uint64_t hi, bool fresh)
 {
 	uint64_t at, end;
+	int status;
 
 	for (at = lo; at <= hi; at = end + 1) {
 		unsigned int index = gw_index(at, level);
@@ -63,22 +61,30 @@ static void map_write(struct map *m, uint64_t table, unsigned int level, uint64_
 		if (raw & GODWIT_PTE_V) {
 			struct gw_pte pte = gw_pte_decode(m->pt, raw, level);
 
-			/* The plan saw a table. Memory of a card that was pulled out since reads as ones: no matter what is there then. */
-			if (pte.kind == GW_PTE_TABLE)
-				map_write(m, pte.pa, level - 1, at, end, false);
+			if (pte.kind != GW_PTE_TABLE)
+				return gw_fail_at(m->pt, at, GW_PT_ECORRUPT);
+			status = map_write(m, pte.pa, level - 1, at, end, false);
+			if (status)
+				return status;
 			continue;
 		}
 		if (level <= m->leaf_level && gw_span_full(at, end, level)) {
-			uint32_t order = level ? GODWIT_PT_LEVEL_BITS * level : map_order_at_level0(m, at);
+			uint32_t order = gw_order_fit(m->orders, level, at, m->lo, m->hi);
 
 			gw_write(m->pt, table, index, gw_pte_leaf(m->pt, at + m->delta, order, m->perm, m->state));
 			continue;
 		}
 		child = gw_frames_pop(m->pt, &m->frames);
+		if (child == GW_PT_NO_FRAME)
+			return gw_fail_at(m->pt, at, GW_PT_ECORRUPT);
 		m->pt->tables++;
-		map_write(m, child, level - 1, at, end, true);
+		status = map_write(m, child, level - 1, at, end, true);
+		/* Linked all the same, so that it goes with the table. */
 		gw_write(m->pt, table, index, gw_pte_table(child));
+		if (status)
+			return status;
 	}
+	return GW_PT_OK;
 }
 
 int gw_pt_map(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint32_t perm, uint32_t max_order)
@@ -102,14 +108,14 @@ int gw_pt_map_as(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint
 		return GW_PT_EPHYS;
 	if (!gw_perm_legal(perm) || state & ~(GW_PT_ACCESSED | GW_PT_DIRTY))
 		return GW_PT_EPERM;
-	if (max_order > GW_PT_ORDER_1G)
+	if (max_order > GW_PT_ORDER_1G && max_order > gw_orders_largest(pt->orders))
 		return GW_PT_EORDER;
 
 	m.delta = pa - m.lo;
-	m.napot = max_order >= GW_PT_ORDER_64K && !(m.delta & gw_order_mask(GW_PT_ORDER_64K));
-	while (m.leaf_level < GW_TOP_LEAF_LEVEL && GODWIT_PT_LEVEL_BITS * (m.leaf_level + 1) <= max_order &&
-	       !(m.delta & gw_level_mask(m.leaf_level + 1)))
-		m.leaf_level++;
+	m.orders = pt->orders & GW_PT_ORDERS_TO(max_order);
+	while (m.delta & gw_order_mask(gw_orders_largest(m.orders)))
+		m.orders &= ~GW_PT_ORDER_BIT(gw_orders_largest(m.orders));
+	m.leaf_level = gw_orders_largest(m.orders) / GODWIT_PT_LEVEL_BITS;
 
 	status = map_plan(&m, pt->root, pt->levels - 1, m.lo, m.hi, &need);
 	if (status)
@@ -117,6 +123,6 @@ int gw_pt_map_as(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint
 	status = gw_frames_reserve(pt, &m.frames, need);
 	if (status)
 		return status;
-	map_write(&m, pt->root, pt->levels - 1, m.lo, m.hi, false);
-	return GW_PT_OK;
+	status = map_write(&m, pt->root, pt->levels - 1, m.lo, m.hi, false);
+	return gw_frames_end(pt, &m.frames, m.lo, status);
 }

@@ -171,6 +171,33 @@ static void a_device_that_shrinks_keeps_less(void)
 	CHECK(faults < 20 * 12);
 }
 
+static bool is_new(void *ctx, uint32_t group)
+{
+	(void)ctx;
+	return group >= 32;
+}
+
+static void what_is_still_used_while_it_passes_replaces_nothing_that_is_kept(void)
+{
+	static struct gw_evict_node nodes[200];
+	struct gw_evict e;
+
+	gw_evict_init(&e, nodes, 200, 512);
+	/* Nobody uses what came first; all that comes later is used for as long as it is there, and never again. */
+	for (uint32_t group = 0; group < 200; group++) {
+		gw_evict_coming(&e, 64);
+		while (gw_evict_pages(&e) + 16 > 512) {
+			uint32_t victim = gw_evict_choose(&e, false, GW_EVICT_NONE, is_new, NULL);
+
+			CHECK(gw_evict_removed(&e, victim) == 16);
+		}
+		CHECK(gw_evict_added(&e, group, 16, true) && gw_evict_check(&e));
+	}
+	/* Two batches pass, a quarter of the memory; the rest is kept. */
+	for (uint32_t group = 0; group < 24; group++)
+		CHECK(nodes[group].queue == GW_EVICT_KEPT);
+}
+
 static void a_prefetch_takes_room_from_unused_prefetches_only(void)
 {
 	struct gw_evict_node nodes[8] = { 0 };
@@ -212,6 +239,7 @@ void test_evict(void)
 	a_group_that_could_not_leave_is_there();
 	without_a_bits_a_loop_keeps_its_memory_and_gives_it_up_when_it_ends();
 	a_device_that_shrinks_keeps_less();
+	what_is_still_used_while_it_passes_replaces_nothing_that_is_kept();
 	a_prefetch_takes_room_from_unused_prefetches_only();
 	bad_calls_change_nothing();
 }

@@ -12,7 +12,8 @@
  *   that is walked again and again keeps most of the memory useful, where evicting the least recently used keeps none
  *   of it (LIRS, Jiang and Zhang, SIGMETRICS 2002). A group that comes back replaces a kept one that has
  *   not been used for more than twice as long as it was away. Time is the number of pages fetched. Whether a group was used is
- *   known from the A bits, read and cleared by a callback only for groups that are looked at.
+ *   known from the A bits, read and cleared by a callback only for groups that are looked at. What is used while it passes passes once
+ *   more; only leaving and coming back shows that it is used again, and not still (2Q, Johnson and Shasha, VLDB 1994).
  *
  * DOC: without A bits
  *   Nobody knows whether a kept group is used: then one group in eight that come back may replace one. When one that was

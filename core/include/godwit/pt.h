@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Page tables of one context in device memory: Sv39, Sv48 or Sv57 with 4 KiB, 64 KiB (Svnapot), 2 MiB and 1 GiB pages.
+ * Page tables of one context in device memory: Sv39, Sv48 or Sv57 with 4 KiB, 64 KiB (Svnapot), 2 MiB and 1 GiB pages, or with
+ * any set of powers of two.
+ *
+ * DOC: orders
+ *   A page's size is its order: log2 of its 4 KiB pages. A level of the table decodes nine bits, so a page of order 9 * l + k with
+ *   k below nine fills 2^k entries of a table of level l, which all say the same. k = 0 is a leaf as every RISC-V MMU has it, order 4
+ *   is Svnapot; all others need hardware that takes N for what docs/page-tables.md says. Which orders a table uses is a set, a bit
+ *   for each, and fixed when it is made.
  *
  * DOC: model
  *   A struct gw_pt is owned by its caller and is a few words; everything else lives in table frames that are read,
@@ -9,7 +16,9 @@
  *
  * DOC: failure
  *   Every function that can fail returns GW_PT_OK or a negative enum gw_pt_status. A call that fails has written
- *   no table entry and keeps no frame: frames are reserved before the first change.
+ *   no table entry and keeps no frame: frames are reserved before the first change. Only memory that answers differently while the
+ *   change is written, as that of a card that was pulled out or is not what it says it is, may have some of it and not the rest; that
+ *   is GW_PT_ECORRUPT, too. So who is told that uses the table no more: it is for gw_pt_destroy(), which frees what it finds of it.
  *
  * DOC: a hardware walker may read at any time
  *   - An entry is written with one 64-bit write, and writes must become visible in the order of the calls.
@@ -50,11 +59,21 @@ extern "C" {
 #define GW_PT_ORDER_2M 9u
 #define GW_PT_ORDER_1G 18u
 
+/* More than the largest order: Sv57 has five levels of nine bits. */
+#define GW_PT_ORDERS 45u
+/* The set of one order; that of all up to one. */
+#define GW_PT_ORDER_BIT(order) ((uint64_t)1 << (order))
+#define GW_PT_ORDERS_TO(order) (((uint64_t)2 << (order)) - 1)
+/* What gw_pt_init() uses: what a RISC-V MMU with Svnapot has, up to 1 GiB. */
+#define GW_PT_ORDERS_DEFAULT                                                                              \
+	(GW_PT_ORDER_BIT(GW_PT_ORDER_4K) | GW_PT_ORDER_BIT(GW_PT_ORDER_64K) | GW_PT_ORDER_BIT(GW_PT_ORDER_2M) | \
+	 GW_PT_ORDER_BIT(GW_PT_ORDER_1G))
+
 /* Permissions. Writable pages are readable too: the architecture reserves W without R. */
 #define GW_PT_READ 1u
 #define GW_PT_WRITE 2u
 
-/* What hardware and host left in an entry: gw_pt_mapping.state. Of a 64 KiB page that of all its entries together. */
+/* What hardware and host left in an entry: gw_pt_mapping.state. Of a page with several entries what any of them says. */
 #define GW_PT_ACCESSED 1u
 #define GW_PT_DIRTY 2u
 #define GW_PT_FROZEN 4u
@@ -71,7 +90,7 @@ extern "C" {
  * @GW_PT_ECANON: the virtual range does not lie within one canonical half of the address space
  * @GW_PT_EPHYS: the physical range ends above the 56-bit physical address space
  * @GW_PT_EPERM: the permission is neither READ nor READ | WRITE
- * @GW_PT_EORDER: the largest page order is above GW_PT_ORDER_1G
+ * @GW_PT_EORDER: an order, or a set of them, is not one that the call, or the table's mode, can have
  * @GW_PT_EEXIST: a page of the range is mapped already; gw_pt.error_va is the first one
  * @GW_PT_ENOENT: a page of the range is not mapped; gw_pt.error_va is the first one
  * @GW_PT_ENOMEM: no frame for a table
@@ -131,6 +150,7 @@ struct gw_pt_frames {
  * @dead: tables that are unlinked and wait for gw_pt_reclaim()
  * @joined: a table that gw_pt_join() unlinked, which waits for that, too; GW_PT_NO_FRAME: none does
  * @error_va: page that made the last call fail with EEXIST, ENOENT, EAPART or ECORRUPT
+ * @orders: the orders of its pages, a bit for each
  * @levels: 3, 4 or 5
  * @mode: as in satp: 8 Sv39, 9 Sv48, 10 Sv57
  * @tracks: hardware sets A and D: see gw_pt_track()
@@ -143,6 +163,7 @@ struct gw_pt {
 	struct gw_pt_frames dead;
 	uint64_t joined;
 	uint64_t error_va;
+	uint64_t orders;
 	uint32_t levels;
 	uint32_t mode;
 	bool tracks;
@@ -178,7 +199,7 @@ struct gw_pt_inval {
  * struct gw_pt_mapping - one page
  * @va: its first virtual address, sign extended
  * @pa: its first physical address
- * @order: log2 of its size in 4 KiB pages: GW_PT_ORDER_*
+ * @order: log2 of its size in 4 KiB pages: one of gw_pt.orders
  * @perm: GW_PT_READ, GW_PT_WRITE
  * @state: GW_PT_ACCESSED, GW_PT_DIRTY, GW_PT_FROZEN
  */
@@ -190,17 +211,14 @@ struct gw_pt_mapping {
 	uint32_t state;
 };
 
-/* Pages and tables that gw_pt_check() found. */
+/* Tables that gw_pt_check() found, and pages by their order. */
 struct gw_pt_stats {
 	uint64_t tables;
-	uint64_t pages_4k;
-	uint64_t pages_64k;
-	uint64_t pages_2m;
-	uint64_t pages_1g;
+	uint64_t pages[GW_PT_ORDERS];
 };
 
 /**
- * gw_pt_init() - makes an empty table
+ * gw_pt_init() - makes an empty table with pages of GW_PT_ORDERS_DEFAULT
  * @pt: gets its first value here
  * @ops: memory access; must outlive @pt
  * @ctx: argument of @ops
@@ -209,6 +227,15 @@ struct gw_pt_stats {
  * Errors: EMODE, ENOMEM. After an error @pt may only be given to gw_pt_init() or gw_pt_destroy() (which does nothing).
  */
 int gw_pt_init(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_t mode);
+
+/**
+ * gw_pt_init_orders() - gw_pt_init() with a choice of page sizes, which the hardware that walks the table must have
+ * @orders: a bit for each order, below nine times the mode's levels. 4 KiB is one of them and, up to the level of the largest,
+ *          so is the size that fills one entry of a level (2 MiB, 1 GiB, ...): a page that is cut leaves at least these
+ *
+ * Errors: as gw_pt_init(); EORDER.
+ */
+int gw_pt_init_orders(struct gw_pt *pt, const struct gw_pt_ops *ops, void *ctx, uint32_t mode, uint64_t orders);
 
 /**
  * gw_pt_destroy() - frees every table, those waiting for gw_pt_reclaim() included
@@ -223,8 +250,8 @@ void gw_pt_destroy(struct gw_pt *pt);
  * @pa: first physical address
  * @size: bytes
  * @perm: GW_PT_READ or GW_PT_READ | GW_PT_WRITE
- * @max_order: largest page to use; the choice is the largest of 4 KiB, 64 KiB, 2 MiB, 1 GiB that it allows, that is
- *             aligned in @va and @pa, and that lies within the range. 0 forces 4 KiB pages
+ * @max_order: largest page to use, up to GW_PT_ORDER_1G or the table's largest; the choice is the largest of the table's orders that
+ *             it allows, that is aligned in @va and @pa, and that lies within the range. 0 forces 4 KiB pages
  *
  * Needs no invalidation on hardware that never caches a missing translation.
  * Errors: EALIGN, ESIZE, ECANON, EPHYS, EPERM, EORDER, EEXIST, ENOMEM, ECORRUPT.
@@ -245,7 +272,8 @@ int gw_pt_map_as(struct gw_pt *pt, uint64_t va, uint64_t pa, uint64_t size, uint
  * gw_pt_unmap() - removes the mapping of a range, every page of which must be mapped
  * @inval: gets what to invalidate; may be NULL when no hardware uses the table
  *
- * A larger page that the range cuts is split; the rest of it stays mapped. Tables that fall empty are unlinked and freed
+ * A larger page that the range cuts is split into the largest ones of the table's orders that it does not cut; the rest of it
+ * stays mapped. Tables that fall empty are unlinked and freed
  * by the next gw_pt_reclaim().
  * Errors: EALIGN, ESIZE, ECANON, ENOENT, ENOMEM (for a split), ECORRUPT.
  */
@@ -263,13 +291,15 @@ int gw_pt_protect(struct gw_pt *pt, uint64_t va, uint64_t size, uint32_t perm, s
 /**
  * gw_pt_join() - makes pages that are neighbours one larger page
  * @va: the first virtual address, a multiple of the larger page's size
- * @order: GW_PT_ORDER_64K or GW_PT_ORDER_2M
+ * @order: one of the table's, above GW_PT_ORDER_4K and below GW_PT_ORDER_1G
  * @inval: gets what to invalidate: the cached way to a table that was unlinked; may be NULL when no hardware uses the table
  *
  * No translation and no permission changes, and it takes no frame. What is one page of that size already, or part of a larger one,
- * stays. At most one table waits: after a call that unlinked one, invalidate and call gw_pt_reclaim() before the next, and before
+ * stays. A page above 2 MiB is made of such as are leaves of its own table: below none of its entries may be a table.
+ * At most one table waits: after a call that unlinked one, invalidate and call gw_pt_reclaim() before the next, and before
  * anything in the range changes. Not for tables that track.
- * Errors: EALIGN, ECANON, EORDER (also of a table that tracks), ENOENT, EAPART, EEXIST (a table waits already), ECORRUPT.
+ * Errors: EALIGN, ECANON, EORDER (also of a table that tracks), ENOENT, EAPART (also for such a table below), EEXIST (a table
+ * waits already), ECORRUPT.
  */
 int gw_pt_join(struct gw_pt *pt, uint64_t va, uint32_t order, struct gw_pt_inval *inval);
 
@@ -301,6 +331,17 @@ int gw_pt_freeze(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inva
 int gw_pt_thaw(struct gw_pt *pt, uint64_t va, uint64_t size, bool clear);
 
 /**
+ * gw_pt_age() - takes the A bits of the pages that overlap a range, of larger ones as a whole; D stays
+ * @inval: gets the pages that had A, without being @narrowed by it; may be NULL
+ *
+ * Only hardware that does not set bits meanwhile: it stands, or the pages are frozen and that is acknowledged. A D bit that it set between the
+ * look at an entry and the store would be lost. Nothing is taken away, so the invalidation may wait for the next one: until then an access by
+ * a translation that is cached does not set A again. Every page of the range must be mapped. Only for tables that track.
+ * Errors: EALIGN, ESIZE, ECANON, ENOENT, ECORRUPT.
+ */
+int gw_pt_age(struct gw_pt *pt, uint64_t va, uint64_t size, struct gw_pt_inval *inval);
+
+/**
  * gw_pt_reclaim() - frees the tables that unmap and join unlinked
  *
  * Call it when the invalidation of everything unmapped and joined so far is acknowledged. Returns how many frames were freed.
@@ -329,8 +370,8 @@ typedef int (*gw_pt_visit_fn)(void *arg, const struct gw_pt_mapping *page);
 int gw_pt_walk(struct gw_pt *pt, uint64_t first, uint64_t last, gw_pt_visit_fn visit, void *arg);
 
 /**
- * gw_pt_check() - validates the whole structure: each entry is one that these functions write, Svnapot groups are
- * complete and uniform, no table but the root is empty, and the number of tables is gw_pt.tables
+ * gw_pt_check() - validates the whole structure: each entry is one that these functions write, the entries of
+ * a page are all there and say the same, no table but the root is empty, and the number of tables is gw_pt.tables
  * @stats: what was found; may be NULL
  *
  * Errors: ECORRUPT.
