@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verilator and Verible on all hand-written SystemVerilog. Exits with 1 when either has something to say.
 
-Verilator reads each named configuration as a whole card, one with a heap, one whose heap has two memories, one with access counters, and the one of a board as that, with every warning on; hw/rtl/lint.vlt says which are waived and
+Verilator reads each named configuration as a whole card, one with a heap, one whose heap has two memories, one whose groups are of any size, one with access counters, and the one of a board as that, with every warning on; hw/rtl/lint.vlt says which are waived and
 why. Verible checks the style of every file of ours; what PeakRDL and the builder generate is not among them.
 """
 
@@ -32,6 +32,9 @@ HEAP = "crates/godwit/tests/heap.toml"
 
 # ... and one whose heap has two memories.
 REGIONS = (HEAP, ("memory.fast.bytes=16MiB", "memory.fast.model=fixed", "memory.fast.heap_bytes=8MiB"))
+
+# ... and one whose groups are of any power of two.
+GROUPS = (HEAP, ("walker.napot=any",))
 
 # Nor has one access counters behind its page cache.
 COUNTERS = ("ng", ("page_cache.counters=64",))
@@ -69,6 +72,9 @@ def main() -> int:
     checks = {f"verilator {name}": lambda name=name: verilator(name) for name in config.names()}
     checks["verilator heap"] = lambda: verilator(str(ROOT / HEAP))
     checks["verilator heap of two memories"] = lambda: verilator(str(ROOT / REGIONS[0]), overrides=REGIONS[1])
+    checks["verilator heap of groups of any size"] = lambda: verilator(
+        str(ROOT / GROUPS[0]), overrides=GROUPS[1]
+    )
     checks["verilator access counters"] = lambda: verilator(COUNTERS[0], overrides=COUNTERS[1])
     checks["verilator gw_board"] = lambda: verilator("ecp5", "hw/board/gw_board.sv")
     checks["verible"] = verible

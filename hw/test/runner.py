@@ -9,7 +9,8 @@ Benches are ordinary pytest functions:
 
 Modules are found by file name in ``hw/rtl/*`` and in the bench's own directory; only packages are listed. A
 build is kept in ``$GODWIT_CACHE/sim`` as long as its options and every file that Verilator read are the same, so it is
-made once, also for another clone of the same sources. Of one bench the latest builds are kept.
+made once, also for another clone of the same sources. Of one bench the latest builds are kept. What passed with a seed of
+GODWIT_SEED is not run again before something that it read is another (remembered.py).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,6 +33,10 @@ from cocotb_tools import config as cocotb_config
 from cocotb_tools import runner as cocotb_runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+import remembered
+from remembered import digest as _sha256
+from remembered import from_root as _from_root
 
 from godwit import toolchain
 from godwit.card import unity, verilated
@@ -76,10 +82,6 @@ def spec_dir() -> Path:
     return generate.shared_package(ROOT).parent
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 @contextmanager
 def _lock(path: Path):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,18 +98,17 @@ def _read_by_verilator(build: Path) -> list[Path]:
     return sorted({Path(name) for name in files if not name.startswith(tool) and Path(name).is_file()})
 
 
-def _from_root(path: Path) -> str:
-    """A path that means the same file in every clone."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+def _files(build: Path) -> dict[str, str]:
+    """What Verilator read for it, with hashes; empty before it is complete."""
+    try:
+        return json.loads((build / "files.json").read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def _up_to_date(build: Path) -> bool:
-    try:
-        files = json.loads((build / "files.json").read_text())
-    except (OSError, ValueError):
-        return False
-    paths = {ROOT / name: digest for name, digest in files.items()}
-    return all(path.is_file() and _sha256(path) == digest for path, digest in paths.items())
+    files = _files(build)
+    return bool(files) and remembered.unchanged(files)
 
 
 def _discard_old(builds: list[Path]) -> None:
@@ -118,36 +119,48 @@ def _discard_old(builds: list[Path]) -> None:
             shutil.rmtree(build)
 
 
+@dataclass(frozen=True)
+class _Design:
+    """What is built, and how."""
+
+    top: str
+    sources: list[Path]
+    dirs: list[Path]
+    parameters: Mapping[str, object]
+    defines: Mapping[str, object]
+    extra: Sequence[str]
+    waves: bool
+
+    @property
+    def args(self) -> list[str]:
+        return [*BUILD_ARGS, *BENCH_WAIVERS, *self.extra]
+
+    def options(self) -> str:
+        """All that makes another build of the same files."""
+        return json.dumps(
+            [
+                self.top,
+                [_from_root(path) for path in (*self.sources, *self.dirs)],
+                dict(self.parameters),
+                dict(self.defines),
+                self.args,
+                LEVELS,
+                _sha256(Path(unity.__file__)) + _sha256(Path(verilated.__file__)),
+                self.waves,
+                toolchain.version("verilator"),
+                toolchain.cxx_version(),
+                sys.version,
+            ],
+            sort_keys=True,
+            default=str,
+        )
+
+
 @contextmanager
-def _built(
-    top: str,
-    sources: list[Path],
-    dirs: list[Path],
-    parameters: Mapping[str, object],
-    defines: Mapping[str, object],
-    extra: Sequence[str],
-    waves: bool,
-) -> Iterator[Path]:
+def _built(design: _Design) -> Iterator[Path]:
     """Directory of a build that is up to date, safe from being discarded meanwhile."""
-    args = [*BUILD_ARGS, *BENCH_WAIVERS, *extra]
-    options = json.dumps(
-        [
-            top,
-            [_from_root(path) for path in (*sources, *dirs)],
-            dict(parameters),
-            dict(defines),
-            args,
-            LEVELS,
-            _sha256(Path(unity.__file__)) + _sha256(Path(verilated.__file__)),
-            waves,
-            toolchain.version("verilator"),
-            toolchain.cxx_version(),
-            sys.version,
-        ],
-        sort_keys=True,
-        default=str,
-    )
-    home = toolchain.cache_dir() / "sim" / f"{top}-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
+    options = design.options()
+    home = toolchain.cache_dir() / "sim" / f"{design.top}-{hashlib.sha256(options.encode()).hexdigest()[:16]}"
     with _lock(home.with_suffix(".lock")):
         builds = [path for path in home.glob("build-*") if path.is_dir()]
         build = next(filter(_up_to_date, builds), None)
@@ -156,7 +169,7 @@ def _built(
             home.mkdir(parents=True, exist_ok=True)
             build = Path(tempfile.mkdtemp(prefix="build-", dir=home))
             try:
-                _build(top, sources, dirs, parameters, defines, args, waves, build)
+                _build(design, build)
                 files = {_from_root(path): _sha256(path) for path in _read_by_verilator(build)}
                 (build / "files.json").write_text(json.dumps(files))
             except BaseException:
@@ -168,16 +181,7 @@ def _built(
         yield build
 
 
-def _build(
-    top: str,
-    sources: list[Path],
-    dirs: list[Path],
-    parameters: Mapping[str, object],
-    defines: Mapping[str, object],
-    args: list[str],
-    waves: bool,
-    build: Path,
-) -> None:
+def _build(design: _Design, build: Path) -> None:
     """What cocotb's own runner does, but for the files that are compiled."""
     libraries = cocotb_config.libs_dir
     verilate = [
@@ -187,19 +191,19 @@ def _build(
             "-Mdir",
             str(build),
             "--top-module",
-            top,
+            design.top,
             "--prefix",
             "Vtop",
         ),
         *("--vpi", "--public-flat-rw"),
-        *args,
-        *(f"-D{name}={value}" for name, value in defines.items()),
-        *(f"-I{directory}" for directory in dirs),
-        *(argument for directory in dirs for argument in ("-y", str(directory))),
-        *(f"-G{name}={value}" for name, value in parameters.items()),
-        *map(str, sources),
+        *design.args,
+        *(f"-D{name}={value}" for name, value in design.defines.items()),
+        *(f"-I{directory}" for directory in design.dirs),
+        *(argument for directory in design.dirs for argument in ("-y", str(directory))),
+        *(f"-G{name}={value}" for name, value in design.parameters.items()),
+        *map(str, design.sources),
     ]
-    failure = f"{top} does not build"
+    failure = f"{design.top} does not build"
     with Compilers() as compilers:
         (build / "build.log").write_text(compilers.run(verilate, failure))
         model = verilated.Model.read(build, "Vtop")
@@ -219,7 +223,7 @@ def _build(
         ).make(
             compilers,
             [verilated.Unit(main, "fast", model.options), *model.units(1), *model.runtime_units()],
-            top,
+            design.top,
             failure=failure,
         )
 
@@ -270,20 +274,23 @@ def run(
         "COCOTB_RANDOM_SEED": chosen,  # what a bench or cocotbext-axi takes from the module `random`
         **(env or {}),
     }
-    with (
-        _tool_environment(),
-        _built(top, sources, dirs, parameters or {}, defines or {}, build_args, waves) as build,
-    ):
+    design = _Design(top, sources, dirs, parameters or {}, defines or {}, build_args, waves)
+    record = remembered.place(top, design.options(), [test_module, testcase], {**os.environ, **test_env})
+    if remembered.wanted() and remembered.passed(record):
+        print("passed before, from the same files: GODWIT_FORCE=1 runs it again")
+        return
+    with _tool_environment(), _built(design) as build:
         work = Path(tempfile.mkdtemp(prefix=f"godwit-{top}-"))
+        reads = work / "reads"
         try:
             cocotb_runner.get_runner("verilator").test(
-                test_module=test_module,
+                test_module=["reads", test_module],
                 hdl_toplevel=top,
                 hdl_toplevel_lang="verilog",
                 build_dir=build,
                 test_dir=work,
                 results_xml=str(work / "results.xml"),
-                extra_env=test_env,
+                extra_env={**test_env, "GODWIT_READS": str(reads)},
                 waves=waves,
                 testcase=testcase,
                 plusargs=os.environ.get("GODWIT_PLUSARGS", "").split(),
@@ -293,6 +300,8 @@ def run(
             _check(work)
             raise AssertionError(f"simulation ended with status {exit_.code} (in {work})") from exit_
         _check(work)
+        if remembered.wanted():
+            remembered.remember(record, _files(build), reads, work)
     if waves:
         print(f"waves: {work}")
     else:

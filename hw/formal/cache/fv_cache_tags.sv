@@ -19,6 +19,7 @@ module fv_cache_tags (
   input logic       met_i,
   input logic [1:0] met_idx_i,
   input logic [3:0] busy_i,
+  input logic [3:0] prefer_i,
   input logic [1:0] job_idx_i,
   input logic       freeze_i,
   input logic [1:0] end_idx_i,
@@ -69,6 +70,7 @@ module fv_cache_tags (
     .met_i,
     .met_idx_i,
     .busy_i,
+    .prefer_i,
     .victim_valid_o(victim_valid),
     .victim_idx_o  (victim_idx),
     .free_count_o  (free_count),
@@ -86,7 +88,8 @@ module fv_cache_tags (
 
   logic here_q;
   logic [1:0] place_q;
-  logic [3:0] eligible_q, eligible_before_q, used_q, frozen_q;
+  logic [3:0] eligible, eligible_q, eligible_before_q, used_q, frozen_q;
+  assign eligible = active & ~busy_i;
 
   always_comb begin
     if (alloc_i) assume (free_valid && !put_q && !ahead_put_i && (alloc_write_i ? write_missed_q : read_missed_q));
@@ -128,7 +131,7 @@ module fv_cache_tags (
       end else if (release_i && end_idx_i == place_q) begin
         here_q <= 1'b0;
       end
-      eligible_q <= active & ~busy_i;
+      eligible_q <= ((eligible & prefer_i) != '0) ? eligible & prefer_i : eligible;
       eligible_before_q <= eligible_q;
     end
   end
@@ -145,6 +148,7 @@ module fv_cache_tags (
       if (free_valid) Free_A : assert (!used_q[free_idx]);
       if (victim_valid) Victim_A : assert (eligible_before_q[victim_idx]);
       Full_C : cover (used_q == '1 && victim_valid && victim_idx == 2'd2);
+      Preferred_C : cover (eligible_before_q == 4'd8 && victim_valid && used_q == '1);
       Two_C : cover ($countones(frozen) == 2 && release_i);
       AheadMeets_C : cover (ahead_put_i && read_hit && read_tag_i == page_q && victim_valid);
       Again_C : cover (here_q && place_q == 2'd3 && free_valid);

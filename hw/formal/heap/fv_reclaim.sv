@@ -36,7 +36,9 @@ module fv_reclaim (
   localparam ppn_t Root = 44'h77;
   localparam vpn_t First = 45'h2000;  // a small slot of 16 pages
 
-  // An entry: 0, a table, a page, a page of a group, something else; frames and tables 0x10 to 0x1f.
+  localparam group_orders_t Orders = 10'h013;
+
+  // An entry: 0, a table, a page, one of a group of 2 or 16, something else; frames and tables 0x10 to 0x1f.
   function automatic logic [63:0] entry_of(logic [2:0] what);
     logic [63:0] entry;
     entry = 64'h10 << PtePpnLsb;
@@ -45,7 +47,11 @@ module fv_reclaim (
     unique case (what)
       3'd0, 3'd1: return '0;
       3'd2, 3'd3: return entry;
-      3'd4, 3'd5: entry[PteR] = 1'b1;
+      3'd4: entry[PteR] = 1'b1;
+      3'd5: begin
+        entry[PteR] = 1'b1;
+        entry[PteN] = 1'b1;
+      end
       3'd6: begin
         entry[PteR] = 1'b1;
         entry[PteN] = 1'b1;
@@ -86,7 +92,8 @@ module fv_reclaim (
   end
 
   gw_reclaim #(
-    .Levels(3)
+    .Levels(3),
+    .Orders(Orders)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -125,12 +132,13 @@ module fv_reclaim (
   );
 
   logic past_valid_q = 1'b0;
-  logic reading_q, changing_q, giving_q, settled_q, named_q, fenced_q, safe_q, some_q, grouped_q;
+  logic reading_q, changing_q, giving_q, settled_q, named_q, fenced_q, safe_q, some_q;
   logic [5:0] cleared_q, given_q;  // entries, and what was given
   logic [3:0] lowest_q;            // page of the lowest entry that was cleared since the last invalidation
   logic [15:0] pages_q;
   logic [63:0] expected_q;
-  logic [3:0] page, page_q, from_q;
+  logic [3:0] page, page_q;
+  logic [4:0] from_q;
   assign page = entry[3:0];
   logic stored;
   assign stored = pte_done_i && result_i == 2'd0;
@@ -151,7 +159,7 @@ module fv_reclaim (
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
     if (!rst_ni) begin
-      {reading_q, changing_q, giving_q, settled_q, named_q, fenced_q, safe_q, some_q, grouped_q} <= '0;
+      {reading_q, changing_q, giving_q, settled_q, named_q, fenced_q, safe_q, some_q} <= '0;
       {cleared_q, given_q} <= '0;
       pages_q <= '0;
     end else begin
@@ -159,8 +167,9 @@ module fv_reclaim (
       changing_q <= (pte_valid && pte_ready_i) || (changing_q && !pte_done_i);
       giving_q <= (cmd_valid && cmd_ready_i) || (giving_q && !rsp_valid_i);
       if (job_valid_i && ready) begin
-        from_q <= (granule_i >= 2'd2) ? (from_i == '0 ? 4'd0 : 4'd15) : from_i;
-        grouped_q <= granule_i >= 2'd2 && from_i != '0;
+        // Rounded up to groups of 16, or of 2.
+        if (granule_i >= 2'd2) from_q <= (from_i == '0) ? 5'd0 : 5'd16;
+        else from_q <= (granule_i == 2'd1) ? (5'(from_i) + 5'd1) & ~5'd1 : 5'(from_i);
         settled_q <= 1'b0;
         {cleared_q, given_q} <= '0;
       end
@@ -193,18 +202,19 @@ module fv_reclaim (
     if (rst_ni) begin
       if (pte_valid) begin
         ClearsWhatIsThere_A : assert (expected != '0 && wanted == '0 && settled_q && !ready);
-        InTheJob_A : assert (!grouped_q && page >= from_q && entry[8:4] == '0);
+        InTheJob_A : assert (5'(page) >= from_q && entry[8:4] == '0);
       end
       if (cmd_valid) begin
         Safe_A : assert (safe_q && cmd.give && cmd.dirty && !changing_q && !pte_valid);
         NotMore_A : assert (given_q < cleared_q);
-        LedTo_A : assert (cmd.frame[PpnWidth-1:1] == 43'h8);
+        LedTo_A : assert (cmd.frame[PpnWidth-1:1] == 43'h8 && Orders[cmd.order] && (cmd.order == '0 || !cmd.frame[0]));
       end
       if (done) begin
         Quiet_A : assert (!reading_q && !changing_q && !giving_q && !cmd_valid && !pte_valid);
         AllGiven_A : assert (u_dut.usage == '0 && (!some_q || safe_q));
       end
       Asks_A : assert (!(ready && (req.ar_valid || settle || fence || inval_valid)));
+      GroupGiven_C : cover (cmd_valid && cmd.order == group_order_t'(1));
       Given_C : cover (done && given_q == 6'd1 && !broken);
     end
   end

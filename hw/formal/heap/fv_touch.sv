@@ -7,6 +7,8 @@
 //  - an entry is filled only from 0 to something valid, only for such an answer, and the entry that the walk ended at last: whatever
 //    a link leads to was stored before;
 //  - what is inside the page or group given last is answered by that in the next cycle, with no look and no frame, until it is forgotten;
+//  - the group's order is not above the granule; 2 MiB only where no table of level 0 is; and where one is, once a granule got less than its
+//    order, a group of 16 only if every entry of it was read as 0 since the request was accepted;
 //  - a leaf has the frame that was answered; every request that is parked is followed by a wake-up of its number if the stock is full.
 module fv_touch #(
   parameter int unsigned Limit = 12
@@ -24,8 +26,10 @@ module fv_touch #(
   input logic        look_ready_i,
   input logic        look_done_i,
   input gw_pkg::heap_page_t page_i,
-  input logic [1:0]  stock_valid_i,
-  input logic [1:0][3:0] stock_frame_i,
+  // Single frames, groups of 16, and of 512.
+  input logic [2:0]  stock_valid_i,
+  input logic [2:0][3:0] stock_frame_i,
+  input logic [1:0]  soon_i,
   input logic        pte_ready_i,
   input logic        pte_done_i,
   input logic [1:0]  result_i,
@@ -41,8 +45,9 @@ module fv_touch #(
   xlate_req_t req;
   xlate_rsp_t ans;
   wake_t wake;
-  ppn_t [0:0][1:0] frame;
-  logic [1:0] take;
+  ppn_t [0:0][GroupOrders-1:0] frame;
+  group_orders_t stock_valid, soon, take, lack;
+  localparam group_orders_t Orders = 10'h211;
   logic ready, ans_valid, look_valid, pte_valid, pte_group, busy, broken;
   ctx_id_t look_ctx;
   vpn_t look_vpn;
@@ -56,11 +61,15 @@ module fv_touch #(
     req.tag = tag_t'(vpn_i[2:0]);
     frame = '0;
     frame[0][0] = {40'h5, stock_frame_i[0]};
-    frame[0][1] = {36'h9, stock_frame_i[1], 4'd0};
+    frame[0][4] = {36'h9, stock_frame_i[1], 4'd0};
+    frame[0][9] = {31'h3, stock_frame_i[2], 9'd0};
+    stock_valid = {stock_valid_i[2], 4'd0, stock_valid_i[1], 3'd0, stock_valid_i[0]};
+    soon = {soon_i[1], 4'd0, soon_i[0], 4'd1};
   end
 
   gw_touch #(
     .Regions(1),
+    .Orders (Orders),
     .Levels (Levels)
   ) u_dut (
     .clk_i,
@@ -84,9 +93,11 @@ module fv_touch #(
     .look_vpn_o   (look_vpn),
     .look_done_i,
     .look_page_i  (page_i),
-    .stock_valid_i(stock_valid_i),
+    .stock_valid_i(stock_valid),
     .stock_frame_i(frame),
     .stock_take_o (take),
+    .soon_i       (soon),
+    .lack_o       (lack),
     .pte_valid_o  (pte_valid),
     .pte_ready_i,
     .pte_group_o  (pte_group),
@@ -111,17 +122,28 @@ module fv_touch #(
   ppn_t given_frame_q;
   logic [7:0] age_q, wait_q;
   logic [63:0] wanted_q;
+  logic group_q;
+  logic [52:0] entry_q;
   logic is_leaf;
   logic [52:0] home;
   assign home = Entry | 53'(req_q.vpn[3:0]);
   assign is_leaf = wanted[PteR];
 
   // Given last; a request inside of it.
-  logic last_valid_q, last_big_q, same, same_q, told;
+  logic last_valid_q, same, same_q, told;
+  group_order_t last_order_q, granule_q;
+  // Pages inside of a group that are counted here: all of one of 512.
+  function automatic ppn_t inner(group_order_t order, vpn_t vpn);
+    return ppn_t'(vpn[8:0] & ~(9'h1ff << order));
+  endfunction
+  // A granule got less than its order; halves of the request's group of 16 that were read as empty.
+  logic mixed_q;
+  logic [1:0] seen_q;
+  group_orders_t full;
+  assign full = largest_order(Orders & orders_to(granule_q));
   xlate_req_t last_req_q, same_req_q;
   ppn_t last_frame_q;
-  assign same = valid_i && ready && last_valid_q && req.vpn[8:4] == last_req_q.vpn[8:4] &&
-      (last_big_q || req.vpn[3:0] == last_req_q.vpn[3:0]);
+  assign same = valid_i && ready && last_valid_q && req.vpn >> last_order_q == last_req_q.vpn >> last_order_q;
   assign told = ans_valid && ans_ready_i;
 
   always_comb begin
@@ -142,7 +164,7 @@ module fv_touch #(
     last_valid_q <= rst_ni && !forget_i && !end_i && (last_valid_q || (told && pending_q && given_q));
     if (told && pending_q && given_q) begin
       last_req_q <= req_q;
-      last_big_q <= ans.order != '0;
+      last_order_q <= group_order_t'(ans.order);
       last_frame_q <= given_frame_q;
     end
     looking_q <= rst_ni && ((look_valid && look_ready_i) || (looking_q && !look_done_i));
@@ -156,18 +178,29 @@ module fv_touch #(
       level_q <= level_i;
       live_q <= 1'b0;
       read_q <= 1'b0;
+      seen_q <= '0;
       given_q <= 1'b0;
       linked_q <= 1'b0;
     end
-    if (look_done_i) live_q <= page_i.live && (page_i.write || !req_q.write);
+    if (look_done_i) begin
+      live_q <= page_i.live && (page_i.write || !req_q.write);
+      granule_q <= page_i.granule;
+    end
     if (pte_done_i && reads_q) begin
       read_q <= 1'b1;
-      empty_q <= !found_i && result_i == 2'd1;
+      // The page's own, at first.
+      if (!read_q) empty_q <= !found_i && result_i == 2'd1;
+      else if (group_q && entry_q[52:4] == home[52:4] && !found_i && result_i == 2'd1) seen_q[entry_q[3]] <= 1'b1;
+    end
+    mixed_q <= rst_ni && (mixed_q || (told && pending_q && given_q && !full[ans.order[3:0]]));
+    if (pte_valid && pte_ready_i) begin
+      group_q <= pte_group;
+      entry_q <= entry;
     end
     // While none is under way a frame may leave for tables.
     if (pending_q && take != '0) begin
       given_q <= 1'b1;
-      given_frame_q <= take[1] ? frame[0][1] : frame[0][0];
+      given_frame_q <= take[9] ? frame[0][9] : take[4] ? frame[0][4] : frame[0][0];
     end
     if (pte_valid && pte_ready_i && expected == '0) begin
       if (entry == home && level_q != '0) linked_q <= 1'b1;
@@ -185,16 +218,20 @@ module fv_touch #(
       Unchanged_A : assert (!ans_valid || same_q || (ans.tag == req_q.tag && ans.vpn == req_q.vpn && ans.ctx == req_q.ctx));
       if (same_q) begin
         SameUnchanged_A : assert (ans.tag == same_req_q.tag && ans.vpn == same_req_q.vpn && ans.ctx == same_req_q.ctx);
-        SameFrame_A : assert (!ans.fault && !ans.parked && (ans.order != '0) == last_big_q &&
-            ans.ppn == (last_frame_q | (last_big_q ? ppn_t'(same_req_q.vpn[3:0]) : '0)));
+        SameFrame_A : assert (!ans.fault && !ans.parked && ans.order == page_order_t'(last_order_q) &&
+            ans.ppn == (last_frame_q | inner(last_order_q, same_req_q.vpn)));
       end
       Answered_A : assert (32'(age_q) < Limit);
-      TakenIsOffered_A : assert ((take & ~stock_valid_i) == '0 && take != 2'b11);
-      TakenForWhoMay_A : assert (take == '0 || (!pending_q && !take[1]) || (read_q && empty_q && live_q && req_q.write && !given_q));
+      TakenIsOffered_A : assert ((take & ~stock_valid) == '0 && (take & (take - 1'b1)) == '0);
+      if (pending_q && take != '0) begin
+        Order_A : assert ((take & orders_to(granule_q)) != '0 && !(take[9] && level_q == '0));
+        Probed_A : assert (!take[4] || level_q != '0 || !(mixed_q || granule_q >= group_order_t'(9)) || (&seen_q));
+      end
+      TakenForWhoMay_A : assert (take == '0 || (!pending_q && take[0]) || (read_q && empty_q && live_q && req_q.write && !given_q));
       if (ans_valid && !same_q) begin
         OnlyOne_A : assert (!(ans.fault && ans.parked));
         Gives_A : assert (given_q == (ans.cacheable && !ans.fault && !ans.parked));
-        ItsFrame_A : assert (!given_q || ans.ppn == (given_frame_q | (ans.order == '0 ? '0 : ppn_t'(req_q.vpn[3:0]))));
+        ItsFrame_A : assert (!given_q || ans.ppn == (given_frame_q | inner(group_order_t'(ans.order), req_q.vpn)));
         ReadGetsZero_A : assert (ans.fault || ans.parked || req_q.write || (ans.ppn == '0 && !ans.perm.w));
       end
       if (pte_valid && expected == '0) begin
@@ -206,7 +243,9 @@ module fv_touch #(
       end
       Woken_A : assert (32'(wait_q) < Limit);
       Given_C : cover (ans_valid && given_q && level_q == 3'd2);
-      Big_C : cover (ans_valid && given_q && ans.order != '0);
+      Big_C : cover (ans_valid && given_q && ans.order == page_order_t'(4));
+      Mega_C : cover (ans_valid && given_q && ans.order == page_order_t'(9));
+      Probed_C : cover (ans_valid && given_q && (&seen_q));
       Linked_C : cover (linked_q && !busy && level_q == 3'd2);
       Parked_C : cover (ans_valid && ans.parked && !empty_q);
       Same_C : cover (same_q && busy && ans.order != '0);

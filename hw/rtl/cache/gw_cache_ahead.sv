@@ -14,8 +14,7 @@
 //   ahead itself, and was read in order to its end (`plain_o`).
 // - Until an access meets it, a page that was read ahead (`ahead_o`) counts as not used: it goes before all others, and with any
 //   maintenance, so that after an acknowledge nothing is here that no access has asked for.
-// - Credit: a page that is met earns one, one that leaves before costs two. Without credit one in 16 is read, which finds out when it
-//   pays again.
+// - Credit (gw_cache_credit): a page that is met earns, one that leaves before costs.
 // - `hold_i`: nothing is put. `forget_i`: nothing is known any more of what is behind a page.
 `include "gw_assert.svh"
 
@@ -74,7 +73,6 @@ module gw_cache_ahead #(
 );
 
   localparam int unsigned KeyWidth = 16;
-  localparam int unsigned Loss = 2;
   typedef logic [KeyWidth-1:0] key_t;
 
   if (Ahead < 1 || Ahead > 4) begin : gen_bad_ahead
@@ -137,20 +135,15 @@ module gw_cache_ahead #(
   end
   assign met_idx_o = idx_q;
 
-  // Credit.
-  logic [3:0] credit_q, skipped_q;
   logic trusted, refused;
-  assign trusted = credit_q != '0 || skipped_q == '1;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      credit_q <= 4'd8;
-      skipped_q <= '0;
-    end else begin
-      if (met_o && !unused_o && credit_q != '1) credit_q <= credit_q + 4'd1;
-      else if (unused_o && !met_o) credit_q <= (credit_q < 4'(Loss)) ? '0 : credit_q - 4'(Loss);
-      if (refused || put_o) skipped_q <= skipped_q + 4'd1;
-    end
-  end
+  gw_cache_credit u_credit (
+    .clk_i,
+    .rst_ni,
+    .gain_i   (met_o),
+    .loss_i   (unused_o),
+    .chance_i (refused || put_o),
+    .trusted_o(trusted)
+  );
 
   // Pages behind which others may be wanted.
   logic found, key_valid, key_take, key_room;

@@ -4,11 +4,14 @@
 // page after page; gw_cache_writeback writes them, of several pages at a time.
 //
 //   choose ─> freeze ─> nothing to land ─> row: dirty bits taken ─> runs of lines, one by one ─> next row ─> its end, behind its runs
+//          └─> eager: not frozen ─────────┘
 //
 // Contract
 // - From freeze to end a page is neither read nor written. At its end it is thawed, or released if nothing of it is valid (`run_o.left`).
 // - For a page ahead (`ahead_want_i`) a victim goes that is plain (`plain_i`), if nothing else is wanted. A page that was read ahead and that
 //   nobody has met (`ahead_i`) goes as a whole with any range job, in its range or not.
+// - Eager jobs (gw_cache_eager), when nothing else is wanted, are of lines of an active page that stays so; or a look only, at which lines are
+//   dirty. What is stored meanwhile is dirty again.
 // - Runs (`run_*`) are lines of a row beside each other, dirty ones only; the last item of a page is its end.
 // - Victims are wanted while `want_i`; a range job goes first, and waits for a page of its range that is leaving. `range_done_o`: the job's
 //   end was handed over, or the page is none of its own.
@@ -44,6 +47,17 @@ module gw_cache_evict #(
   input  logic [BlockWidth+5:0] range_first_i,
   input  logic [BlockWidth+5:0] range_last_i,
   output logic                  range_done_o,
+  /// A job of gw_cache_eager.
+  input  logic                  eager_i,
+  input  logic [IdxWidth-1:0]   eager_idx_i,
+  input  logic                  eager_look_i,
+  input  logic [5:0]            eager_first_i,
+  input  logic [5:0]            eager_last_i,
+  input  logic                  eager_ends_i,
+  output logic                  eager_done_o,
+  output logic                  eager_ok_o,
+  output logic [5:0]            eager_run_first_o,
+  output logic [5:0]            eager_run_last_o,
   /// The page of the job; the victim is frozen.
   output logic [IdxWidth-1:0]   job_idx_o,
   input  logic [TagWidth-1:0]   job_tag_i,
@@ -98,7 +112,7 @@ module gw_cache_evict #(
   endfunction
 
   state_e state_q;
-  logic range_q, left_q, overlaps, any, in_first_q, in_last_q, outside_q, whole_q, plain_q, for_ahead_q, ahead;
+  logic range_q, left_q, overlaps, any, in_first_q, in_last_q, outside_q, whole_q, plain_q, for_ahead_q, ahead, victim_go, eager_q, ok_q;
   logic [IdxWidth-1:0] idx_q;
   logic [TagWidth-1:0] tag_q;
   sub_t sub_q;
@@ -120,16 +134,19 @@ module gw_cache_evict #(
   assign first_tag = range_first_i[BlockWidth+5-:TagWidth];
   assign last_tag = range_last_i[BlockWidth+5-:TagWidth];
   assign overlaps = tag_q >= first_tag && tag_q <= last_tag;
+  logic [5:0] from, upto;
+  assign from = eager_q ? eager_first_i : range_first_i[5:0];
+  assign upto = eager_q ? eager_last_i : range_last_i[5:0];
   always_ff @(posedge clk_i) begin
     tag_q <= job_tag_i;
-    in_first_q <= !whole_q && block == range_first_i[6+:BlockWidth];
-    in_last_q <= !whole_q && block == range_last_i[6+:BlockWidth];
+    in_first_q <= eager_q || (!whole_q && block == range_first_i[6+:BlockWidth]);
+    in_last_q <= eager_q || (!whole_q && block == range_last_i[6+:BlockWidth]);
     outside_q <= !whole_q && (block < range_first_i[6+:BlockWidth] || block > range_last_i[6+:BlockWidth]);
-    in_range_q <= outside_q ? '0 : (in_first_q ? ~below(range_first_i[5:0]) : '1) & (in_last_q ? through(range_last_i[5:0]) : '1);
+    in_range_q <= outside_q ? '0 : (in_first_q ? ~below(from) : '1) & (in_last_q ? through(upto) : '1);
   end
   assign row_valid_o = state_q == Row;
-  assign row_clean_o = in_range_q;
-  assign row_drop_o = (whole_q || range_drop_i) ? in_range_q : '0;
+  assign row_clean_o = (eager_q && eager_look_i) ? '0 : in_range_q;
+  assign row_drop_o = (!eager_q && (whole_q || range_drop_i)) ? in_range_q : '0;
 
   // A run: from the first line that is left to the first one behind which there is none.
   gw_first_one #(
@@ -152,18 +169,35 @@ module gw_cache_evict #(
   assign go_row = row_valid_o && row_ready_i;
   assign run_valid_o = state_q == Run || state_q == End;
   assign run_taken = run_valid_o && run_ready_i;
-  assign run_o = '{ends: state_q == End, left: left_q, range: range_q, idx: idx_q, row: row_o, block: block, first: first_q, last: last_q};
+  assign run_o = '{
+    ends: state_q == End,
+    left: left_q || eager_q,
+    range: range_q,
+    eager: eager_q,
+    idx: idx_q,
+    row: row_o,
+    block: block,
+    first: first_q,
+    last: last_q
+  };
   assign freeze_o = state_q == Freeze;
   assign victim_o = !range_q;
   assign mine = active_i[idx_q] && (overlaps || ahead_i[idx_q]);
   // What was chosen a cycle before may be another one now: looked at again.
   assign ahead = ahead_want_i && plain_q;
+  assign victim_go = (want_i || ahead) && victim_valid_i;
+  assign eager_done_o = eager_q && state_q == Settle;
+  assign eager_ok_o = ok_q;
+  assign eager_run_first_o = first_q;
+  assign eager_run_last_o = last_q;
   assign range_done_o = range_q && ((state_q == End && run_ready_i) || (state_q == Check && !mine && !(frozen_i[idx_q] && overlaps)));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= Choose;
       range_q <= 1'b0;
+      eager_q <= 1'b0;
+      ok_q <= 1'b0;
       left_q <= 1'b0;
       sub_q <= '0;
       plain_q <= 1'b0;
@@ -173,15 +207,18 @@ module gw_cache_evict #(
       unique case (state_q)
         Choose: begin
           range_q <= range_i;
+          eager_q <= !range_i && !victim_go && eager_i;
           left_q <= 1'b0;
           sub_q <= '0;
           for_ahead_q <= !want_i;
-          if (range_i || ((want_i || ahead) && victim_valid_i)) state_q <= Fetch;
+          if (range_i || victim_go || eager_i) state_q <= Fetch;
         end
         Fetch: state_q <= Check;
         // A victim may have come into use since it was chosen.
         Check: begin
-          if (!range_q) begin
+          ok_q <= active_i[idx_q];
+          if (eager_q) state_q <= active_i[idx_q] ? Edges : Settle;
+          else if (!range_q) begin
             state_q <= (active_i[idx_q] && !filling_i[idx_q] && !pinned_i[idx_q] && !(for_ahead_q && !plain_i[idx_q])) ? Freeze : Choose;
           end
           else if (mine) state_q <= Freeze;
@@ -198,7 +235,8 @@ module gw_cache_evict #(
           end
         end
         Find: begin
-          if (any) state_q <= Run;
+          if (eager_q && (eager_look_i || (!any && !eager_ends_i))) state_q <= Settle;
+          else if (any) state_q <= Run;
           else if (last_row) state_q <= End;
           else begin
             sub_q <= sub_q + 1'b1;
@@ -215,7 +253,7 @@ module gw_cache_evict #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Choose) idx_q <= range_i ? range_idx_i : victim_idx_i;
+    if (state_q == Choose) idx_q <= range_i ? range_idx_i : (victim_go || !eager_i) ? victim_idx_i : eager_idx_i;
     if (state_q == Check) whole_q <= !range_q || ahead_i[idx_q];
     if (go_row) todo_q <= (whole_q || range_clean_i) ? row_dirty_i & in_range_q : '0;
     else if (state_q == Run) todo_q <= todo_q & ~through(last_q);
@@ -225,6 +263,7 @@ module gw_cache_evict #(
     end
   end
 
+  `GW_INVARIANT(EagerStays_A, !(eager_q && freeze_o))
   `GW_COVER(LongRun_C, state_q == Run && first_q == '0 && last_q == '1)
   `GW_COVER(WaitsForLeaving_C, state_q == Check && range_q && overlaps && frozen_i[idx_q])
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// What leaves the page cache: victims and maintenance. Wiring of gw_cache_range (commands), gw_cache_evict (jobs on pages) and
-// gw_cache_writeback (what they write), and how many victims are wanted.
+// What leaves the page cache: victims and maintenance, and what is written before it has to leave. Wiring of gw_cache_range (commands),
+// gw_cache_eager (`Eager`), gw_cache_evict (jobs on pages) and gw_cache_writeback (what they write), and how many victims are wanted.
 //
 // Contract
 // - Victims: `Spare` pages are free, or on their way to be (0: one, once somebody was looked up for whom there is no page, `none_i`).
@@ -13,6 +13,8 @@ module gw_cache_leave #(
   parameter int unsigned PageRows = 1,
   parameter int unsigned BlockWidth = 44,
   parameter int unsigned Spare = 1,
+  parameter int unsigned RestLines = 64,
+  parameter int unsigned Eager = 0,
   /// Derived.
   localparam int unsigned IdxWidth = $clog2(Pages),
   localparam int unsigned RowWidth = IdxWidth + $clog2(PageRows),
@@ -31,6 +33,10 @@ module gw_cache_leave #(
   input  logic [LineWidth-1:0]         cmd_last_i,
   output logic                         ack_o,
   output logic                         ack_error_o,
+  /// A beat is stored: known late (Eager).
+  input  logic                         store_i,
+  input  logic [RowWidth-1:0]          store_row_i,
+  input  logic [5:0]                   store_line_i,
   /// Pages.
   input  logic [$clog2(Pages+1)-1:0]   free_count_i,
   input  logic                         none_i,
@@ -39,6 +45,7 @@ module gw_cache_leave #(
   input  logic [Pages-1:0]             ahead_i,
   input  logic                         victim_valid_i,
   input  logic [IdxWidth-1:0]          victim_idx_i,
+  output logic [Pages-1:0]             prefer_o,
   output logic [IdxWidth-1:0]          job_idx_o,
   input  logic [TagWidth-1:0]          job_tag_i,
   input  logic [Pages-1:0]             active_i,
@@ -60,6 +67,7 @@ module gw_cache_leave #(
   output logic                         read_valid_o,
   input  logic                         read_ready_i,
   output logic [RowWidth+5:0]          read_addr_o,
+  input  logic                         clash_i,
   input  logic [511:0]                 read_data_i,
   /// The link's channels of writes.
   output logic                         aw_valid_o,
@@ -72,7 +80,10 @@ module gw_cache_leave #(
   input  logic                         b_error_i,
   /// A burst's data is lost; a line was read to be written.
   output logic                         error_o,
-  output logic                         written_o
+  output logic                         written_o,
+  /// Events of gw_cache_eager.
+  output logic                         eager_o,
+  output logic                         eager_again_o
 );
 
   typedef logic [$clog2(Pages+1)-1:0] count_t;
@@ -81,6 +92,7 @@ module gw_cache_leave #(
     logic ends;
     logic left;
     logic range;
+    logic eager;
     logic [IdxWidth-1:0] idx;
     logic [RowWidth-1:0] row;
     logic [BlockWidth-1:0] block;
@@ -117,6 +129,49 @@ module gw_cache_leave #(
       else need_q <= !release_o && (need_q || (ready_i && none_i && free_count_i == '0));
     end
     assign want = need_q && leaving_q == '0;
+  end
+
+  // Pages that are written before they leave.
+  logic eager_job, eager_look, eager_ends, eager_done, eager_ok, idle;
+  logic [IdxWidth-1:0] eager_idx;
+  logic [5:0] eager_first, eager_last, eager_run_first, eager_run_last;
+  logic [Pages-1:0] cleaning;
+  if (Eager > 0) begin : gen_eager
+    gw_cache_eager #(
+      .Pages    (Pages),
+      .RestLines(RestLines)
+    ) u_eager (
+      .clk_i,
+      .rst_ni,
+      .store_i,
+      .idx_i      (store_row_i),
+      .line_i     (store_line_i),
+      .freeze_i   (freeze_o),
+      .job_idx_i  (job_idx_o),
+      .release_i  (release_o),
+      .end_idx_i  (end_idx_o),
+      .cleaning_i (cleaning),
+      .prefer_o,
+      .idle_i     (idle),
+      .hold_i     (!cmd_ready_o),
+      .job_o      (eager_job),
+      .job_idx_o  (eager_idx),
+      .look_o     (eager_look),
+      .first_o    (eager_first),
+      .last_o     (eager_last),
+      .ends_o     (eager_ends),
+      .done_i     (eager_done),
+      .ok_i       (eager_ok),
+      .run_first_i(eager_run_first),
+      .run_last_i (eager_run_last),
+      .written_o  (eager_o),
+      .again_o    (eager_again_o)
+    );
+  end else begin : gen_not_eager
+    assign prefer_o = '0;
+    assign {eager_job, eager_idx, eager_look, eager_first, eager_last, eager_ends, eager_o, eager_again_o} = '0;
+    logic unused;
+    assign unused = ^{store_i, store_row_i, store_line_i, cleaning, idle, eager_done, eager_ok, eager_run_first, eager_run_last};
   end
 
   gw_cache_range #(
@@ -165,6 +220,16 @@ module gw_cache_leave #(
     .range_first_i(job_first),
     .range_last_i (job_last),
     .range_done_o (job_done),
+    .eager_i      (eager_job),
+    .eager_idx_i  (eager_idx),
+    .eager_look_i (eager_look),
+    .eager_first_i(eager_first),
+    .eager_last_i (eager_last),
+    .eager_ends_i (eager_ends),
+    .eager_done_o (eager_done),
+    .eager_ok_o   (eager_ok),
+    .eager_run_first_o(eager_run_first),
+    .eager_run_last_o (eager_run_last),
     .job_idx_o,
     .job_tag_i,
     .active_i,
@@ -185,9 +250,12 @@ module gw_cache_leave #(
     .run_o        (run)
   );
 
+  // Of pieces two are under way, of whole pages four.
+  localparam int unsigned Bursts = (RestLines < 64) ? 2 : 4;
   gw_cache_writeback #(
     .Pages   (Pages),
     .PageRows(PageRows),
+    .Eager   ((Eager > 0) ? Bursts : 0),
     .run_t   (run_t)
   ) u_writeback (
     .clk_i,
@@ -200,9 +268,12 @@ module gw_cache_leave #(
     .release_o,
     .end_victim_o(end_victim),
     .range_open_o(range_open),
+    .cleaning_o  (cleaning),
+    .idle_o      (idle),
     .read_valid_o,
     .read_ready_i,
     .read_addr_o,
+    .clash_i,
     .read_data_i,
     .aw_valid_o,
     .aw_ready_i,

@@ -13,6 +13,7 @@ module gw_cache_link #(
   parameter int unsigned Fills = 8,
   parameter int unsigned RestLines = 64,
   parameter int unsigned Ahead = 0,
+  parameter int unsigned Eager = 0,
   parameter int unsigned WalkLines = 32,
   parameter int unsigned WalkLineBeats = 1,
   /// Derived.
@@ -68,6 +69,7 @@ module gw_cache_link #(
   input  logic [$clog2(Pages+1)-1:0] free_count_i,
   input  logic                       victim_valid_i,
   input  logic [IdxWidth-1:0]        victim_idx_i,
+  output logic [Pages-1:0]           prefer_o,
   output logic [IdxWidth-1:0]        job_idx_o,
   input  logic [TagWidth-1:0]        job_tag_i,
   input  logic [Pages-1:0]           active_i,
@@ -96,9 +98,12 @@ module gw_cache_link #(
   output logic                       read_valid_o,
   input  logic                       read_ready_i,
   output logic [RowWidth+5:0]        read_addr_o,
+  input  logic                       clash_i,
   input  logic [511:0]               read_data_i,
   output logic                       error_o,
-  output logic                       written_o
+  output logic                       written_o,
+  output logic                       eager_o,
+  output logic                       eager_again_o
 );
 
   logic ahead_ready, ahead_want;
@@ -192,7 +197,7 @@ module gw_cache_link #(
     assign {ahead_block_o, ahead_put_o, met_o, met_idx_o, unused_o, ahead_want, plain, ahead} = '0;
     logic unused;
     assign unused = ^{
-      pt_req_i, pt_rsp_i, first_i, hit_i, hit_active_i, alloc_last_i, store_i, free_valid_i, free_idx_i, ahead_here_i, ahead_ready
+      pt_req_i, pt_rsp_i, first_i, hit_i, hit_active_i, alloc_last_i, free_valid_i, free_idx_i, ahead_here_i, ahead_ready
     };
   end
 
@@ -200,7 +205,9 @@ module gw_cache_link #(
     .Pages     (Pages),
     .PageRows  (PageRows),
     .BlockWidth(BlockWidth),
-    .Spare     (Spare)
+    .Spare     (Spare),
+    .RestLines (RestLines),
+    .Eager     (Eager)
   ) u_leave (
     .clk_i,
     .rst_ni,
@@ -213,6 +220,9 @@ module gw_cache_link #(
     .cmd_last_i,
     .ack_o,
     .ack_error_o,
+    .store_i,
+    .store_row_i (look_row_i),
+    .store_line_i(line_i),
     .free_count_i,
     .none_i      ((read_i || write_i) && !hit_i),
     .ahead_want_i(ahead_want),
@@ -220,6 +230,7 @@ module gw_cache_link #(
     .ahead_i     (ahead),
     .victim_valid_i,
     .victim_idx_i,
+    .prefer_o,
     .job_idx_o,
     .job_tag_i,
     .active_i,
@@ -240,6 +251,7 @@ module gw_cache_link #(
     .read_valid_o,
     .read_ready_i,
     .read_addr_o,
+    .clash_i,
     .read_data_i,
     .aw_valid_o  (link_req_o.aw_valid),
     .aw_ready_i  (link_rsp_i.aw_ready),
@@ -250,7 +262,9 @@ module gw_cache_link #(
     .b_valid_i   (link_rsp_i.b_valid),
     .b_error_i   (link_rsp_i.b.resp[1]),
     .error_o,
-    .written_o
+    .written_o,
+    .eager_o,
+    .eager_again_o
   );
   assign link_req_o.b_ready = 1'b1;
 

@@ -59,6 +59,9 @@ module gw_cache_store #(
   input  logic [63:0]           job_drop_i,
   output logic [63:0]           job_dirty_o,
   output logic [63:0]           job_left_o,
+  /// A line that is read to be written to the host is written now.
+  input  logic [RowWidth+5:0]   job_addr_i,
+  output logic                  job_clash_o,
   /// Data.
   input  logic                  read_i,
   input  logic [RowWidth+5:0]   read_addr_i,
@@ -78,6 +81,7 @@ module gw_cache_store #(
   assign land = land_valid_i && land_ready_o;
   assign land_merges_o = land && merges;
   assign look_landing_o = (land_valid_i && {land_row_i, land_line_i} == look) || (same && set_q);
+  assign job_clash_o = write_q && place_q == job_addr_i;
   assign look_clash_o = same || (before_valid_q && before_q == look);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

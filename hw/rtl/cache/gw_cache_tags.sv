@@ -9,8 +9,8 @@
 // - Two lookups a cycle, combinational; a read that is not asked for (`read_i`) finds nothing, number 0. A page that is not free matches; a physical page is in one place at most, as long as
 //   `alloc_i` is given only for a page that matched nothing in the cycle before and none was put then.
 // - `free_valid_o`/`free_idx_o` (registers): a page to be put; taken by `alloc_i`, the next one is on offer two cycles later.
-// - `victim_valid_o`/`victim_idx_o` (registers): an active page that was not busy two cycles before, by the policy; whoever freezes it looks at
-//   `busy_i` again.
+// - `victim_valid_o`/`victim_idx_o` (registers): an active page that was not busy two cycles before, by the policy; if some of them were
+//   preferred (`prefer_i`), of these. Whoever freezes it looks at `busy_i` again.
 // - A page read ahead (`ahead_put_i`, never with `alloc_i`) is put like another one, but counts as touched only when it is met (`met_i`, never
 //   in the cycle behind an `alloc_i`). `ahead_here_o` (register): in the cycle before, a page whose number ends like `ahead_tag_i` was here.
 // - Freeze is of the page whose tag is asked for (`job_idx_i`), thaw and release are of another one (`end_idx_i`); several may be frozen.
@@ -55,6 +55,7 @@ module gw_cache_tags #(
   input  logic [IdxWidth-1:0] met_idx_i,
   /// A page that may go.
   input  logic [Pages-1:0]    busy_i,
+  input  logic [Pages-1:0]    prefer_i,
   output logic                victim_valid_o,
   output logic [IdxWidth-1:0] victim_idx_o,
   output logic [$clog2(Pages+1)-1:0] free_count_o,
@@ -72,6 +73,7 @@ module gw_cache_tags #(
   typedef logic [IdxWidth-1:0] idx_t;
   logic [TagWidth-1:0] tag_q[Pages];
   logic [Pages-1:0] used_q, frozen_q, read_match, write_match, ahead_match, eligible_q;
+  logic [Pages-1:0] eligible, preferred;
   logic put;
   logic [TagWidth-1:0] put_tag;
   assign put = alloc_i || ahead_put_i;
@@ -166,6 +168,8 @@ module gw_cache_tags #(
     assign unused = named_valid;
   end
 
+  assign eligible = active_o & ~busy_i;
+  assign preferred = eligible & prefer_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       free_valid_o <= 1'b0;
@@ -176,7 +180,7 @@ module gw_cache_tags #(
     end else begin
       free_valid_o <= ready_i && any_free && !put;
       ahead_here_o <= ahead_match != '0;
-      eligible_q <= active_o & ~busy_i;
+      eligible_q <= (preferred != '0) ? preferred : eligible;
       victim_valid_o <= eligible_q != '0;
       free_count_o <= ($clog2(Pages + 1))'($countones(~used_q));
     end

@@ -11,6 +11,9 @@
 // - A run is a burst of up to 64 lines (4 KiB); a line a cycle, a cycle between runs. Reads of the data memory wait for `read_ready_i`.
 // - An end (`run_i.ends`) comes out, as thaw or release of its page, when the bursts before it are answered: whoever reads the page over the
 //   link again reads what was written. Ends come in the order of pages.
+// - With `Eager` there are runs of pages that stay as they are (`run_i.eager`), and their ends, of which nothing comes out. Meanwhile the page is
+//   `cleaning_o`. A victim of which nothing was written waits for no other page: its end comes out at once. A line that is being
+//   written in the cache (`clash_i`) is read later. `idle_o`: another piece may follow, so few bursts are under way.
 // - `range_open_o`: an end of a range was taken and has not come out. `error_o`: one cycle for each burst that failed: its data is
 //   lost, and its lines are not in the cache any more, or clean.
 // - Any number of bursts is under way. Answers of the link are taken always; they come in the order of AW, so that counting them tells whose
@@ -21,6 +24,8 @@ module gw_cache_writeback #(
   /// Pages, and rows of 64 lines a page, powers of two.
   parameter int unsigned Pages = 16,
   parameter int unsigned PageRows = 1,
+  /// Bursts under way beside which an eager one may begin, + 1; 0: there are no eager ones.
+  parameter int unsigned Eager = 0,
   /// What comes (gw_cache_leave).
   parameter type run_t = logic,
   /// Derived.
@@ -38,10 +43,13 @@ module gw_cache_writeback #(
   output logic                release_o,
   output logic                end_victim_o,
   output logic                range_open_o,
+  output logic [Pages-1:0]    cleaning_o,
+  output logic                idle_o,
   /// Data.
   output logic                read_valid_o,
   input  logic                read_ready_i,
   output logic [RowWidth+5:0] read_addr_o,
+  input  logic                clash_i,
   input  logic [511:0]        read_data_i,
   output logic                aw_valid_o,
   input  logic                aw_ready_i,
@@ -68,14 +76,14 @@ module gw_cache_writeback #(
   } item_t;
 
   // The run whose lines are read.
-  logic busy_q, last_line, read, begins, ended, room;
+  logic busy_q, last_line, read, begins, ended, room, quick, ends;
   logic [RowWidth-1:0] row_q;
   logic [5:0] line_q, last_q;
   assign last_line = line_q == last_q;
   assign read = read_valid_o && read_ready_i;
-  assign run_ready_o = run_i.ends || (!busy_q && !aw_valid_o);
+  assign run_ready_o = run_i.ends ? !(quick && ends) : !busy_q && !aw_valid_o;
   assign begins = run_valid_i && run_ready_o && !run_i.ends;
-  assign ended = run_valid_i && run_i.ends;
+  assign ended = run_valid_i && run_i.ends && !quick;
   assign read_addr_o = {row_q, line_q};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -109,7 +117,7 @@ module gw_cache_writeback #(
   logic read_q, read_last_q, w_room;
   logic [2:0] usage;
   word_t word;
-  assign read_valid_o = busy_q && (4'(usage) + 4'(read_q)) < 4'd4;
+  assign read_valid_o = busy_q && !clash_i && (4'(usage) + 4'(read_q)) < 4'd4;
   assign written_o = read_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_q <= 1'b0;
@@ -134,12 +142,12 @@ module gw_cache_writeback #(
 
   // Pages in their order, each with its bursts, and answers that are of none of those that have ended.
   item_t head;
-  logic head_valid, ends;
+  logic head_valid;
   count_t bursts_q, came_q;
   pages_t open_q;
   gw_fifo #(
     .T    (item_t),
-    .Depth(Pages)
+    .Depth((Eager > 0) ? 2 * Pages : Pages)
   ) u_order (
     .clk_i,
     .rst_ni,
@@ -152,10 +160,14 @@ module gw_cache_writeback #(
     .usage_o    ()
   );
   assign ends = head_valid && came_q >= head.bursts;
-  assign end_idx_o = head.idx;
-  assign thaw_o = ends && head.left;
-  assign release_o = ends && !head.left;
-  assign end_victim_o = ends && !head.range;
+  // One of an eager page is left and of no range.
+  logic out, quick_out;
+  assign out = ends && (Eager == 0 || head.range || !head.left);
+  assign quick_out = quick && !ends;
+  assign end_idx_o = quick_out ? run_i.idx : head.idx;
+  assign thaw_o = out && head.left;
+  assign release_o = (out && !head.left) || quick_out;
+  assign end_victim_o = (out && !head.range) || quick_out;
   assign range_open_o = open_q != '0;
   assign error_o = b_valid_i && b_error_i;
 
@@ -170,6 +182,39 @@ module gw_cache_writeback #(
       came_q <= came_q + count_t'(b_valid_i) - (ends ? head.bursts : '0);
       open_q <= open_q + pages_t'(ended && run_i.range) - pages_t'(ends && head.range);
     end
+  end
+
+  if (Eager > 0) begin : gen_eager
+    logic own_q, idle_q;
+    logic [Pages-1:0] cleaning_q;
+    count_t way_q;
+    assign quick = run_valid_i && run_i.ends && !run_i.range && !run_i.eager && !own_q && !cleaning_q[run_i.idx];
+    assign cleaning_o = cleaning_q;
+    assign idle_o = idle_q && run_ready_o;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        own_q <= 1'b0;
+        idle_q <= 1'b1;
+        way_q <= '0;
+        cleaning_q <= '0;
+      end else begin
+        own_q <= (begins && !run_i.eager) || (own_q && !ended);
+        way_q <= way_q + count_t'(begins) - count_t'(b_valid_i);
+        idle_q <= way_q < count_t'(Eager) && !begins;
+        for (int unsigned i = 0; i < Pages; i++) begin
+          if (begins && run_i.eager && run_i.idx == IdxWidth'(i)) cleaning_q[i] <= 1'b1;
+          else if (ends && head.idx == IdxWidth'(i)) cleaning_q[i] <= 1'b0;
+        end
+      end
+    end
+    `GW_COVER(Quick_C, quick_out && head_valid)
+    `GW_COVER(QuickWaits_C, quick && ends)
+  end else begin : gen_not_eager
+    assign quick = 1'b0;
+    assign cleaning_o = '0;
+    assign idle_o = 1'b0;
+    logic unused;
+    assign unused = run_i.eager;
   end
 
   `GW_INVARIANT(RoomForData_A, !read_q || w_room)

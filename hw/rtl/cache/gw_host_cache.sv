@@ -40,6 +40,7 @@ module gw_host_cache #(
   parameter int unsigned Merges = 4,
   parameter int unsigned RestLines = 64,
   parameter int unsigned Ahead = 0,
+  parameter int unsigned Eager = 0,
   parameter int unsigned WalkLines = 32,
   parameter int unsigned WalkLineBeats = 1,
   /// Groups of the access counters, a power of two, 16 or more; 0: there are none.
@@ -164,6 +165,7 @@ module gw_host_cache #(
     .Merges       (Merges),
     .RestLines    (RestLines),
     .Ahead        (Ahead),
+    .Eager        (Eager),
     .WalkLines    (WalkLines),
     .WalkLineBeats(WalkLineBeats),
     .IdWidth      (UpIdWidth),

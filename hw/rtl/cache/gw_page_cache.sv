@@ -19,6 +19,7 @@
 // - A miss reads the wanted line first, those its burst needs behind it in the same burst; then, by FillMode, the rest of their
 //   4 KiB. A whole line that is written is not read.
 // - With `Ahead`, pages behind one that is read in order come before they are asked for: gw_cache_ahead.
+// - With `Eager`, pages that were written through are written to the host while the link is idle, and stay: gw_cache_eager.
 // - A physical page is in one place. It leaves when its dirty lines have been written and answered, and only then is read again.
 // - A link error when reading is answered to the accesses that wait for the line, and leaves it invalid. One when writing has lost its access:
 //   event_o.lost, and the acknowledge of maintenance.
@@ -49,6 +50,8 @@ module gw_page_cache #(
   parameter int unsigned RestLines = 64,
   /// Pages read ahead of who reads in order, 0 (none) to 4, Pages / 4 at most, with Fills 16 at most; pages of 4 KiB only.
   parameter int unsigned Ahead = 0,
+  /// 1: pages that were written through are written to the host before they leave; pages of 4 KiB only. 0: when they leave.
+  parameter int unsigned Eager = 0,
   /// Lines of the walker, and their beats.
   parameter int unsigned WalkLines = 32,
   parameter int unsigned WalkLineBeats = 1,
@@ -93,6 +96,10 @@ module gw_page_cache #(
     $fatal(1, "gw_page_cache: Ahead must be 0 to Pages / 4, and 0 with pages of more than 4 KiB");
   end
 
+  if (Eager > 1 || (Eager > 0 && PageShift != 12)) begin : gen_bad_eager
+    $fatal(1, "gw_page_cache: Eager must be 0 or 1, and 0 with pages of more than 4 KiB");
+  end
+
   localparam int unsigned IdxWidth = $clog2(Pages);
   localparam int unsigned PageRows = 2 ** (PageShift - 12);
   localparam int unsigned RowWidth = IdxWidth + PageShift - 12;
@@ -105,7 +112,7 @@ module gw_page_cache #(
 
   // Lines, and what is read of them to be written back.
   row_t look_row, job_row;
-  logic job_row_valid, job_row_ready, victim_read, victim_ready;
+  logic job_row_valid, job_row_ready, victim_read, victim_ready, victim_clash;
   logic [63:0] job_clean, job_drop, job_dirty, job_left;
   logic [RowWidth+5:0] victim_addr;
 
@@ -135,7 +142,7 @@ module gw_page_cache #(
   logic [IdxWidth-1:0] victim_idx, job_idx, end_idx, free_idx, met_idx;
   block_t ahead_block;
   logic [TagWidth-1:0] job_tag;
-  logic [Pages-1:0] active, frozen, filling, pinned, write_pin;
+  logic [Pages-1:0] active, frozen, filling, pinned, write_pin, prefer;
   logic [$clog2(Pages+1)-1:0] free_count;
 
   // Reads and writes.
@@ -206,6 +213,7 @@ module gw_page_cache #(
     .pages_frozen_o(frozen),
     .pages_pinned_o(write_pin),
     .pages_busy_i  (filling | pinned),
+    .pages_prefer_i(prefer),
     .free_valid_o  (free_valid),
     .free_idx_o    (free_idx),
     .free_count_o  (free_count),
@@ -368,13 +376,15 @@ module gw_page_cache #(
     .job_drop_i    (job_drop),
     .job_dirty_o   (job_dirty),
     .job_left_o    (job_left),
+    .job_addr_i    (victim_addr),
+    .job_clash_o   (victim_clash),
     .read_i        (read_go || victim_read),
     .read_addr_i   (read_addr | (victim_ready ? victim_addr : '0)),
     .read_data_o   (line_data)
   );
 
   // The link: what comes, what is read ahead, what leaves.
-  logic written, lost;
+  logic written, lost, eager, eager_again;
   gw_cache_link #(
     .Pages        (Pages),
     .PageRows     (PageRows),
@@ -383,6 +393,7 @@ module gw_page_cache #(
     .Fills        (Fills),
     .RestLines    (RestLines),
     .Ahead        (Ahead),
+    .Eager        (Eager),
     .WalkLines    (WalkLines),
     .WalkLineBeats(WalkLineBeats)
   ) u_link (
@@ -429,6 +440,7 @@ module gw_page_cache #(
     .free_count_i  (free_count),
     .victim_valid_i(victim_valid),
     .victim_idx_i  (victim_idx),
+    .prefer_o      (prefer),
     .job_idx_o     (job_idx),
     .job_tag_i     (job_tag),
     .active_i      (active),
@@ -455,9 +467,12 @@ module gw_page_cache #(
     .read_valid_o  (victim_read),
     .read_ready_i  (victim_ready),
     .read_addr_o   (victim_addr),
+    .clash_i       (Eager > 0 && victim_clash),
     .read_data_i   (line_data),
     .error_o       (lost),
-    .written_o     (written)
+    .written_o     (written),
+    .eager_o       (eager),
+    .eager_again_o (eager_again)
   );
 
   // Answers of reads; a beat is looked up only with room for it.
@@ -477,6 +492,8 @@ module gw_page_cache #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) event_o <= '0;
     else event_o <= '{
+      eager_again: eager_again,
+      eager: eager,
       ahead_unused: ahead_unused,
       ahead_used: met,
       ahead: ahead_put,

@@ -367,6 +367,30 @@ package gw_pkg;
   typedef logic [3:0] group_state_t;
   typedef logic [3:0] group_order_t;
 
+  // Orders that groups of frames may have, 4 KiB to 2 MiB: a bit each.
+  localparam int unsigned GroupOrders = 10;
+  typedef logic [GroupOrders-1:0] group_orders_t;
+
+  // The largest is one entry of a table of level 1; log2 of the entries of a group of another one, at most.
+  localparam int unsigned MegaOrder = GroupOrders - 1;
+  function automatic int unsigned entry_bits(group_orders_t orders);
+    entry_bits = 1;
+    for (int unsigned k = 1; k < MegaOrder; k++) if (orders[k]) entry_bits = k;
+  endfunction
+  // Those of a group's order and below.
+  function automatic group_orders_t orders_to(group_order_t order);
+    for (int unsigned k = 0; k < GroupOrders; k++) orders_to[k] = group_order_t'(k) <= order;
+  endfunction
+  // The largest of some.
+  function automatic group_orders_t largest_order(group_orders_t orders);
+    for (int unsigned k = 0; k < GroupOrders; k++) largest_order[k] = orders[k] && (orders >> (k + 1)) == '0;
+  endfunction
+  // The number of one.
+  function automatic group_order_t order_number(group_orders_t one);
+    order_number = '0;
+    for (int unsigned k = 0; k < GroupOrders; k++) if (one[k]) order_number |= group_order_t'(k);
+  endfunction
+
   typedef enum logic [1:0] {
     GroupFind  = 2'd0,
     GroupRead  = 2'd1,
@@ -538,14 +562,16 @@ package gw_pkg;
     logic reclaim;          // frames of what was freed given back, to be cleared
     logic scrub;            // frames cleared
     logic [3:0] status;     // of `command`: how it ended
-    logic [4:0] reclaimed;  // of `reclaim`: its frames
-    logic [4:0] scrubbed;   // of `scrub`: its frames
+    logic [9:0] reclaimed;  // of `reclaim`: its frames
+    logic [9:0] scrubbed;   // of `scrub`: its frames
     ctx_id_t command_ctx;   // of `command`, `refused`
     owner_t touch_of;       // of `touch`, `zero`, `parked`, `fault`
   } heap_event_t;
 
   // Event pulses of the page cache, beats and lines of 64 bytes.
   typedef struct packed {
+    logic eager_again;   // a page that was written, or is just being, before it left is stored to again
+    logic eager;         // a page was written to the host before it has to leave, and stays
     logic ahead_unused;  // a page that was read ahead has left and no access had met it
     logic ahead_used;    // an access met a page that was read ahead, for the first time
     logic ahead;         // a page is read ahead of who reads in order

@@ -24,20 +24,20 @@ module gw_first_one #(
     assign any_o = bits_i[0];
     assign idx_o = '0;
   end else begin : gen_tree
-    // Pairs, then pairs of pairs: what is found in the lower half comes first.
+    // Pairs, then pairs of pairs: what is found in the lower half comes first. What a pair of 2**(l+1) bits has is where the first of them is;
+    // what is elsewhere means nothing. Whole words, and not pair by pair: so it is a few instructions of a simulator.
     always_comb begin
       logic [Width-1:0] any;
-      logic [Width-1:0][IdxWidth-1:0] idx;
+      logic [IdxWidth-1:0][Width-1:0] idx;
       any = bits_i;
       idx = '0;
       for (int unsigned l = 0; l < IdxWidth; l++) begin
-        for (int unsigned i = 0; i < (Width >> (l + 1)); i++) begin
-          idx[i] = any[2*i] ? idx[2*i] : idx[2*i+1] | IdxWidth'(1 << l);
-          any[i] = any[2*i] || any[2*i+1];
-        end
+        for (int unsigned b = 0; b < l; b++) idx[b] = (any & idx[b]) | (~any & (idx[b] >> (1 << l)));
+        idx[l] = ~any;
+        any |= any >> (1 << l);
       end
       any_o = any[0];
-      idx_o = idx[0];
+      for (int unsigned b = 0; b < IdxWidth; b++) idx_o[b] = idx[b][0];
     end
   end
 

@@ -9,8 +9,12 @@
 // - Commands: take a naturally aligned group of 2**order frames, or give one. Each is answered once, by a pulse to its client. A take of
 //   clean frames is refused only if neither bitmap nor stock has such a group: a refusal puts the region's stock back and asks again. A give is
 //   refused, and changes nothing, if the group is not the region's, not aligned, or partly free already in the same state.
-// - Stock: for each region groups of one frame (shelf 0) and of 2**BigOrder (shelf 1), offered and taken in one cycle; filled when no
-//   client asks anything. When single frames are asked for and there are none but in groups of the stock, one of those goes back.
+// - Stock: for each region a shelf of groups of 2**order frames for every order of `Orders`, offered and taken in one cycle; filled when
+//   no client asks anything: what somebody waits for (`wanted_i`) first, then the largest. A shelf holds `Stock` groups, above 64 KiB one.
+// - When a shelf is empty and nothing for it is left but in larger groups of the stock, the smallest of these goes back: for single
+//   frames always, for groups while somebody waits for one. Smaller groups of the stock do not go back for a larger one.
+// - `soon_o`: a group of 2**order frames, or more, is in stock or in a bitmap, or is being cleared (`held_i`): who waits for one gets
+//   it. It falls when there is none for sure. Single frames: always.
 // - Clients take turns. A command waits for one other of each client and one filling at most; gw_groups says how long each takes.
 // - `start_i`: a region begins with `blocks_i` blocks of 2 MiB from `base_i` on, all dirty (or clean: `start_clean_i`). Once for each
 //   region; until then it has nothing. What describes it is held from then on.
@@ -25,8 +29,8 @@ module gw_frames #(
   /// Blocks whose bits are on chip.
   parameter int unsigned Lines = 4,
   parameter int unsigned Clients = 3,
-  /// log2 of the frames of a large group in stock, 1 to 9; groups of a shelf.
-  parameter int unsigned BigOrder = 4,
+  /// Orders of the groups in stock: bit k, 2**k frames; bit 0 is set. Groups of a shelf.
+  parameter gw_pkg::group_orders_t Orders = 10'h011,
   parameter int unsigned Stock = 8,
   /// Derived.
   localparam int unsigned CountWidth = $clog2(Blocks) + 10
@@ -44,9 +48,14 @@ module gw_frames #(
   input  gw_pkg::frames_cmd_t [Clients-1:0] cmd_i,
   output logic [Clients-1:0]              rsp_valid_o,
   output gw_pkg::frames_rsp_t             rsp_o,
-  output logic [Regions-1:0][1:0]         stock_valid_o,
-  output gw_pkg::ppn_t [Regions-1:0][1:0] stock_frame_o,
-  input  logic [Regions-1:0][1:0]         stock_take_i,
+  /// By order.
+  output gw_pkg::group_orders_t [Regions-1:0] stock_valid_o,
+  output gw_pkg::ppn_t [Regions-1:0][gw_pkg::GroupOrders-1:0] stock_frame_o,
+  input  gw_pkg::group_orders_t [Regions-1:0] stock_take_i,
+  output gw_pkg::group_orders_t [Regions-1:0] soon_o,
+  /// Orders that somebody waits for; orders that what is being cleared has, and those below.
+  input  gw_pkg::group_orders_t [Regions-1:0] wanted_i,
+  input  gw_pkg::group_orders_t [Regions-1:0] held_i,
   output logic [Regions-1:0][CountWidth-1:0] free_o,
   output logic [Regions-1:0][CountWidth-1:0] clean_o,
   output logic                            broken_o,
@@ -67,8 +76,8 @@ module gw_frames #(
   if (!(Regions inside {1, 2, 4, 8})) begin : gen_bad_regions
     $fatal(1, "gw_frames: Regions must be 1, 2, 4 or 8");
   end
-  if (BigOrder < 1 || BigOrder > BlockBits) begin : gen_bad_big_order
-    $fatal(1, "gw_frames: BigOrder must be 1 to 9");
+  if (!Orders[0]) begin : gen_bad_orders
+    $fatal(1, "gw_frames: Orders must have order 0");
   end
   if (Clients < 1 || Stock < 1) begin : gen_bad_clients
     $fatal(1, "gw_frames: Clients and Stock must be at least 1");
@@ -88,13 +97,14 @@ module gw_frames #(
     Client,
     Fill,
     Restock, // a frame of the stock goes back, for the client
-    Break    // a group of the stock goes back, for single frames
+    Break    // a group of the stock goes back, for smaller ones
   } what_e;
   step_e step_q, step_d;
   what_e what_q;
   frames_cmd_t cmd_q, kept_q;  // kept: the client's, while its region's stock goes back
   logic [ClientWidth-1:0] client_q, chosen;
-  logic some_client, take_client, legal_q, ok_q, retried_q, shelf_q;
+  logic some_client, take_client, legal_q, ok_q, retried_q;
+  group_order_t shelf_q;
   logic [1:0] prepared_q;
   idx_t region;
   unit_t unit_q;
@@ -103,6 +113,7 @@ module gw_frames #(
 
   // Groups: pool 2r is region r's clean frames, 2r + 1 its dirty ones.
   logic groups_ready, groups_done, groups_ok;
+  group_orders_t [Pools-1:0] some;
   unit_t groups_unit;
   group_op_e op;
   ppn_t [Pools-1:0] bits;
@@ -130,6 +141,7 @@ module gw_frames #(
     .rsp_ready_i(1'b1),
     .rsp_ok_o   (groups_ok),
     .rsp_unit_o (groups_unit),
+    .some_o     (some),
     .broken_o,
     .m_req_o,
     .m_rsp_i
@@ -148,61 +160,91 @@ module gw_frames #(
   );
 
   // Stock. While it goes back none is offered.
-  logic [Regions-1:0][1:0] put, ready, has, back, none_q;
-  ppn_t [Regions-1:0][1:0] next_out;
+  group_orders_t [Regions-1:0] put, ready, has, back, none_q, soon_q;
+  ppn_t [Regions-1:0][GroupOrders-1:0] next_out;
+  group_orders_t lowest;  // shelf of the region that has something
   logic returning;
+  assign lowest = has[region] & ~(has[region] - group_orders_t'(1));
   assign returning = step_q == Return || what_q == Restock;
   for (genvar r = 0; r < Regions; r++) begin : gen_region
-    for (genvar s = 0; s < 2; s++) begin : gen_shelf
-      gw_fifo #(
-        .T    (ppn_t),
-        .Depth(Stock)
-      ) u_shelf (
-        .clk_i,
-        .rst_ni,
-        .in_valid_i (put[r][s]),
-        .in_ready_o (ready[r][s]),
-        .in_data_i  (frame_q),
-        .out_valid_o(has[r][s]),
-        .out_ready_i(back[r][s] || (stock_take_i[r][s] && !returning)),
-        .out_data_o (next_out[r][s]),
-        .usage_o    ()
-      );
-      assign put[r][s] = step_q == Answer && what_q == Fill && ok_q && region == idx_t'(r) && shelf_q == 1'(s);
-      assign back[r][s] = step_q == Return && region == idx_t'(r) && (s == 0 ? what_q != Break : what_q == Break || !has[r][0]);
+    for (genvar s = 0; s < GroupOrders; s++) begin : gen_order
+      if (Orders[s]) begin : gen_shelf
+        gw_fifo #(
+          .T    (ppn_t),
+          .Depth(s > 4 ? 1 : Stock)
+        ) u_shelf (
+          .clk_i,
+          .rst_ni,
+          .in_valid_i (put[r][s]),
+          .in_ready_o (ready[r][s]),
+          .in_data_i  (frame_q),
+          .out_valid_o(has[r][s]),
+          .out_ready_i(back[r][s] || (stock_take_i[r][s] && !returning)),
+          .out_data_o (next_out[r][s]),
+          .usage_o    ()
+        );
+        assign put[r][s] = step_q == Answer && what_q == Fill && ok_q && region == idx_t'(r) && shelf_q == group_order_t'(s);
+        assign back[r][s] = step_q == Return && region == idx_t'(r) &&
+            (what_q == Break ? shelf_q == group_order_t'(s) : lowest[s]);
+      end else begin : gen_none
+        assign {put[r][s], ready[r][s], has[r][s], back[r][s], next_out[r][s]} = '0;
+      end
       assign stock_valid_o[r][s] = has[r][s] && !returning;
       assign stock_frame_o[r][s] = next_out[r][s];
+      // Between the change of a bitmap and what is told of it, it is as before.
+      if (s == 0 || !Orders[s]) begin : gen_always
+        assign soon_q[r][s] = s == 0;
+      end else begin : gen_soon
+        always_ff @(posedge clk_i or negedge rst_ni) begin
+          if (!rst_ni) begin
+            soon_q[r][s] <= 1'b0;
+          end else begin
+            soon_q[r][s] <= (has[r] >> s) != '0 || (some[2*r][s] && !none_q[r][s]) || some[2*r+1][s] || held_i[r][s] ||
+                (soon_q[r][s] && !groups_ready);
+          end
+        end
+      end
     end
   end
+  assign soon_o = soon_q;
 
   // Regions that began, and those that are to; a shelf to be filled: the first one with room, unless there was nothing for it.
   logic [Regions-1:0] pending_q, started_q;
   logic begins, breaks, fills;
+  group_orders_t [Regions-1:0] fillable, urgent;
   idx_t begin_region, break_region, fill_region;
-  logic fill_shelf;
+  group_order_t break_shelf, fill_shelf;
   always_comb begin
     begins = 1'b0;
     begin_region = '0;
     breaks = 1'b0;
     break_region = '0;
+    break_shelf = '0;
     fills = 1'b0;
     fill_region = '0;
-    fill_shelf = 1'b0;
+    fill_shelf = '0;
     for (int unsigned r = 0; r < Regions; r++) begin
       if (pending_q[r]) begin
         begins = 1'b1;
         begin_region = idx_t'(r);
       end
-      // The only frames left are in groups of the stock.
-      if (none_q[r][0] && !has[r][0] && has[r][1]) begin
-        breaks = 1'b1;
-        break_region = idx_t'(r);
+      // What is left for an empty shelf is in groups of the stock: the smallest that will do for it.
+      for (int unsigned s = GroupOrders - 1; s > 0; s--) begin
+        if (has[r][s] && (none_q[r] & ~has[r] & Orders & (wanted_i[r] | group_orders_t'(1)) & group_orders_t'((1 << s) - 1)) != '0) begin
+          breaks = 1'b1;
+          break_region = idx_t'(r);
+          break_shelf = group_order_t'(s);
+        end
       end
-      for (int unsigned s = 0; s < 2; s++) begin
-        if (started_q[r] && ready[r][s] && !none_q[r][s]) begin
+      fillable[r] = started_q[r] ? ready[r] & ~none_q[r] : '0;
+      urgent[r] = fillable[r] & wanted_i[r] & ~has[r];
+    end
+    for (int unsigned r = 0; r < Regions; r++) begin
+      for (int unsigned s = 0; s < GroupOrders; s++) begin
+        if (urgent != '0 ? urgent[r][s] : fillable[r][s]) begin
           fills = 1'b1;
           fill_region = idx_t'(r);
-          fill_shelf = 1'(s);
+          fill_shelf = group_order_t'(s);
         end
       end
     end
@@ -231,7 +273,7 @@ module gw_frames #(
       Settle: begin
         step_d = (give_back || what_q == Restock) ? Return : Answer;
       end
-      Return: step_d = (what_q == Break && !has[region][1]) ? Idle : Prepare;
+      Return: step_d = (what_q == Break && !has[region][shelf_q]) ? Idle : Prepare;
       default: step_d = (what_q == Start && cmd_q.dirty) ? Prepare : Idle;
     endcase
   end
@@ -245,12 +287,12 @@ module gw_frames #(
   assign free_o = free_q;
   assign clean_o = clean_q;
   logic [CountWidth-1:0] size_q;
-  logic [Regions-1:0][1:0] taken_q;
+  group_orders_t [Regions-1:0] taken_q;
   logic [Regions-1:0][CountWidth-1:0] given, took, given_clean, took_clean;
   always_comb begin
     for (int unsigned r = 0; r < Regions; r++) begin
       given[r] = '0;
-      took[r] = CountWidth'(taken_q[r][0]) + (CountWidth'(taken_q[r][1]) << BigOrder);
+      took[r] = CountWidth'(taken_q[r]);  // a bit is as many frames
       given_clean[r] = '0;
       took_clean[r] = took[r];
       if (step_q == Answer && what_q == Client && ok_q && legal_q && region == idx_t'(r)) begin
@@ -279,7 +321,7 @@ module gw_frames #(
       end
       // What came back may be what a shelf lacked.
       if (step_q == Answer && what_q == Fill && !ok_q) none_q[region][shelf_q] <= 1'b1;
-      else if (step_q == Answer && what_q == Break) none_q[region] <= 2'b10;
+      else if (step_q == Answer && what_q == Break) none_q[region] <= ~group_orders_t'((1 << shelf_q) - 1);
       else if (step_q == Answer && what_q == Client && ((ok_q && cmd_q.give && !cmd_q.dirty) || retried_q)) none_q[region] <= '0;
       taken_q <= stock_take_i & stock_valid_o;
       for (int unsigned r = 0; r < Regions; r++) begin
@@ -304,12 +346,12 @@ module gw_frames #(
               give: 1'b0,
               dirty: 1'b0,
               region: breaks ? region_t'(break_region) : region_t'(fill_region),
-              order: fill_shelf ? group_order_t'(BigOrder) : '0,
+              order: fill_shelf,
               frame: '0
           };
         end
         client_q <= chosen;
-        shelf_q <= fill_shelf;
+        shelf_q <= breaks ? break_shelf : fill_shelf;
         retried_q <= 1'b0;
         ok_q <= 1'b1;
         prepared_q <= '0;
@@ -335,8 +377,8 @@ module gw_frames #(
         prepared_q <= '0;
         if (what_q == Break) begin
           cmd_q.give <= 1'b1;
-          cmd_q.order <= group_order_t'(BigOrder);
-          cmd_q.frame <= next_out[region][1];
+          cmd_q.order <= shelf_q;
+          cmd_q.frame <= next_out[region][shelf_q];
         end else if (has[region] == '0) begin
           what_q <= Client;
           cmd_q <= kept_q;
@@ -346,8 +388,8 @@ module gw_frames #(
               give: 1'b1,
               dirty: 1'b0,
               region: cmd_q.region,
-              order: has[region][0] ? '0 : group_order_t'(BigOrder),
-              frame: has[region][0] ? next_out[region][0] : next_out[region][1]
+              order: order_number(lowest),
+              frame: next_out[region][order_number(lowest)]
           };
         end
       end

@@ -44,7 +44,9 @@ module gw_group_index #(
   output logic                  done_o,
   output logic                  found_o,
   output logic [BlockWidth-1:0] block_o,
-  output gw_pkg::group_state_t  state_o
+  output gw_pkg::group_state_t  state_o,
+  /// Of each pool, whether a block has a free group of 2**order units, order 0 to BlockBits. Means something while ready_o is high.
+  output logic [Pools-1:0][BlockBits:0] some_o
 );
 
   import gw_pkg::*;
@@ -264,6 +266,14 @@ module gw_group_index #(
     endcase
   end
 
+  always_comb begin
+    some_o = '0;
+    for (int unsigned p = 0; p < Pools; p++) begin
+      for (int unsigned o = 0; o <= BlockBits; o++) begin
+        for (int unsigned t = o + 1; t <= BlockBits + 1; t++) some_o[p][o] |= roots_q[p][t];
+      end
+    end
+  end
   assign ready_o = step_q == Idle;
   assign done_o = step_q == Done;
   assign found_o = found_q;

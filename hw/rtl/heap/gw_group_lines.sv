@@ -234,12 +234,17 @@ module gw_group_lines #(
   word_t mask_d, mask_q;
   logic [WordBits-1:0] mask_place;
   assign mask_place = give_q ? unit_q[WordBits-1:0] : place;
+  // Those whose place in the word has bit b.
+  function automatic logic [WordBits-1:0][Bits-1:0] with_bits();
+    for (int unsigned b = 0; b < WordBits; b++) begin
+      for (int unsigned i = 0; i < Bits; i++) with_bits[b][i] = 1'(i >> b);
+    end
+  endfunction
+  localparam logic [WordBits-1:0][Bits-1:0] WithBits = with_bits();
   always_comb begin
-    for (int unsigned i = 0; i < Bits; i++) begin
-      mask_d[i] = 1'b1;
-      for (int unsigned b = 0; b < WordBits; b++) begin
-        mask_d[i] &= order_q[2:0] > 3'(b) || mask_place[b] == 1'(i >> b);
-      end
+    mask_d = '1;
+    for (int unsigned b = 0; b < WordBits; b++) begin
+      if (order_q[2:0] <= 3'(b)) mask_d &= mask_place[b] ? WithBits[b] : ~WithBits[b];
     end
   end
 

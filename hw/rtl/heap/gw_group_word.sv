@@ -23,15 +23,26 @@ module gw_group_word #(
 
   localparam int unsigned Width = 2 ** WordBits;
 
-  // Bit i of level k: the group of 2**k units from i * 2**k on is free.
+  // The first bits of groups of 2**k units.
+  function automatic logic [WordBits:0][Width-1:0] firsts();
+    for (int unsigned k = 0; k <= WordBits; k++) begin
+      for (int unsigned i = 0; i < Width; i++) firsts[k][i] = i % (1 << k) == 0;
+    end
+  endfunction
+  localparam logic [WordBits:0][Width-1:0] Firsts = firsts();
+
+  // Bit i of level k: the group of 2**k units from i on is free. Whole words, and not bit by bit: so it is a few instructions of a simulator.
   logic [WordBits:0][Width-1:0] level_d, level_q;
   always_comb begin
-    level_d = '0;
-    level_d[0] = word_i;
+    logic [Width-1:0] groups;
+    groups = word_i;
+    level_d[0] = groups;
     for (int unsigned k = 1; k <= WordBits; k++) begin
-      for (int unsigned i = 0; i < (Width >> k); i++) level_d[k][i] = level_d[k-1][2*i] && level_d[k-1][2*i+1];
+      groups &= (groups >> (1 << (k - 1))) & Firsts[k];
+      level_d[k] = groups;
     end
   end
+
 
   logic [2:0] state_d, state_q;
   logic [Width-1:0] starts_d, starts_q;
@@ -39,11 +50,7 @@ module gw_group_word #(
     state_d = '0;
     for (int unsigned k = 0; k <= WordBits; k++) if (level_q[k] != '0) state_d = 3'(k + 1);
     starts_d = '0;
-    for (int unsigned k = 0; k <= WordBits; k++) begin
-      if (order_i == 3'(k)) begin
-        for (int unsigned i = 0; i < (Width >> k); i++) starts_d[i<<k] = level_q[k][i];
-      end
-    end
+    for (int unsigned k = 0; k <= WordBits; k++) if (order_i == 3'(k)) starts_d = level_q[k];
   end
 
   logic [WordBits-1:0] place_d;

@@ -56,6 +56,8 @@ module gw_groups #(
   input  logic                      rsp_ready_i,
   output logic                      rsp_ok_o,
   output logic [UnitWidth-1:0]      rsp_unit_o,
+  /// Of each pool, whether it has a free group of 2**order units. Means something while cmd_ready_o is high.
+  output logic [Pools-1:0][BlockBits:0] some_o,
   output logic                      broken_o,
   output gw_axi_pkg::bitmap_req_t   m_req_o,
   input  gw_axi_pkg::bitmap_rsp_t   m_rsp_i
@@ -116,7 +118,8 @@ module gw_groups #(
     .done_o (index_done),
     .found_o(index_found),
     .block_o(index_block),
-    .state_o(index_state)
+    .state_o(index_state),
+    .some_o
   );
 
   gw_group_lines #(

@@ -28,6 +28,8 @@ module gw_heap #(
   /// Tables of a walk, 3 to 5; the region they are in.
   parameter int unsigned Levels = 4,
   parameter int unsigned TableRegion = 0,
+  /// Orders of groups that frames come in: bit k, 2**k frames; bit 0 is set, of 1 to 8 those that the walker knows as NAPOT.
+  parameter gw_pkg::group_orders_t Orders = 10'h011,
   /// Entries that memory writes at once: 8, or as many words of 64 bits as its beats have if those are less.
   parameter int unsigned Together = 8,
   /// As in gw_slots.
@@ -233,6 +235,7 @@ module gw_heap #(
   assign settle_o = settle && !inside_q;
   gw_reclaim #(
     .Levels     (Levels),
+    .Orders     (Orders),
     .TableRegion(TableRegion)
   ) u_reclaim (
     .clk_i,
@@ -273,13 +276,14 @@ module gw_heap #(
   assign reclaim_busy_o = !slots_idle || end_busy_o;
 
   // Frames.
-  logic [Regions-1:0][1:0] stock_valid, stock_take;
-  ppn_t [Regions-1:0][1:0] stock_frame;
+  group_orders_t [Regions-1:0] stock_valid, stock_take, soon, wanted, held;
+  ppn_t [Regions-1:0][GroupOrders-1:0] stock_frame;
   logic frames_broken;
   gw_frames #(
     .Regions(Regions),
     .Blocks (Blocks),
     .Lines  (Lines),
+    .Orders (Orders),
     .Clients(2)
   ) u_frames (
     .clk_i,
@@ -297,6 +301,9 @@ module gw_heap #(
     .stock_valid_o(stock_valid),
     .stock_frame_o(stock_frame),
     .stock_take_i (stock_take),
+    .soon_o       (soon),
+    .wanted_i     (wanted),
+    .held_i       (held),
     .free_o,
     .clean_o,
     .broken_o     (frames_broken),
@@ -304,7 +311,8 @@ module gw_heap #(
     .m_rsp_i      (mem_rsp[0])
   );
 
-  // Scrubber. A region has dirty frames when some are given, and when it began: then it has some for the first time.
+  // Scrubber. Pages up to 64 KiB are lacking when they are not in stock, larger ones when somebody waits. A region has dirty frames when some are given, and when it began: then it has some for the first time.
+  localparam group_orders_t AtHand = 10'h01f;
   logic [Regions-1:0] dirty, lack, some_q;
   logic scrub_event, scrub_broken;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -314,16 +322,18 @@ module gw_heap #(
   always_comb begin
     for (int unsigned r = 0; r < Regions; r++) begin
       dirty[r] = (!some_q[r] && free_o[r] != '0) || (reclaim_event && frames_cmd[0].region == region_t'(r));
-      lack[r] = stock_valid[r] != '1;
+      lack[r] = (Orders & ~stock_valid[r] & AtHand) != '0 || (wanted[r] & ~AtHand) != '0;
     end
   end
   gw_scrub #(
-    .Regions(Regions)
+    .Regions(Regions),
+    .Orders (Orders)
   ) u_scrub (
     .clk_i,
     .rst_ni,
     .dirty_i      (dirty),
     .lack_i       (lack),
+    .wanted_i     (wanted),
     .room_i,
     .cmd_valid_o  (frames_valid[1]),
     .cmd_ready_i  (frames_ready[1]),
@@ -333,6 +343,7 @@ module gw_heap #(
     .m_req_o      (mem_req[3]),
     .m_rsp_i      (mem_rsp[3]),
     .busy_o       (),
+    .held_o       (held),
     .event_o      (scrub_event),
     .event_order_o(scrub_order),
     .broken_o     (scrub_broken)
@@ -343,6 +354,7 @@ module gw_heap #(
   gw_touch #(
     .Regions    (Regions),
     .Levels     (Levels),
+    .Orders     (Orders),
     .TableRegion(TableRegion),
     .Together   (Together)
   ) u_touch (
@@ -370,6 +382,8 @@ module gw_heap #(
     .stock_valid_i (stock_valid),
     .stock_frame_i (stock_frame),
     .stock_take_o  (stock_take),
+    .soon_i        (soon),
+    .lack_o        (wanted),
     .pte_valid_o   (pte_valid[0]),
     .pte_ready_i   (pte_ready[0]),
     .pte_group_o   (pte_group),
@@ -459,9 +473,9 @@ module gw_heap #(
         fault: touched && ans_o.fault,
         touch_of: touch_of,
         reclaim: reclaim_event,
-        reclaimed: 5'd1 << reclaim_order,
+        reclaimed: 10'd1 << reclaim_order,
         scrub: scrub_event,
-        scrubbed: 5'd1 << scrub_order
+        scrubbed: 10'd1 << scrub_order
       };
       broken_o <= frames_broken || touch_broken || reclaim_broken || scrub_broken;
     end

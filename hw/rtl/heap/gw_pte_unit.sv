@@ -8,7 +8,7 @@
 //   (`found_o`), or was written between read and write; Denied, memory refused an access, or knows no exclusive ones. Nothing was
 //   written then.
 // - A command for a group fills `Together` naturally aligned entries with one value, by one access: all of them, if all are 0, or none.
-//   `found_o` is their OR then, 0 if and only if all were empty.
+//   `found_o` is their OR then, 0 if and only if all were empty. One that expects all ones, which no entry is, only reads.
 // - So of several that want to fill an empty entry exactly one is told Stored.
 // - Commands are served one after the other, clients in turn; a client's in order. Entries of one address therefore change in that order.
 // - Latency: acceptance to answer, with memory that takes at once and answers n and m cycles later: 4 + n + m; 3 + n without a write.
@@ -193,7 +193,7 @@ module gw_pte_unit #(
   logic unused;
   assign unused = ^{m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b.id};
 
-  `GW_INVARIANT(GroupsAreFilled_A, !group_q || state_q == Idle || expected_q == '0)
+  `GW_INVARIANT(GroupsAreFilled_A, !group_q || state_q == Idle || expected_q inside {'0, '1})
   `GW_COVER(ChangedMeanwhile_C, state_q == Compare && exclusive_q && !same)
   `GW_COVER(LostReservation_C, state_q == Reply && m_rsp_i.b_valid && m_rsp_i.b.resp == RespOkay)
 

@@ -8,8 +8,8 @@
 //          job done <─ settle <─────────── frames given back <─ fence <─ invalidate      (Units of them at a time)
 //
 // Contract
-// - A job {ctx, region, granule, first, from, to}: pages first + from to first + to - 1. `from` is rounded up to a group if the granule is
-//   2**BigOrder or more, because a group stays as long as one of its pages is live. `to` ends at a table, or at a small slot.
+// - A job {ctx, region, granule, first, from, to}: pages first + from to first + to - 1. `from` is rounded up to the largest group that the
+//   granule may have, because a group stays as long as one of its pages is live. `to` ends at a table, or at a small slot.
 // - An entry that is all inside the range is cleared: one that points to a table takes all below it. Each is
 //   cleared before the invalidation, nothing that it led to is given back before the end of the fence, and each frame once. Nothing
 //   outside the range is changed.
@@ -25,11 +25,11 @@
 module gw_reclaim #(
   /// Tables of a walk, 3 to 5: those of the widest mode.
   parameter int unsigned Levels = 4,
-  /// log2 of the frames of a large group: 64 KiB.
-  localparam int unsigned BigOrder = 4,
+  /// Orders of groups, as in gw_touch.
+  parameter gw_pkg::group_orders_t Orders = 10'h011,
   /// Where tables are.
   parameter int unsigned TableRegion = 0,
-  /// Cleared entries that wait for one fence, 32 or more.
+  /// Cleared entries that wait for one fence, >= 2.
   parameter int unsigned Units = 32,
   /// Derived: bits of an entry's address.
   localparam int unsigned EntryWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtEntryBytes)
@@ -82,8 +82,8 @@ module gw_reclaim #(
 
   localparam int unsigned Tables = Levels - 1;  // that a walk can be below its root
   localparam int unsigned BeatShift = $clog2(PtBeatEntries);
-  localparam int unsigned Group = 1 << BigOrder;
-  localparam vpn_t GroupMask = vpn_t'(Group) - 1'b1;
+  localparam int unsigned EntryBits = entry_bits(Orders);
+  typedef logic [EntryBits-1:0] offset_t;
   localparam int unsigned UsageWidth = $clog2(Units + 1);
   typedef logic [PtLevelBits-1:0] index_t;
   typedef logic [2:0] level_t;
@@ -91,17 +91,21 @@ module gw_reclaim #(
   if (Levels < 3 || Levels > 5) begin : gen_bad_levels
     $fatal(1, "gw_reclaim: Levels must be 3 to 5");
   end
-  if (Units < 2 * Group) begin : gen_bad_units
-    $fatal(1, "gw_reclaim: Units must be 32 or more");
+  if (Units < 2) begin : gen_bad_units
+    $fatal(1, "gw_reclaim: Units must be 2 or more");
+  end
+  if (!Orders[0]) begin : gen_bad_orders
+    $fatal(1, "gw_reclaim: Orders must have order 0");
   end
   if (TableRegion >= 2 ** RegionWidth) begin : gen_bad_table_region
     $fatal(1, "gw_reclaim: TableRegion must be 0 to 7");
   end
 
-  // What a cleared entry led to: a frame (big: a group), or a table of this level.
+  // What a cleared entry led to: a table of this level, or a group, as the entry says it; of a table of level 1: 2 MiB.
   typedef struct packed {
     logic   table_;
-    logic   big;
+    logic   mega;
+    logic   napot;
     level_t level;
     ppn_t   ppn;
   } unit_t;
@@ -137,22 +141,28 @@ module gw_reclaim #(
   state_e state_q, state_d;
   heap_job_t job_q;
   vpn_t cursor_q, last_q;
-  logic rounds;
-  assign rounds = job_q.granule >= group_order_t'(BigOrder);
+  vpn_t group_q;  // page bits inside of the job's largest groups
 
   function automatic logic is_pointer(logic [63:0] entry);
     return entry[PteV] && {entry[PteR], entry[PteW], entry[PteX]} == '0;
   endfunction
   function automatic logic is_leaf(logic [63:0] entry);
-    return entry[PteV] && (entry[PteR] || entry[PteX]) && (!entry[PteN] || entry[PtePpnLsb +: BigOrder] == BigOrder'(Group / 2));
+    logic known;
+    known = 1'b0;
+    for (int unsigned k = 1; k <= EntryBits; k++) begin
+      if (Orders[k] && offset_t'(entry[PtePpnLsb +: EntryBits] << (EntryBits - k)) == offset_t'(1 << (EntryBits - 1))) known = 1'b1;
+    end
+    return entry[PteV] && (entry[PteR] || entry[PteX]) && (!entry[PteN] || known);
+  endfunction
+  function automatic logic is_mega(logic [63:0] entry);
+    return Orders[MegaOrder] && entry[PteV] && (entry[PteR] || entry[PteX]) && !entry[PteN] && entry[PtePpnLsb +: MegaOrder] == '0;
   endfunction
   function automatic logic leads(level_t level, logic [63:0] entry);
-    return (level == '0) ? is_leaf(entry) : is_pointer(entry);
+    return (level == '0) ? is_leaf(entry) : is_pointer(entry) || (level == level_t'(1) && is_mega(entry));
   endfunction
-  function automatic ppn_t frame_of(logic [63:0] entry);
-    ppn_t frame;
-    frame = entry[PtePpnLsb +: PpnWidth];
-    return entry[PteN] ? {frame[PpnWidth-1:BigOrder], BigOrder'(0)} : frame;
+  // Page bits inside of a group, of the last bits of the frame number in its entries: it ends in as many, a 1 and zeros.
+  function automatic offset_t offset(offset_t last);
+    return last ^ (last - 1'b1);
   endfunction
 
   // The walk: where the cursor's entry is, and what it covers.
@@ -208,20 +218,25 @@ module gw_reclaim #(
     .out_data_o (unit),
     .usage_o    (usage)
   );
-  // All entries of a group, and a table, go behind one fence.
-  assign room = 32'(usage) <= Units - Group;
+  // All entries of a group go behind one fence, and its first one is what waits for it.
+  assign room = 32'(usage) < Units;
 
   // An entry that is not what gw_touch writes at its level is cleared, and leads nowhere.
-  logic leads_q, cleared_q, crosses, ends, tail;
+  logic leads_q, cleared_q, crosses, ends, grouped, first_q, last_of_q;
+  assign grouped = level_q == '0 && entry_q[PteN];
   assign unit_in = '{
-    table_: level_q != '0,
-    big: level_q == '0 && entry_q[PteN],
+    table_: level_q != '0 && is_pointer(entry_q),
+    mega: level_q == level_t'(1) && is_mega(entry_q),
+    napot: grouped,
     level: level_q - 1'b1,
-    ppn: (level_q == '0) ? frame_of(entry_q) : entry_q[PtePpnLsb +: PpnWidth]
+    ppn: entry_q[PtePpnLsb +: PpnWidth]
   };
-  // A group goes back with its first entry.
-  assign tail = level_q == '0 && entry_q[PteN] && index_q[BigOrder-1:0] != '0;
-  assign push = state_q == Wiped && pte_done_i && pte_result_i == PteStored && leads_q && !tail;
+  // The entry of a group: its first one, with which it goes back, or its last one. Known when it is cleared.
+  always_ff @(posedge clk_i) begin
+    first_q <= (index_q[EntryBits-1:0] & offset(entry_q[PtePpnLsb +: EntryBits])) == '0;
+    last_of_q <= (index_q[EntryBits-1:0] | ~offset(entry_q[PtePpnLsb +: EntryBits])) == '1;
+  end
+  assign push = state_q == Wiped && pte_done_i && pte_result_i == PteStored && leads_q && (first_q || !grouped);
   assign ends = entry_last_q >= last_q;
   assign crosses = index_q == '1;
 
@@ -264,21 +279,28 @@ module gw_reclaim #(
 
   // What goes back.
   ppn_t give_q;
-  logic give_big_q, give_table_q;
+  logic give_table_q, give_mega_q, give_napot_q;
+  offset_t give_offset;
+  group_order_t give_order;
+  assign give_offset = offset(offset_t'(give_q));
+  assign give_order = give_mega_q ? group_order_t'(MegaOrder) :
+      give_napot_q ? order_number(largest_order(group_orders_t'(give_offset))) + 1'b1 : '0;
   assign cmd_valid_o = state_q == Give;
   assign cmd_o = '{
     give: 1'b1,
     dirty: 1'b1,
     region: give_table_q ? region_t'(TableRegion) : job_q.region,
-    order: give_big_q ? group_order_t'(BigOrder) : '0,
-    frame: give_q
+    order: give_order,
+    frame: give_q & ~(give_napot_q ? ppn_t'(give_offset) : '0)
   };
   assign event_o = state_q == Given && rsp_valid_i && rsp_i.ok;
   assign event_order_o = cmd_o.order;
 
-  logic pick_leaf, pick_table, pick_tail;
-  assign pick_leaf = found_q && scan_q == '0 && is_leaf(picked_q) && !(picked_q[PteN] && picked_index_q[BigOrder-1:0] != '0);
-  assign pick_tail = found_q && scan_q == '0 && is_leaf(picked_q) && picked_q[PteN] && picked_index_q[BigOrder-1:0] != '0;
+  logic pick_leaf, pick_mega, pick_table, pick_tail;
+  assign pick_tail = found_q && scan_q == '0 && is_leaf(picked_q) && picked_q[PteN] &&
+      (picked_index_q[EntryBits-1:0] & offset(picked_q[PtePpnLsb +: EntryBits])) != '0;
+  assign pick_mega = found_q && scan_q == level_t'(1) && is_mega(picked_q);
+  assign pick_leaf = (found_q && scan_q == '0 && is_leaf(picked_q) && !pick_tail) || pick_mega;
   assign pick_table = found_q && scan_q != '0 && is_pointer(picked_q);
 
   always_comb begin
@@ -307,7 +329,7 @@ module gw_reclaim #(
       end
       Next: begin
         if (ends) state_d = cleared_q ? Name : Done;
-        else if (!room && (level_q != '0 || (&index_q[BigOrder-1:0]))) state_d = Name;
+        else if (!room && (last_of_q || !grouped)) state_d = Name;
         else state_d = crosses ? Root : Place;
       end
       Name: state_d = Inval;
@@ -388,6 +410,7 @@ module gw_reclaim #(
       beat_valid_q <= (beat_valid_q || m_rsp_i.r_valid) && !(state_q inside {Idle, Calm, Unit}) && !reads;
       if (m_rsp_i.r_valid && m_rsp_i.r.resp != RespOkay) broken_o <= 1'b1;
       if (state_q == Wiped && pte_done_i && (pte_result_i == PteDenied || (pte_result_i == PteStored && !leads_q))) broken_o <= 1'b1;
+      if (push && !room) broken_o <= 1'b1;
       if (state_q == Judge && some_q[lane] && !whole_q && state_d == Next) broken_o <= 1'b1;
       if (state_q == Take && found_q && !pick_leaf && !pick_tail && !pick_table) broken_o <= 1'b1;
       if (state_q == Given && rsp_valid_i && !rsp_i.ok) broken_o <= 1'b1;
@@ -398,10 +421,11 @@ module gw_reclaim #(
     unique case (state_q)
       Idle: begin
         job_q <= job_i;
+        group_q <= vpn_t'(largest_order(Orders & orders_to(job_i.granule))) - 1'b1;
         cleared_q <= 1'b0;
       end
       Range: begin
-        cursor_q <= job_q.first + (rounds ? (job_q.from + GroupMask) & ~GroupMask : job_q.from);
+        cursor_q <= job_q.first + ((job_q.from + group_q) & ~group_q);
         last_q <= job_q.first + job_q.to - 1'b1;
       end
       Root: begin
@@ -434,7 +458,8 @@ module gw_reclaim #(
         unit_table_q <= unit.table_;
         unit_level_q <= unit.level;
         give_q <= unit.ppn;
-        give_big_q <= unit.big;
+        give_mega_q <= unit.mega;
+        give_napot_q <= unit.napot;
         give_table_q <= 1'b0;
         scan_q <= unit.level;
         over_q <= 1'b0;
@@ -449,7 +474,8 @@ module gw_reclaim #(
       Scan: begin
         if (over_q) begin
           give_q <= scan_table;
-          give_big_q <= 1'b0;
+          give_mega_q <= 1'b0;
+          give_napot_q <= 1'b0;
           give_table_q <= 1'b1;
         end
       end
@@ -474,8 +500,9 @@ module gw_reclaim #(
           over_q <= 1'b0;
           scan_q <= scan_q - 1'b1;
         end
-        give_q <= frame_of(picked_q);
-        give_big_q <= picked_q[PteN];
+        give_q <= picked_q[PtePpnLsb +: PpnWidth];
+        give_mega_q <= pick_mega;
+        give_napot_q <= picked_q[PteN];
         give_table_q <= 1'b0;
       end
       default: ;
@@ -502,8 +529,8 @@ module gw_reclaim #(
   end
 
   logic unused;
-  assign unused = ^{ctx_i.sade, ctx_i.en_pri, job_q.to, job_q.from, job_q.first, rsp_i.frame, m_rsp_i.r.id, m_rsp_i.r.last, m_rsp_i.b,
-                    m_rsp_i.b_valid, m_rsp_i.aw_ready, m_rsp_i.w_ready};
+  assign unused = ^{ctx_i.sade, ctx_i.en_pri, job_q.to, job_q.from, job_q.first, job_q.granule, rsp_i.frame, m_rsp_i.r.id, m_rsp_i.r.last,
+                    m_rsp_i.b, m_rsp_i.b_valid, m_rsp_i.aw_ready, m_rsp_i.w_ready};
 
   `GW_INVARIANT(UnitsHaveRoom_A, !push || 32'(usage) < Units)
   `GW_INVARIANT(NothingBeforeTheFence_A, !cmd_valid_o || !cleared_q)

@@ -85,6 +85,7 @@ module gw_slot_stock #(
     .rsp_ready_i(1'b1),
     .rsp_ok_o   (rsp_ok),
     .rsp_unit_o (unit),
+    .some_o     (),
     .broken_o   (),
     .m_req_o    (),
     .m_rsp_i    ('0)

@@ -77,6 +77,10 @@ module gw_slots #(
     $fatal(1, "gw_slots: LargeBase and SmallBase must be aligned to the sizes of their classes");
   end
 
+  // A group stays inside its slot.
+  localparam group_order_t MostSmall = (SmallOrder < GroupOrders) ? group_order_t'(SmallOrder) : group_order_t'(GroupOrders - 1);
+  localparam group_order_t MostLarge = (SlotOrder < GroupOrders) ? group_order_t'(SlotOrder) : group_order_t'(GroupOrders - 1);
+
   typedef logic [((Regions > 1) ? $clog2(Regions) : 1)-1:0] region_idx_t;
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [SlotWidth:0] index_t;  // {small, slot}
@@ -414,7 +418,7 @@ module gw_slots #(
       home_q <= pointed.ours && pointed.offset == '0 && cmd_q.pointer[PageShift-1:0] == '0 &&
           cmd_q.pointer >> (VpnWidth + PageShift) == '0;
       index_q <= pointed.index;
-      argument_q <= 32'(cmd_q.region) >= Regions || cmd_q.granule > (cmd_q.compact && SmallOrder < 9 ? group_order_t'(SmallOrder) : 4'd9);
+      argument_q <= 32'(cmd_q.region) >= Regions || cmd_q.granule > (cmd_q.compact ? MostSmall : MostLarge);
       frames_q <= strict_i[(Regions > 1) ? region_idx_t'(cmd_q.region) : '0];
       free_pages_q <= free_pages_i[(Regions > 1) ? region_idx_t'(cmd_q.region) : '0];
       quota_q <= 1'b1;

@@ -57,6 +57,8 @@ module gw_mmu #(
   parameter int unsigned WalkCacheEntries = 8,
   /// Page-table lines are prefetched.
   parameter bit WalkPrefetch = 1'b1,
+  /// Pages of any power of two (gw_walker's AnyNapot).
+  parameter bit AnyNapot = 1'b0,
   /// Pages asked for at a time: a power of two, 2 to 64; 0: there are no page requests.
   parameter int unsigned PageRequests = 0,
   /// There is a heap (gw_heap) at heap_*, for these pages.
@@ -312,6 +314,7 @@ module gw_mmu #(
     .LineBeats   (WalkLineBeats),
     .CacheEntries(WalkCacheEntries),
     .Prefetch    (WalkPrefetch),
+    .AnyNapot    (AnyNapot),
     .NumContexts (NumContexts),
     .TellMiss    (PageRequests > 0 || Heap),
     .Heap        (Heap),

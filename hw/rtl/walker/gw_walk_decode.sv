@@ -27,8 +27,9 @@ module gw_walk_decode #(
   parameter type step_t = logic,
   /// Who takes it, and how: waiter, walked, retry, denied, told.
   parameter type look_t = logic,
-  /// 64 KiB pages (Svnapot).
+  /// As in gw_pte_check.
   parameter bit Svnapot = 1'b1,
+  parameter bit AnyNapot = 1'b0,
   /// Invalidations remembered to tell whether they concern an answer.
   parameter int unsigned InvalDepth = 4,
   /// rsp_miss_o says why and where a fault was one.
@@ -145,8 +146,9 @@ module gw_walk_decode #(
   page_order_t order;
   perm_t perm;
   gw_pte_check #(
-    .Levels (Levels),
-    .Svnapot(Svnapot)
+    .Levels  (Levels),
+    .Svnapot (Svnapot),
+    .AnyNapot(AnyNapot)
   ) u_check (
     .pte_i(entry_q),
     .above_i(above_q),
@@ -294,8 +296,8 @@ module gw_walk_decode #(
   vpn_t open, open_q;
   always_comb begin
     unique case (step_q.level)
-      3'd0: open = ~(vpn_t'('1) << ClusterShift);
-      3'd1: open = ~(vpn_t'('1) << PtLevelBits);
+      3'd0: open = ~(vpn_t'('1) << (AnyNapot ? PtLevelBits - 1 : ClusterShift));
+      3'd1: open = ~(vpn_t'('1) << (AnyNapot ? 32'(MaxPageOrder) - 1 : PtLevelBits));
       default: open = ~(vpn_t'('1) << MaxPageOrder);
     endcase
   end
@@ -365,7 +367,15 @@ module gw_walk_decode #(
     assign rsp_miss_o = '0;
   end
 
-  assign page_alone = cluster_t'(1) << rsp_q.vpn[ClusterShift-1:0];
+  // A page of several that is smaller than a cluster is a part of one.
+  always_comb begin
+    page_alone = cluster_t'(1) << rsp_q.vpn[ClusterShift-1:0];
+    if (AnyNapot) begin
+      for (int unsigned i = 0; i < ClusterPages; i++) begin
+        page_alone[i] = (32'(rsp_q.vpn[ClusterShift-1:0]) ^ i) >> rsp_q.order == '0;
+      end
+    end
+  end
   assign own_names = inval_valid_i && inval_overlaps(inval_i, rsp_q.ctx, rsp_q.vpn, open_q);
   assign rsp_valid_o = rsp_valid_q;
   always_comb begin

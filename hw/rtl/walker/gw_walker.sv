@@ -50,6 +50,8 @@ module gw_walker #(
   parameter int unsigned NumContexts = 16,
   /// 64 KiB pages (Svnapot); 0: an entry with N faults.
   parameter bit Svnapot = 1'b1,
+  /// ... and pages of any power of two up to 1 GiB: 2**k equal entries of a table of any level.
+  parameter bit AnyNapot = 1'b0,
   /// rsp_miss_o says why and where a fault was one; 0: nothing.
   parameter bit TellMiss = 1'b0,
   /// There is a gw_touch, for these pages.
@@ -288,6 +290,7 @@ module gw_walker #(
   gw_walk_decode #(
     .Levels(Levels),
     .Svnapot(Svnapot),
+    .AnyNapot(AnyNapot),
     .Lines(Lines),
     .LineBeats(LineBeats),
     .step_t(step_t),

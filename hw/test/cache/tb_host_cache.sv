@@ -12,7 +12,7 @@ module tb_host_cache #(
   input  logic [101:0] cmd_i,  // {clean, drop, first, last}
   output logic        ack_o,
   output logic        ack_error_o,
-  output logic [11:0] event_o
+  output gw_pkg::cache_event_t event_o
 );
 
   gw_axi_pkg::axi_req_t s_req[2], m_req[2], link_req;

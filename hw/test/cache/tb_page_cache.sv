@@ -12,7 +12,8 @@ module tb_page_cache #(
   parameter int unsigned Fills = 8,
   parameter int unsigned Merges = 4,
   parameter int unsigned RestLines = 64,
-  parameter int unsigned Ahead = 0
+  parameter int unsigned Ahead = 0,
+  parameter int unsigned Eager = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -30,7 +31,7 @@ module tb_page_cache #(
   input  logic [49:0] cmd_last_i,
   output logic        ack_o,
   output logic        ack_error_o,
-  output logic [11:0] event_o
+  output gw_pkg::cache_event_t event_o
 );
 
   gw_axi_pkg::axi_req_t up_req, link_req;
@@ -74,7 +75,8 @@ module tb_page_cache #(
     .Fills      (Fills),
     .Merges     (Merges),
     .RestLines  (RestLines),
-    .Ahead      (Ahead)
+    .Ahead      (Ahead),
+    .Eager      (Eager)
   ) u_dut (
     .clk_i,
     .rst_ni,

@@ -12,7 +12,6 @@ from groups_bench import Bench
 CLEAN, DIRTY, OUT = 0, 1, 2
 BASE = (0x400, 0x12_3456_0000)
 BLOCKS = (16, 12)
-BIG_ORDER = 4
 MASK44 = (1 << 44) - 1
 
 
@@ -29,10 +28,14 @@ class Frames(Bench):
         "cmd_order",
         "cmd_frame",
         "stock_take",
+        "wanted",
+        "held",
     )
 
     def __init__(self, dut, rng):
         super().__init__(dut, rng)
+        self.orders = [k for k in range(10) if int(dut.Orders.value) >> k & 1]
+        self.wanted, self.only = 0, None
         self.state = [np.full(blocks * 512, OUT) for blocks in BLOCKS]
         self.offered = [None, None]  # commands
         self.accepted = [False, False]
@@ -88,15 +91,20 @@ class Frames(Bench):
         self._drive_memory()
         await Timer(1, "step")
         offers = self.get("stock_valid_o")
-        take = sum(1 << i for i in range(4) if offers >> i & 1 and self.rng.random() < self.take_stock)
+        take = sum(
+            1 << i
+            for i in range(20)
+            if self.only in (None, i) and offers >> i & 1 and self.rng.random() < self.take_stock
+        )
         d.stock_take_i.value = take
+        d.wanted_i.value = self.wanted
         await ReadOnly()
         self._watch_memory()
         self.now += 1
-        for i in range(4):
+        for i in range(20):
             if take >> i & 1:
                 frame = self.get("stock_frame_o") >> 44 * i & MASK44
-                self.taken(i // 2, BIG_ORDER if i % 2 else 0, frame, CLEAN)
+                self.taken(i // 10, i % 10, frame, CLEAN)
                 self.stock_takes += 1
 
     def taken(self, region, order, frame, what):
@@ -162,6 +170,7 @@ async def a_frame_has_one_owner_and_none_is_lost(dut):
         if number % 100 == 0:
             bench.stall, bench.latency = rng.choice((0.0, 0.3)), rng.choice((1, 10))
             bench.take_stock = rng.choice((0.0, 0.0, 0.01, 0.1))
+            bench.wanted = rng.getrandbits(20) & sum(0x401 << k for k in bench.orders)
             growing = rng.random() < 0.6
         for c in range(2):
             if bench.offered[c] is not None or rng.random() < 0.3:
@@ -216,17 +225,87 @@ async def a_frame_has_one_owner_and_none_is_lost(dut):
 async def the_stock_serves_touches_in_a_cycle(dut):
     bench, _ = await begin(dut)
     await bench.begin_regions(clean=3)
-    for _ in range(800):
+    full = sum(1 << region * 10 + k for region in range(2) for k in bench.orders)
+    for _ in range(100 * len(bench.orders) * 4):
         await bench.cycle()
-    assert bench.get("stock_valid_o") == 0xF
+    assert bench.get("stock_valid_o") == full
     begin_at = bench.now
     bench.take_stock = 1.0
-    while bench.stock_takes < 16:
+    # Shelves of four, above 64 KiB of one: four cycles, and the first again while they run dry.
+    while bench.stock_takes < 2 * sum(4 if k <= 4 else 1 for k in bench.orders):
         await bench.cycle()
-    # Four shelves of four: four cycles, and the first again while they run dry.
     assert bench.now - begin_at <= 5
     bench.take_stock = 0.0
-    for _ in range(1500):
+    for _ in range(200 * len(bench.orders) * 4):
         await bench.cycle()
     bench.check_counts()
-    assert bench.get("stock_valid_o") == 0xF
+    assert bench.get("stock_valid_o") == full
+
+
+async def drain(bench, region, order):
+    """Takes all groups of an order from the stock, until none comes again."""
+    while True:
+        for _ in range(600):
+            await bench.cycle()
+            if bench.get("stock_valid_o") >> region * 10 + order & 1:
+                break
+        else:
+            return
+        bench.only = region * 10 + order
+        bench.take_stock = 1.0
+        await bench.cycle()
+        bench.take_stock, bench.only = 0.0, None
+
+
+@cocotb.test()
+async def who_waits_for_a_group_gets_one_or_hears_that_there_is_none(dut):
+    bench, _ = await begin(dut)
+    await bench.begin_regions(clean=1)
+    for order in reversed(bench.orders):
+        bench.wanted = 1 << order
+        await drain(bench, 0, order)
+        # But those of which a part is in stock.
+        pieces = sum(4 if k <= 4 else 1 for k in bench.orders if k < order)
+        part = bench.state[0].reshape(-1, 1 << order)
+        left = int((part == CLEAN).all(axis=1).sum())
+        assert left <= pieces, f"{left} groups of order {order} are not given"
+        soon = bench.get("soon_o")
+        assert soon & 1 and not soon >> 1 & 0x1FF & ~((1 << order) - 1) >> 1, (
+            f"{soon:#x} behind order {order}"
+        )
+    assert (bench.state[0] == OUT).all()
+    # What is being cleared counts, and what comes back, clean or dirty: for its order and those below.
+    biggest = bench.orders[-1]
+    below = sum(1 << k for k in bench.orders)
+    dut.held_i.value = below
+    for _ in range(3):
+        await bench.cycle()
+    assert bench.get("soon_o") & 0x3FF == below
+    dut.held_i.value = 0
+    for _ in range(3):
+        await bench.cycle()
+    assert bench.get("soon_o") & 0x3FF == 1
+    groups = [at for at, (_, order, _) in enumerate(bench.held) if order == biggest]
+    region, order, frame = bench.held.pop(groups[0])
+    assert await bench.command(0, 1, 1, region, order, frame)
+    for _ in range(60):
+        await bench.cycle()
+    assert bench.get("soon_o") & 0x3FF == below and not bench.get("stock_valid_o") & 0x3FF
+
+
+@cocotb.test()
+async def a_larger_group_of_the_stock_is_broken_for_who_waits(dut):
+    bench, _ = await begin(dut)
+    await bench.begin_regions(clean=3)
+    for _ in range(400 * len(bench.orders)):
+        await bench.cycle()
+    for _ in range(13):
+        assert await bench.command(0, 0, 0, 0, 9)
+    biggest = bench.orders[-1]
+    assert bench.get("stock_valid_o") >> biggest & 1
+    for order in reversed(bench.orders[:-1]):
+        bench.wanted = 1 << order
+        await drain(bench, 0, order)
+        assert not bench.get("stock_valid_o") & 0x3FF & ~((1 << order) - 1), "a larger one is kept"
+    assert not (bench.state[0] == CLEAN).any()
+    assert not bench.get("free_o") & 0x3FFF

@@ -27,8 +27,14 @@ async def reset(bench, pools, pool, count):
     pools[pool].reset(count)
 
 
+def some(pools):
+    """some_o: a bit for every order that a pool has a free group of."""
+    return sum(((1 << int(p.states.max())) - 1) << (BLOCK_BITS + 1) * i for i, p in enumerate(pools))
+
+
 async def take(bench, pools, pool, order):
     ok, unit, cycles, waited = await bench.command(TAKE, pool, order)
+    assert bench.some == some(pools)
     wanted = pools[pool].take(order)
     assert (unit if ok else None) == wanted, (
         f"pool {pool}, order {order}: {unit if ok else None}, expected {wanted}"
@@ -38,6 +44,7 @@ async def take(bench, pools, pool, order):
 
 async def give(bench, pools, pool, unit, order):
     ok, _, cycles, waited = await bench.command(GIVE, pool, order, unit)
+    assert bench.some == some(pools)
     assert ok == pools[pool].give(unit, order), f"give of {unit:#x}, order {order}"
     return bool(ok), cycles, waited
 

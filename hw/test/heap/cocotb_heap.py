@@ -84,6 +84,31 @@ async def who_waits_for_a_frame_gets_what_another_frees(dut):
 
 
 @cocotb.test()
+async def in_pieces_of_memory_a_granule_gets_what_there_is(dut):
+    bench, _ = await begin(dut)
+    region = WRITABLE | 1
+    await stocked(bench)
+    # Two allocations share region 1 page by page, and one of them goes: there is not a group left.
+    pair = [(await bench.do(MALLOC, 0, size=500 * PAGE, how=region))[1] for _ in range(2)]
+    for page in range(500):
+        for pointer in pair:
+            assert (await bench.do(WRITE, 0, pointer + page * PAGE, page + 1))[0] == "ok"
+    assert (await bench.do(FREE, 0, pair[0]))[0] == "ok"
+    await bench.idle()
+    for granule in (4, 9):
+        status, pointer, _ = await bench.do(MALLOC, 0, size=400 * PAGE, how=region | granule << 3)
+        assert status == "ok"
+        for page in range(60):
+            assert (await bench.do(WRITE, 0, pointer + page * PAGE, page + 2))[0] == "ok"
+        for page in range(60):
+            assert (await bench.do(READ, 0, pointer + page * PAGE))[:2] == ("ok", page + 2)
+        assert (await bench.do(FREE, 0, pointer))[0] == "ok"
+        await bench.idle()
+    assert (await bench.do(FREE, 0, pair[1]))[0] == "ok"
+    await bench.finish()
+
+
+@cocotb.test()
 async def a_context_that_ends_leaves_nothing(dut):
     bench, rng = await begin(dut)
     await stocked(bench)

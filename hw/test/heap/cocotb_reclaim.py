@@ -39,11 +39,39 @@ async def cycles_are_those_of_the_contract(dut):
 async def a_shrink_leaves_groups_that_are_needed(dut):
     bench, _ = await begin(dut)
     for page in range(0, 64, 16):
-        bench.map(1, LARGE + page, big=True)
+        bench.map(1, LARGE + page, order=4)
     await bench.check(1, LARGE, 17, SLOT, granule=4)
     assert bench.walk(1, LARGE + 31) is not None and bench.walk(1, LARGE + 32) is None
     await bench.check(1, LARGE, 0, SLOT, granule=9)
     assert not bench.pages
+
+
+@cocotb.test()
+async def groups_of_each_order_come_back_as_they_are(dut):
+    bench, _ = await begin(dut, stall=0.2)
+    for order in bench.orders:
+        # Pages of two tables, or of 2 MiB as many; a shrink in the middle of a group leaves that one.
+        size = 1 << order
+        for page in (0, size, *range(2 * size, max(600, 4 * size), max(size, 64))):
+            bench.map(1, LARGE + page, order)
+        await bench.check(1, LARGE, size + (size > 1), SLOT, granule=order)
+        assert order == 0 or bench.walk(1, LARGE + 2 * size - 1) is not None
+        await bench.check(1, LARGE, 0, SLOT, granule=order)
+        assert not bench.pages
+
+
+@cocotb.test()
+async def no_group_is_given_before_all_of_it_is_cleared(dut):
+    bench, _ = await begin(dut)
+    # More entries in a table than wait for a fence, with a large group in their midst.
+    order = max(k for k in bench.orders if k < 9)
+    bench.map(1, LARGE)
+    for page in range(1, (1 << order) - 1):
+        bench.map(1, LARGE + page)
+    bench.map(1, LARGE + (1 << order), order)
+    bench.map(1, LARGE + 511)
+    await bench.check(1, LARGE, 1, 512)
+    assert bench.walk(1, LARGE) is not None and len(bench.pages) == 1
 
 
 @cocotb.test()
@@ -113,16 +141,19 @@ async def random_allocations_come_back_whole(dut):
         bench.stall = rng.choice((0.0, 0.2))
         bench.latency = rng.choice((0, 3, 10))
         bench.spurious, bench.aged = rng.choice((0.0, 0.2)), rng.choice((0.0, 0.2))
-        ctx, granule = rng.randrange(2), rng.choice((0, 0, 3, 4, 9))
+        ctx, granule = rng.randrange(2), rng.choice((0, 0, 4, rng.randrange(10), 9))
+        orders = [k for k in bench.orders if k <= granule]
         slots = []
         for _ in range(rng.randrange(1, 4)):
-            small = rng.random() < 0.4
+            small = rng.random() < 0.4 and granule <= 4
             number = rng.randrange(3)
             first = SMALL + number * SMALL_SLOT if small else LARGE + number * SLOT
             size = SMALL_SLOT if small else SLOT
             top = rng.choice((16, 700, 1500, size)) if not small else size
             for _ in range(rng.randrange(60)):
-                bench.map(ctx, first + min(size - 1, rng.randrange(top)), big=granule >= 4)
+                # Smaller ones where there was no group.
+                order = orders[-1] if rng.random() < 0.8 else rng.choice(orders)
+                bench.map(ctx, first + min(size - 1, rng.randrange(top)), order)
             slots.append((first, size, top))
         for first, size, top in slots:
             if rng.random() < 0.6:

@@ -36,6 +36,7 @@ class Bench:
         self.stall, self.latency, self.bad = 0.0, 1, False
         self.memory: dict[int, int] = {}
         self.reads, self.writes = 0, 0
+        self.some = 0  # some_o as the last command was taken
         self.now = 0
         self._read = self._write = None  # [address, beat, from cycle], [address, beats]
         self._answer = None
@@ -123,6 +124,7 @@ class Bench:
             await self.step()
             assert self.now - begin < limit, "no answer"
             taken = accepted is None and self.get("cmd_ready_o")
+            some = self.get("some_o") if taken else None
             if self.get("rsp_valid_o") and self.get("rsp_ready_i"):
                 assert accepted is not None, "an answer to nothing"
                 answer = (
@@ -137,4 +139,5 @@ class Bench:
             await RisingEdge(d.clk_i)
             if taken:
                 accepted = self.now - 1
+                self.some = some
                 d.cmd_valid_i.value = 0

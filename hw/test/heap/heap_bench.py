@@ -14,7 +14,7 @@ from cocotb.triggers import FallingEdge, First, Timer, ValueChange
 from godwit.spec import layout
 
 MALLOC, REALLOC, FREE, READ, WRITE = range(5)
-AGENTS, PAGE, GROUP = 4, 4096, 16
+AGENTS, PAGE, SMALL_SLOT = 4, 4096, 16
 STATUS = {c.value: c.name for group in layout.load() if group.name == "heap" for c in group.constants}
 FAULT = "fault"
 STATUS[15] = FAULT
@@ -44,10 +44,12 @@ class Allocation:
     maybe: dict[tuple[int, int], set[int]] = field(default_factory=dict)  # of before a shrink
     touched: set[int] = field(default_factory=set)  # pages, or groups
     users: int = 0
+    orders: tuple[int, ...] = (0, 4)
 
     @property
     def group(self):
-        return GROUP if self.granule >= 4 else 1
+        """Pages that come together, at most."""
+        return 1 << max(k for k in self.orders if k <= self.granule)
 
     def frames(self):
         return len(self.touched) * self.group + 2 + len({t * self.group >> 9 for t in self.touched})
@@ -59,6 +61,9 @@ class Bench:
         self.values: dict[str, list[int]] = {
             name: [0] * AGENTS for name in ("op", "ctx", "pointer", "size", "how")
         }
+        self.orders = tuple(k for k in range(10) if int(dut.Orders.value) >> k & 1)
+        # Who waits for a group waits for two to be cleared at most; a word of it takes two cycles when memory stalls.
+        self.longest = 20_000 + 2 * 2 * (64 << max(self.orders))
         self.go = 0
         self.done = 0
         self.busy: list[tuple | None] = [None] * AGENTS
@@ -130,10 +135,10 @@ class Bench:
                     self.worst[operation[0]] = max(self.worst[operation[0]], cycles)
                 yield agent, operation, status, self.of("value_o", agent, 64), cycles
 
-    async def wait(self, limit=20_000):
+    async def wait(self):
         """Until something is done."""
         if self.get("done_o") == self.done:
-            late = later(limit)
+            late = later(self.longest)
             first = await First(ValueChange(self.dut.done_o), late)
             assert first is not late, (
                 f"nothing is done: {self.busy}, parked {self.get('parked_o'):b}, free {self.get('free_o'):x}"
@@ -165,10 +170,16 @@ class Bench:
             pages = (
                 rng.randrange(1, 17) if compact else rng.choice((1, rng.randrange(1, 300), 1 << 21, 1 << 22))
             )
-            granule = rng.choice((0, 0, 3, 4)) if compact else rng.choice((0, 0, 2, 4, 9))
+            granule = (
+                rng.choice((0, 0, rng.randrange(5), 4))
+                if compact
+                else rng.choice((0, 0, rng.randrange(10), 4, 9))
+            )
             region = int(rng.random() < 0.3 and pages < 300)
             write = int(rng.random() < 0.9)
-            wanted = Allocation(rng.randrange(3), 0, pages, region, granule, write, compact)
+            wanted = Allocation(
+                rng.randrange(3), 0, pages, region, granule, write, compact, orders=self.orders
+            )
             how = write << 8 | compact << 7 | granule << 3 | region
             self.begin(
                 agent, MALLOC, wanted.ctx, size=pages * PAGE - rng.randrange(PAGE), how=how, note=wanted
@@ -204,7 +215,7 @@ class Bench:
             page = rng.choice((rng.randrange(a.pages), rng.randrange(min(a.pages, 24))))
             line = agent * 16 + rng.randrange(2)
             writes = a.write and rng.random() < 0.6
-            if writes and page // a.group not in a.touched and self.budget(a.region) < 2 * a.group + 4:
+            if writes and page // a.group not in a.touched and self.budget(a.region) < a.group + 20:
                 return
             a.users += 1
             pointer = a.pointer + page * PAGE
@@ -254,7 +265,7 @@ class Bench:
 
     def check_realloc(self, a, pages, status):
         a.users = 0
-        capacity = GROUP if a.compact else max(1 << 21, 1 << (a.pages - 1).bit_length())
+        capacity = SMALL_SLOT if a.compact else max(1 << 21, 1 << (a.pages - 1).bit_length())
         if status != "ok":
             assert (
                 status == "busy"
@@ -277,7 +288,7 @@ class Bench:
             if not any(self.busy):
                 await later(5)
                 continue
-            await self.wait(limit=50_000)
+            await self.wait()
             for _, operation, status, value, _ in self.ended():
                 self.check(operation, status, value)
             assert not self.get("broken_o")

@@ -12,7 +12,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 STORED, CHANGED, DENIED = 0, 1, 2
 V, R, W, U, A, D, N = 1, 2, 4, 16, 64, 128, 1 << 63
 LEAF = V | R | W | U
-ROOT, BIG = 0x777, 16
+ROOT = 0x777
 ONE_BEAT = 6 << 2 | 1
 RANGE, CONTEXT = 2, 1
 REGION, TABLES = 2, 0
@@ -26,6 +26,8 @@ class Bench:
         self.latency = 0
         self.memory: dict[int, int] = {}  # by entry
         self.next = dict(FRAMES)
+        self.orders = [k for k in range(10) if int(dut.Orders.value) >> k & 1]
+        self.groups: dict[tuple[int, int], tuple[int, int]] = {}  # by context and first page: frame, order
         self.pages: dict[tuple[int, int], int] = {}  # by context and page: its frame, as it was mapped
         self.tables: dict[
             tuple[int, int, int], int
@@ -72,10 +74,13 @@ class Bench:
         self.next[region] += count
         return self.next[region] - count
 
-    def map(self, ctx, vpn, big=False):
+    def map(self, ctx, vpn, order=0):
         """A page, or the group of one, and the tables on the way."""
-        table = ROOT + ctx
-        for level in (3, 2, 1):
+        table, size = ROOT + ctx, 1 << order
+        vpn -= vpn % size
+        if any((ctx, vpn + i) in self.pages for i in range(size)):
+            return
+        for level in (3, 2, 1) if order < 9 else (3, 2):
             entry = table * 512 + (vpn >> 9 * level & 511)
             if not self.memory.get(entry):
                 made = self.frame(TABLES)
@@ -84,18 +89,21 @@ class Bench:
                 self.known[made] = ctx, vpn >> 9 * level << 9 * level, 1 << 9 * level
                 self.unsettled.add(made)
             table = self.memory[entry] >> 10
-        if big:
-            vpn -= vpn % BIG
-            self.next[REGION] += -self.next[REGION] % BIG
-        if (ctx, vpn) in self.pages:
+        if order == 9 and self.memory.get(table * 512 + (vpn >> 9) % 512):
             return
-        frame = self.frame(REGION, BIG if big else 1)
-        for i in range(BIG if big else 1):
-            self.memory[table * 512 + (vpn + i) % 512] = (
-                (frame | 8) << 10 | LEAF | A | D | N if big else frame << 10 | LEAF | A | D
-            )
+        self.next[REGION] += -self.next[REGION] % size
+        frame = self.frame(REGION, size)
+        if order == 9:
+            self.memory[table * 512 + (vpn >> 9) % 512] = frame << 10 | LEAF | A | D
+        for i in range(size):
+            if order < 9:
+                self.memory[table * 512 + (vpn + i) % 512] = (
+                    (frame | size // 2) << 10 | LEAF | A | D | (N if order else 0)
+                )
             self.pages[ctx, vpn + i] = frame + i
-            self.known[frame + i] = ctx, vpn + i, 1
+            if i < 16 or i % 37 == 0 or i == size - 1:
+                self.known[frame + i] = ctx, vpn + i, 1
+        self.groups[ctx, vpn] = frame, order
 
     def walk(self, ctx, vpn):
         """Frame of a page, or None."""
@@ -104,10 +112,14 @@ class Bench:
             value = self.memory.get(table * 512 + (vpn >> 9 * level & 511), 0)
             if not value:
                 return None
-            if level:
-                table = value >> 10
+            if value & R:
+                break
+            table = value >> 10
         frame = (value & ~N) >> 10
-        return frame - 8 + vpn % BIG if value & N else frame
+        if level:
+            return frame + vpn % 512
+        half = frame & -frame
+        return frame - half + vpn % (2 * half) if value & N else frame
 
     def reachable(self, frame):
         """A table, or a page, that walks still come to."""
@@ -117,7 +129,7 @@ class Bench:
         table = ROOT + ctx
         for level in (3, 2, 1):
             value = self.memory.get(table * 512 + (first >> 9 * level & 511), 0)
-            if not value:
+            if not value or value & R:
                 return False
             table = value >> 10
             if 1 << 9 * level == pages:
@@ -216,7 +228,8 @@ class Bench:
     def take_back(self, cmd):
         give, dirty, region = cmd >> 52, cmd >> 51 & 1, cmd >> 48 & 7
         order, frame = cmd >> 44 & 15, cmd & (1 << 44) - 1
-        assert give and dirty and order in (0, 4) and region in (REGION, TABLES)
+        assert give and dirty and order in self.orders and region in (REGION, TABLES)
+        assert frame % (1 << order) == 0
         for i in range(1 << order):
             assert frame + i not in self.known, (
                 f"frame {frame + i:#x} is given back while somebody may know it"
@@ -246,17 +259,15 @@ class Bench:
 
     def expect(self, ctx, first, start, end, granule=0):
         """What a job has to give back; it is forgotten here."""
-        if granule >= 4:
-            start += -start % BIG
+        start += -start % (1 << max(k for k in self.orders if k <= granule))
         low, high = first + start, first + end
         frames = []
-        for (of, vpn), frame in list(self.pages.items()):
+        for of, vpn in list(self.pages):
             if of == ctx and low <= vpn < high:
                 del self.pages[of, vpn]
-                if granule < 4:
-                    frames.append((REGION, 0, frame))
-                elif vpn % BIG == 0:
-                    frames.append((REGION, 4, frame))
+                if (of, vpn) in self.groups:
+                    frame, order = self.groups.pop((of, vpn))
+                    frames.append((REGION, order, frame))
         for (of, level, number), frame in list(self.tables.items()):
             size = 1 << 9 * (level + 1)
             if of == ctx and low <= number * size and (number + 1) * size <= high:

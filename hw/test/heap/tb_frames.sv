@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_frames with plain pins for cocotb: two regions of 16 and 12 blocks, two clients, shelves of four groups.
-module tb_frames (
+module tb_frames #(
+  parameter int unsigned Orders = 'h11
+) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
   input  logic [1:0]             start_i,
@@ -16,9 +18,12 @@ module tb_frames (
   output logic [1:0]             rsp_valid_o,
   output logic                   rsp_ok_o,
   output logic [43:0]            rsp_frame_o,
-  output logic [3:0]             stock_valid_o,  // {region, shelf}
-  output logic [3:0][43:0]       stock_frame_o,
-  input  logic [3:0]             stock_take_i,
+  output logic [19:0]            stock_valid_o,  // {region, order}
+  output logic [19:0][43:0]      stock_frame_o,
+  input  logic [19:0]            stock_take_i,
+  output logic [19:0]            soon_o,
+  input  logic [19:0]            wanted_i,
+  input  logic [19:0]            held_i,
   output logic [1:0][13:0]       free_o,
   output logic [1:0][13:0]       clean_o,
   output logic                   broken_o,
@@ -97,6 +102,7 @@ module tb_frames (
     .Regions(2),
     .Blocks (16),
     .Lines  (2),
+    .Orders (gw_pkg::group_orders_t'(Orders)),
     .Clients(2),
     .Stock  (4)
   ) u_dut (
@@ -115,6 +121,9 @@ module tb_frames (
     .stock_valid_o,
     .stock_frame_o,
     .stock_take_i,
+    .soon_o,
+    .wanted_i,
+    .held_i,
     .free_o,
     .clean_o,
     .broken_o,

@@ -21,6 +21,7 @@ module tb_groups #(
   input  logic                   rsp_ready_i,
   output logic                   rsp_ok_o,
   output logic [UnitWidth-1:0]   rsp_unit_o,
+  output logic [Pools-1:0][BlockBits:0] some_o,
   output logic                   broken_o,
   output logic                   ar_valid_o,
   input  logic                   ar_ready_i,
@@ -101,6 +102,7 @@ module tb_groups #(
     .rsp_ready_i,
     .rsp_ok_o,
     .rsp_unit_o,
+    .some_o,
     .broken_o,
     .m_req_o    (req),
     .m_rsp_i    (rsp)

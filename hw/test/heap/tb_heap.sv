@@ -7,7 +7,8 @@
 // Two regions: 0 begins dirty and full of noise, 1 clean and strict. Sv48, small slots and large ones at their usual places.
 module tb_heap #(
   parameter int unsigned Agents = 4,
-  parameter int unsigned Blocks = 16
+  parameter int unsigned Blocks = 16,
+  parameter int unsigned Orders = 'h11
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -297,8 +298,10 @@ module tb_heap #(
       // What was given in the cycle before is clean, all of it, before anybody writes there.
       answered_q <= ans;
       if (events.touch) begin
-        for (int unsigned l = 0; l < 64; l++) begin
-          if (line_at({8'd0, answered_q.ppn, 6'(l), 6'd0}) != '0) $fatal(1, "frame %h is not clean", answered_q.ppn);
+        for (int unsigned l = 0; l < 64 << answered_q.order; l++) begin
+          ppn_t frame;
+          frame = (answered_q.ppn & ~((ppn_t'(1) << answered_q.order) - ppn_t'(1))) + (ppn_t'(l) >> 6);
+          if (line_at({8'd0, frame, 6'(l), 6'd0}) != '0) $fatal(1, "frame %h is not clean", frame);
         end
       end
       for (int unsigned a = 0; a < Agents; a++) begin
@@ -341,7 +344,7 @@ module tb_heap #(
                 entry_q[a] <= at[55:3];
                 level_q[a] <= 3'(l);
                 found_q[a] <= word;
-                if (l == 0 || word == '0) ended = 1'b1;
+                if (l == 0 || word == '0 || (l == 1 && word[1])) ended = 1'b1;
                 else if (word[9:0] != 10'd1) $fatal(1, "page %h: %h in a table of level %0d", vpn[a], word, l);
                 table_ = {word[10 +: 44], 12'd0};
               end
@@ -354,9 +357,11 @@ module tb_heap #(
             if (found_q[a] == '0) begin
               state_q[a] <= Queue;
             end else begin
-              ppn_t frame;
+              ppn_t frame, low;
               frame = found_q[a][10 +: 44];
-              if (found_q[a][63]) frame = {frame[43:4], vpn[a][3:0]};
+              // Bits of the page number that the mapping leaves open: those up to the first 1 of a NAPOT entry's frame; 9 of level 1.
+              low = found_q[a][63] ? frame ^ (frame - ppn_t'(1)) : (level_q[a] == 3'd1) ? ppn_t'(511) : '0;
+              frame = (frame & ~low) | (ppn_t'(vpn[a]) & low);
               frame_q[a] <= frame;
               if (!stale_q[a]) kept_q[a][3'($urandom)] <= '{1'b1, ctx_i[a], vpn[a], frame, 1'b1};
               delay_q[a] <= 8'(stalls() ? $urandom % 32 : 0);
@@ -436,6 +441,7 @@ module tb_heap #(
     .Regions    (2),
     .Blocks     (Blocks),
     .Lines      (2),
+    .Orders     (gw_pkg::group_orders_t'(Orders)),
     .Slots      (1024)
   ) u_dut (
     .clk_i,
@@ -499,8 +505,8 @@ module tb_heap #(
       if (ans_valid) touch_cycles_o <= touch_q;
       touches_o <= touches_o + 32'(events.touch);
       parks_o <= parks_o + 32'(events.parked);
-      reclaimed_o <= reclaimed_o + 32'(events.reclaimed);
-      scrubbed_o <= scrubbed_o + 32'(events.scrubbed);
+      reclaimed_o <= reclaimed_o + (events.reclaim ? 32'(events.reclaimed) : 32'd0);
+      scrubbed_o <= scrubbed_o + (events.scrub ? 32'(events.scrubbed) : 32'd0);
     end
   end
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_reclaim with plain pins for cocotb: Sv48.
-module tb_reclaim (
+module tb_reclaim #(
+  parameter int unsigned Orders = 'h11
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic         job_valid_i,
@@ -79,7 +81,9 @@ module tb_reclaim (
     rsp.r.last = 1'b1;
   end
 
-  gw_reclaim u_dut (
+  gw_reclaim #(
+    .Orders(gw_pkg::group_orders_t'(Orders))
+  ) u_dut (
     .clk_i,
     .rst_ni,
     .job_valid_i,

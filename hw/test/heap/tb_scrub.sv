@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // gw_scrub with plain pins for cocotb: two regions.
-module tb_scrub (
+module tb_scrub #(
+  parameter int unsigned Orders = 'h11
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic [1:0]  dirty_i,
   input  logic [1:0]  lack_i,
+  input  logic [19:0] wanted_i,
   input  logic        room_i,
   output logic        cmd_valid_o,
   input  logic        cmd_ready_i,
@@ -25,6 +28,7 @@ module tb_scrub (
   output logic        b_ready_o,
   input  logic [1:0]  b_resp_i,
   output logic        busy_o,
+  output logic [19:0] held_o,
   output logic        event_o,
   output logic        broken_o
 );
@@ -50,12 +54,14 @@ module tb_scrub (
   end
 
   gw_scrub #(
-    .Regions(2)
+    .Regions(2),
+    .Orders (gw_pkg::group_orders_t'(Orders))
   ) u_dut (
     .clk_i,
     .rst_ni,
     .dirty_i,
     .lack_i,
+    .wanted_i,
     .room_i,
     .cmd_valid_o,
     .cmd_ready_i,
@@ -65,6 +71,7 @@ module tb_scrub (
     .m_req_o(req),
     .m_rsp_i(rsp),
     .busy_o,
+    .held_o,
     .event_o,
     .event_order_o(order),
     .broken_o

@@ -2,7 +2,8 @@
 //
 // gw_touch with plain pins for cocotb: two regions, Sv48.
 module tb_touch #(
-  parameter int unsigned Together = 8
+  parameter int unsigned Together = 8,
+  parameter int unsigned Orders = 'h11
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -38,9 +39,11 @@ module tb_touch #(
   output logic [44:0]      look_vpn_o,
   input  logic             look_done_i,
   input  logic [8:0]       look_page_i,
-  input  logic [3:0]       stock_valid_i,  // region 0: single, group; region 1
-  input  logic [3:0][43:0] stock_frame_i,
-  output logic [3:0]       stock_take_o,
+  input  logic [19:0]       stock_valid_i,  // {region, order}
+  input  logic [19:0][43:0] stock_frame_i,
+  output logic [19:0]      stock_take_o,
+  input  logic [19:0]      soon_i,
+  output logic [19:0]      lack_o,
   output logic             pte_valid_o,
   input  logic             pte_ready_i,
   output logic             pte_group_o,
@@ -72,6 +75,7 @@ module tb_touch #(
   gw_touch #(
     .Regions  (2),
     .Together (Together),
+    .Orders   (gw_pkg::group_orders_t'(Orders)),
     .ParkFirst(gw_pkg::park_t'(9))
   ) u_dut (
     .clk_i,
@@ -98,6 +102,8 @@ module tb_touch #(
     .stock_valid_i,
     .stock_frame_i,
     .stock_take_o,
+    .soon_i,
+    .lack_o,
     .pte_valid_o,
     .pte_ready_i,
     .pte_group_o,

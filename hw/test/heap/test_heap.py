@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """gw_heap with a memory, four agents that allocate and access at once, and a model of what they own."""
 
+import pytest
 from runner import run
 
 
-def test_heap():
-    run("tb_heap", "cocotb_heap", here=__file__)
+@pytest.mark.parametrize("orders", [0x011, 0x3FF])
+def test_heap(orders):
+    run("tb_heap", "cocotb_heap", here=__file__, parameters={"Orders": orders})
 
 
 def test_touch_turn():

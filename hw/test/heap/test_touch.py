@@ -5,6 +5,6 @@ import pytest
 from runner import run
 
 
-@pytest.mark.parametrize("together", [8, 1])
-def test_touch(together):
-    run("tb_touch", "cocotb_touch", here=__file__, parameters={"Together": together})
+@pytest.mark.parametrize(("together", "orders"), [(8, 0x011), (1, 0x011), (8, 0x211), (8, 0x3FF), (2, 0x3FF)])
+def test_touch(together, orders):
+    run("tb_touch", "cocotb_touch", here=__file__, parameters={"Together": together, "Orders": orders})

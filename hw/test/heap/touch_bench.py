@@ -17,7 +17,8 @@ STORED, CHANGED, DENIED = 0, 1, 2
 LOAD_ACCESS, STORE_ACCESS, LOAD_PAGE, STORE_PAGE = 5, 7, 13, 15
 V, R, W, U, A, D, N = 1, 2, 4, 16, 64, 128, 1 << 63
 LEAF = V | R | W | U | A | D
-ROOT, ZERO, PARK, BIG = 0x777, 0xFFF, 9, 16
+ROOT, ZERO, PARK = 0x777, 0xFFF, 9
+REGIONS, ORDERS = 2, 10
 FRAMES = (0x1_0000, 0x8_0000_0000)
 """First frame of each region's stock."""
 
@@ -43,8 +44,8 @@ class Request:
     level: int
     entry: int
     accepted: int | None = None
-    same: bool = False
-    """Inside what was given last."""
+    same: int = 0
+    """Inside what was given last: that one's order, and 1."""
 
 
 class Bench:
@@ -52,21 +53,26 @@ class Bench:
         self.dut, self.rng, self.areas = dut, rng, areas
         self.together = int(dut.Together.value)
         self.stall, self.latency, self.refuse, self.spurious = 0.0, 0, 0.0, 0.0
-        self.stock = [True] * 4
-        self.next = [[FRAMES[0], FRAMES[0] + (1 << 20)], [FRAMES[1], FRAMES[1] + (1 << 20)]]
+        self.orders = [k for k in range(ORDERS) if int(dut.Orders.value) >> k & 1]
+        kinds = [(region, k) for region in range(REGIONS) for k in self.orders]
+        # Groups by region and order: in stock; to come, if they are not; the next one.
+        self.stock, self.soon = dict.fromkeys(kinds, True), dict.fromkeys(kinds, True)
+        self.next = {(region, k): FRAMES[region] + (k << 20) for region, k in kinds}
+        self.steady = True  # what is in stock, or will be, does not change while a request is answered
         self.memory: dict[int, int] = {}
         self.owner: dict[tuple[int, int], int] = {}  # by context and page: its frame
         self.seen: set[int] = set()
+        self.given: Counter = Counter()  # by order
         self.taken: Counter = Counter()
         self.queue: list[Request] = []
         self.look = self.command = None
         self.answers: list[tuple[Request, dict, int]] = []
         self.parked: Counter = Counter()
-        self.stores = 0
+        self.stores = self.stored = 0
         self.now = 0
         self.tag = 0
         self.end = self.busy = self.forget = False
-        self.last: tuple[int, range] | None = None  # context and pages that were given last
+        self.last: tuple[int, range, int] | None = None  # context, pages and order that were given last
 
     async def start(self):
         d = self.dut
@@ -92,6 +98,7 @@ class Bench:
                 "look_page",
                 "stock_valid",
                 "stock_frame",
+                "soon",
             ),
             *("pte_ready", "pte_done", "pte_result", "pte_found"),
         ):
@@ -118,7 +125,7 @@ class Bench:
         for level in (3, 2, 1, 0):
             entry = table * 512 + (vpn >> 9 * level & 511)
             value = self.memory.get(entry, 0)
-            if level == 0 or not value:
+            if level == 0 or not value or (level == 1 and value & R):
                 return level, entry, value
             assert value & 0x3FF == V, f"{value:#x} is no pointer"
             table = value >> 10
@@ -127,13 +134,17 @@ class Bench:
     def mapped(self, ctx, vpn):
         """Frame of a page, or None."""
         level, _, value = self.walk(ctx, vpn)
-        if level or not value:
+        if not value & R:
             return None
         assert value & 0x3FF == LEAF
         ppn = (value & ~N) >> 10
+        if level == 1:
+            assert 9 in self.orders and not value & N and ppn % 512 == 0
+            return ppn + vpn % 512
         if value & N:
-            assert ppn & 15 == 8
-            return ppn - 8 + vpn % BIG
+            half = ppn & -ppn
+            assert half.bit_length() in self.orders
+            return ppn - half + vpn % (2 * half)
         return ppn
 
     def page(self, ctx, vpn):
@@ -166,10 +177,15 @@ class Bench:
         looked = self.look is not None and self.look[0] <= self.now
         d.look_done_i.value = int(looked)
         d.look_page_i.value = self.look[1] if looked else rng.getrandbits(9)
-        valid = [s and self.flowing() for s in self.stock]
-        d.stock_valid_i.value = sum(v << i for i, v in enumerate(valid))
-        frames = [self.next[i // 2][i % 2] if v else rng.getrandbits(44) for i, v in enumerate(valid)]
-        d.stock_frame_i.value = sum(f << 44 * i for i, f in enumerate(frames))
+        valid = {kind: has and self.flowing() for kind, has in self.stock.items()}
+        d.stock_valid_i.value = sum(v << region * ORDERS + k for (region, k), v in valid.items())
+        d.soon_i.value = sum(
+            (k == 0 or self.soon[region, k]) << region * ORDERS + k for region, k in self.soon
+        )
+        d.stock_frame_i.value = sum(
+            (self.next[region, k] if v else rng.getrandbits(44)) << 44 * (region * ORDERS + k)
+            for (region, k), v in valid.items()
+        )
         d.pte_ready_i.value = int(self.command is None and self.flowing())
         done = self.command is not None and self.command[0] <= self.now
         d.pte_done_i.value = int(done)
@@ -189,11 +205,13 @@ class Bench:
         elif self.get("pte_valid_o") and self.get("pte_ready_i"):
             values = (self.get(f"pte_{n}_o") for n in ("group", "entry", "expected", "wanted"))
             self.command = [self.now + 3 + self.latency, *values]
-        for i in range(4):
-            if self.get("stock_take_o") >> i & 1:
-                assert valid[i], "taken where none was offered"
-                self.next[i // 2][i % 2] += BIG if i % 2 else 1
-                self.taken[i] += 1
+        takes = self.get("stock_take_o")
+        for region in range(REGIONS):
+            for k in range(ORDERS):
+                if takes >> region * ORDERS + k & 1:
+                    assert valid[region, k], "taken where none was offered"
+                    self.next[region, k] += 1 << k
+                    self.taken[region, k] += 1
         if self.get("wake_valid_o") and self.get("wake_ready_i"):
             assert self.get("wake_ok_o")
             self.parked[self.get("wake_park_o")] = 0
@@ -201,9 +219,8 @@ class Bench:
         self.answered()
         if offers and self.get("req_ready_o"):
             request.accepted = self.now
-            request.same = (
-                self.last is not None and request.ctx == self.last[0] and request.vpn in self.last[1]
-            )
+            if self.last is not None and request.ctx == self.last[0] and request.vpn in self.last[1]:
+                request.same = self.last[2] + 1
         if forgets:
             self.last = None
         self.now += 1
@@ -224,8 +241,9 @@ class Bench:
         self.memory.update(dict.fromkeys(entries, wanted))
         self.stores += 1
         # Nobody ever sees another frame than the page's own, and no page behind a link is left out.
-        for (ctx, vpn), frame in self.owner.items():
-            assert self.mapped(ctx, vpn) in (None, frame), f"page {vpn:#x} of context {ctx}"
+        pages = list(self.owner) if self.stores % 32 == 0 else list(self.owner)[-64:]
+        for ctx, vpn in pages:
+            assert self.mapped(ctx, vpn) in (None, self.owner[ctx, vpn]), f"page {vpn:#x} of context {ctx}"
         return STORED, found
 
     def answered(self):
@@ -241,7 +259,7 @@ class Bench:
         a = self.page(r.ctx, r.vpn)
         if r.same:
             assert (answer["ppn"], answer["perm"]) == (self.owner[r.ctx, r.vpn], 0b111)
-            assert answer["order"] == (4 if a.granule >= 4 else 0)
+            assert answer["order"] == r.same - 1
         elif a is None or (r.write and not a.write):
             assert answer["fault"] and answer["cause"] == (STORE_PAGE if r.write else LOAD_PAGE)
         elif answer["fault"]:
@@ -254,15 +272,28 @@ class Bench:
             assert (answer["ppn"], answer["order"], answer["perm"]) == (ZERO, 0, 0b010)
         else:
             assert (r.ctx, r.vpn) not in self.owner, "a second frame"
-            big = a.granule >= 4
-            assert (answer["order"], answer["perm"]) == (4 if big else 0, 0b111)
-            last = self.next[a.region][big] - (BIG if big else 1)
-            assert answer["ppn"] == last + (r.vpn % BIG if big else 0) and last not in self.seen
+            order, size = answer["order"], 1 << answer["order"]
+            legal = self.legal(r, a)
+            assert order in legal and answer["perm"] == 0b111
+            if self.steady:
+                assert order == max(k for k in legal if self.soon[a.region, k] or not k)
+            last = self.next[a.region, order] - size
+            assert answer["ppn"] == last + r.vpn % size and last not in self.seen
             self.seen.add(last)
-            base = r.vpn - r.vpn % BIG if big else r.vpn
-            for i in range(BIG if big else 1):
+            self.given[order] += 1
+            base = r.vpn - r.vpn % size
+            for i in range(size):
                 self.owner[r.ctx, base + i] = last + i
-            self.last = r.ctx, range(base, base + (BIG if big else 1))
+            self.last = r.ctx, range(base, base + size), order
+
+    def legal(self, r, a):
+        """Orders that an answer with a frame may have."""
+
+        def free(size):
+            base = r.vpn - r.vpn % size
+            return not any((r.ctx, base + i) in self.owner for i in range(size))
+
+        return [k for k in self.orders if k <= a.granule and (k < 9 or r.level) and free(1 << k)]
 
     async def settle(self, limit=5000):
         begin = idle = self.now
@@ -275,7 +306,9 @@ class Bench:
     async def touch(self, ctx, vpn, write=1):
         """Answer and cycles of one request, when all is stored."""
         self.ask(ctx, vpn, write)
+        begin = self.now
         await self.settle()
+        self.stored = self.now - begin - 10
         return self.answers[-1][1:]
 
     def check_all(self):

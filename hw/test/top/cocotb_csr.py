@@ -23,7 +23,7 @@ def as_context(value: int) -> tuple[int, int, int, int]:
 @cocotb.test()
 async def identifies_itself(dut):
     regs = await start(dut, new_rng())
-    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 6}
+    assert await regs.fields("id") == {"magic": 0x4757, "major": 2, "minor": 7}
     assert await regs.read("spec_hash") == regs.constants["SPEC_HASH"].value
     assert await regs.fields("capabilities") == {
         "levels": LEVELS,

@@ -11,6 +11,7 @@ N = 1 << 63
 LEAF = V | R | W | U | A | D
 LEVELS = {8: 3, 9: 4, 10: 5}
 OFF, SV39, SV48, SV57 = 0, 8, 9, 10
+MAX_RUN_ORDER = 3  # the eight entries of a beat
 
 LOAD_ACCESS, STORE_ACCESS, LOAD_PAGE, STORE_PAGE, CONTEXT_OFF, CONTEXT_BAD = 5, 7, 13, 15, 258, 259
 
@@ -21,18 +22,27 @@ class Answer:
 
     cause: int | None = None
     ppn: int = 0
-    order: int = 0  # of the entry's page: a run of neighbours does not widen it
+    order: int = (
+        0  # of the entry's page, if it is above the runs of neighbours that widen an answer, MAX_RUN_ORDER
+    )
     perm: int = 0  # {r, w}
     is_global: bool = False
+    page: int = field(default=0, compare=False)  # order of the entry's page in any case
 
 
 def pte(ppn: int, flags: int = LEAF) -> int:
     return ppn << 10 | flags
 
 
+def pages_of_several(ppn: int, order: int, flags: int = LEAF) -> int:
+    """Entry of a page of 2**order frames that is one of several equal ones; `ppn` is one of its frames."""
+    assert order % 9
+    return N | pte(ppn >> order << order | 1 << order - 1, flags)
+
+
 def napot(ppn: int, flags: int = LEAF) -> int:
-    """Entry of a 64 KiB page; `ppn` is its first frame."""
-    return N | pte(ppn & ~15 | 8, flags)
+    """Entry of a 64 KiB page."""
+    return pages_of_several(ppn, 4, flags)
 
 
 def vpn_index(vpn: int, level: int) -> int:
@@ -53,6 +63,7 @@ class Memory:
     changed: set[int] = field(default_factory=set)  # addresses written since somebody cleared it
     on_write: Callable[[int], None] = lambda address: None
     pointer_flags: Callable[[], int] = lambda: V
+    any_napot: bool = False  # pages of any power of two
 
     def frame(self) -> int:
         """A new, empty table."""
@@ -127,27 +138,34 @@ class Memory:
                 return fault
         return fault
 
-    @staticmethod
-    def _leaf(entry: int, ppn: int, level: int, vpn: int, write: bool, is_global: bool) -> Answer | None:
+    def _leaf(
+        self, entry: int, ppn: int, level: int, vpn: int, write: bool, is_global: bool
+    ) -> Answer | None:
         order = 9 * level
         if entry & N:
-            if level or ppn & 15 != 8:
+            several = ppn >> order & 0xFF
+            lowest = several & -several
+            if lowest == 0 or (not self.any_napot and (level or lowest != 8)):
                 return None
-            order, ppn = 4, ppn & ~15
+            ppn ^= lowest << order
+            order += lowest.bit_length()
         low = (1 << order) - 1
         writable = entry & W and entry & D
         if ppn & low or not entry & U or not entry & A or not (writable if write else entry & R):
             return None
         perm = 2 * bool(entry & R) + bool(writable)
-        return Answer(None, ppn | vpn & low, min(order, 18), perm, is_global)
+        told = min(order, 18)
+        return Answer(None, ppn | vpn & low, told if order > MAX_RUN_ORDER else 0, perm, is_global, told)
 
     def around(self, mode: int, root: int, max_levels: int, vpn: int) -> tuple[int, int]:
         """Order and cluster of the answer for a page: from the walks of all pages whose entries share its line."""
         page = self.walk(mode, root, max_levels, vpn, False)
-        if page.order:
-            return page.order, 1 << vpn % 16
+        if page.page:
+            reach = page.page if self.any_napot else 0
+            return page.page, sum(1 << i for i in range(16) if i >> reach == vpn % 16 >> reach)
         near = [vpn & ~7 | i for i in range(8)]
-        same = {q for q in near if self.walk(mode, root, max_levels, q, False) == neighbour(page, vpn, q)}
+        others = {q: self.walk(mode, root, max_levels, q, False) for q in near}
+        same = {q for q, other in others.items() if other == neighbour(page, vpn, q) and not other.page}
         order = max(
             k
             for k in range(4)

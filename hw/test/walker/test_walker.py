@@ -11,6 +11,7 @@ def walker(module, testcase=None, **parameters):
         "BENCH_REQUESTS": str(parameters["Requests"]),
         "BENCH_LINES": str(parameters["Lines"]),
         "BENCH_LINE_BEATS": str(parameters.get("LineBeats", 1)),
+        "BENCH_ANY_NAPOT": str(parameters.get("AnyNapot", 0)),
     }
     run("walker_tb", module, here=__file__, parameters=parameters, env=env, testcase=testcase)
 
@@ -58,6 +59,16 @@ def test_pages_of_the_heap(parameters):
 
 def test_without_64_kib_pages():
     walker("cocotb_walker_no_napot", **SMALL[1], Svnapot=0)
+
+
+@pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)
+def test_pages_of_any_power_of_two(parameters):
+    walker("cocotb_walker_any_napot", **parameters, AnyNapot=1)
+
+
+@pytest.mark.parametrize("parameters", SIZES, ids=name)
+def test_random_with_pages_of_any_power_of_two(parameters):
+    walker("cocotb_walker_random", **parameters, AnyNapot=1)
 
 
 @pytest.mark.parametrize("parameters", [SIZES[0], SIZES[-1]], ids=name)

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
-from page_tables import Answer, Memory
+from page_tables import MAX_RUN_ORDER, Answer, Memory
 from walker_updates import ENTRY_SHAPE, UPDATE_ID, Updates
 
 # Cycles with an idle walker, L being `Bench.latency`: a walk of one read takes WARM + L, each further read STEP + L more, and
 # one whose beat is kept KEPT. A read is offered in the cycle READ after the request's own.
 WARM, STEP, KEPT, READ = 9, 6, 9, 4
 
-MAX_RUN_ORDER = 3  # the eight entries of a beat
 LINE_BEATS = int(os.environ.get("BENCH_LINE_BEATS", "1"))
 LINE_BYTES = 64 * LINE_BEATS
 LINE_SHAPE = LINE_BEATS - 1 << 5 | 6 << 2 | (2 if LINE_BEATS > 1 else 1)  # beats of 64 bytes, WRAP or INCR

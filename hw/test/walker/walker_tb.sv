@@ -10,6 +10,7 @@ module walker_tb #(
   parameter int unsigned NumContexts = 16,
   parameter bit Prefetch = 1'b1,
   parameter bit Svnapot = 1'b1,
+  parameter bit AnyNapot = 1'b0,
   parameter bit Heap = 1'b0
 ) (
   input logic clk_i,
@@ -157,6 +158,7 @@ module walker_tb #(
     .NumContexts(NumContexts),
     .Prefetch(Prefetch),
     .Svnapot(Svnapot),
+    .AnyNapot(AnyNapot),
     .TellMiss(1'b1),
     .Heap(Heap),
     .HeapFirst(45'h4_0000_0000),
