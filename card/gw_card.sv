@@ -159,6 +159,7 @@ module gw_card #(
     .WalkLineBeats   (gw_config_pkg::WalkLineBeats),
     .WalkCacheEntries(gw_config_pkg::WalkCacheEntries),
     .WalkPrefetch    (gw_config_pkg::WalkPrefetch != 0),
+    .AnyNapot        (gw_config_pkg::AnyNapot != 0),
     .PageRequests    (gw_config_pkg::PageRequests),
     .Heap            (HasHeap),
     .HeapFirst       (HeapFirst),
@@ -212,6 +213,7 @@ module gw_card #(
       .Merges     (gw_config_pkg::CacheMerges),
       .RestLines  (gw_config_pkg::CacheRestLines),
       .Ahead      (gw_config_pkg::CacheAhead),
+      .Eager      (gw_config_pkg::CacheEager),
       .WalkLines  (gw_config_pkg::WalkLines),
       .WalkLineBeats(gw_config_pkg::WalkLineBeats),
       .Counters   (gw_config_pkg::CacheCounters),
@@ -310,6 +312,8 @@ module gw_card #(
       .Blocks     (gw_config_pkg::HeapBlocks),
       .Lines      (gw_config_pkg::HeapLines),
       .Levels     (gw_config_pkg::Levels),
+      // Groups that the walker knows as one page.
+      .Orders     (gw_config_pkg::AnyNapot != 0 ? 10'h3ff : 10'h011),
       // A narrower port splits wider accesses, and what is split is not exclusive.
       .Together   (gw_config_pkg::DataWidth < 512 ? gw_config_pkg::DataWidth / 64 : 8),
       .Slots      (gw_config_pkg::HeapSlots),

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "card.hpp"
+#include "description.hpp"
 #include "error.hpp"
 
 struct gw_card {
@@ -57,12 +58,12 @@ extern "C" {
 
 uint32_t gw_card_abi(void) { return GW_CARD_ABI; }
 
-const char* gw_card_describe(void) { return gw_card_config::kDescribe; }
+const char* gw_card_describe(void) { return gw::kDescription; }
 
 gw_card* gw_card_open(const char* options, char* err, size_t err_size) {
     std::unique_ptr<gw_card> card;
     std::string message;
-    guarded(message, [&] { card = std::make_unique<gw_card>(gw::parse_options(gw_card_config::kDescribe, options)); });
+    guarded(message, [&] { card = std::make_unique<gw_card>(gw::parse_options(gw::kDescription, options)); });
     if (err && err_size != 0) {
         const size_t length = card ? 0 : std::min(message.size(), err_size - 1);
         std::memcpy(err, message.data(), length);

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "gw_card_config.h"
+#include "gw_card_description.h"
 
 namespace {
 

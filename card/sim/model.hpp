@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verilated card and its constants. Everything that touches a pin of the model includes this.
 //
-// gw_card_config.h is generated with the card: NUM_* and names, and the JSON of gw_card_describe(). Memory ports are numbered
+// gw_card_config.h is generated with the card: numbers of ports, and names. Memory ports are numbered
 // kernels first (the first bundle of each), then external ports, then further bundles of kernels, then the page DMA if there is
 // one (device memory, host memory), then the heap if there is one, then the page cache if there is one (host memory), then the command
 // queue, then the walker, whose port is the last one.

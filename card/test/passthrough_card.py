@@ -53,12 +53,17 @@ def build(waves: bool = False, *, further: str = "") -> Path:
     digest = hashlib.sha256(tools.encode())
     for path in inputs:
         digest.update(path.name.encode() + path.read_bytes())
-    header = (
-        (HERE / "gw_card_config.h")
+    description = (
+        (HERE / "gw_card_description.h")
         .read_text(encoding="utf-8")
         .replace('"host_link":', f'{further}"host_link":')
     )
-    digest.update("".join((*simulation_headers().values(), header)).encode())
+    headers = {
+        **simulation_headers(),
+        "gw_card_config.h": (HERE / "gw_card_config.h").read_text(encoding="utf-8"),
+        "gw_card_description.h": description,
+    }
+    digest.update("".join(headers.values()).encode())
     out = (
         toolchain.cache_dir()
         / "card-test"
@@ -69,17 +74,17 @@ def build(waves: bool = False, *, further: str = "") -> Path:
     with (out / "lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():
-            _build(sources, out, library, header, waves)
+            _build(sources, out, library, headers, waves)
     return library
 
 
-def _build(sources: list[Path], out: Path, library: Path, header: str, waves: bool) -> None:
+def _build(sources: list[Path], out: Path, library: Path, headers: dict[str, str], waves: bool) -> None:
     # Waves are tested for being there, not for speed.
     optimise = "-O0" if waves else "-O2"
     model = out / "obj"
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir()
-    for name, text in (*simulation_headers().items(), ("gw_card_config.h", header)):
+    for name, text in headers.items():
         (model / name).write_text(text, encoding="utf-8")
     simulation = unity.unite([path for path in sources if path.suffix == ".cpp"], model, "gw_simulation", 2)
     command = [
