@@ -6,11 +6,14 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cocotb.triggers import RisingEdge
 
 BEAT = 64
 OKAY, SLVERR = 0, 2
+PATIENCE = 2000
+"""Cycles that a kernel that is `independent` may let pass, however the memory stalls."""
 ADDRESS = ("VALID", "READY", "ADDR", "ID", "LEN", "SIZE", "BURST")
 PINS = (
     *(channel + field for channel in ("AR", "AW") for field in ADDRESS),
@@ -33,6 +36,9 @@ class Policy:
     """Latency of some IDs instead of the common one."""
     read_errors: list[range] = field(default_factory=list)
     write_errors: list[range] = field(default_factory=list)
+    withheld: Literal["", "answers", "writes"] = ""
+    """What waits, as it may where accesses are parked: read data and write responses for the data of every write that was
+    asked for; or all of a write for the data of every read to be taken. A kernel that is `independent` goes on."""
 
 
 @dataclass
@@ -63,6 +69,7 @@ class AxiMemory:
         self._writes: deque[Burst] = deque()
         self._answers: list[Burst] = []
         self._held: dict[str, tuple] = {}
+        self._withheld_since = 0
         self._pins = {name: getattr(dut, f"m_axi_gmem_{name}") for name in PINS}
         self._driven: dict[str, int] = {}
 
@@ -91,6 +98,16 @@ class AxiMemory:
 
     def _awake(self) -> bool:
         return self.random.randrange(100) >= self.policy.stall_percent
+
+    def _withholds(self, what: str) -> bool:
+        return self.policy.withheld == what and bool(self._writes if what == "answers" else self._reads)
+
+    def _check_patience(self) -> None:
+        moved = self.cycle in (*self.r_cycles[-1:], *self.w_cycles[-1:])
+        if moved or not (self._withholds("answers") or self._withholds("writes")):
+            self._withheld_since = self.cycle
+        waits = "the data of a write wait for an answer" if self._writes else "read data wait for a write"
+        assert self.cycle - self._withheld_since < PATIENCE, f"the kernel is not independent: {waits}"
 
     def _hit(self, ranges: list[range], addr: int) -> bool:
         return any(r.start < addr + BEAT and addr < r.stop for r in ranges)
@@ -137,7 +154,7 @@ class AxiMemory:
         elif self._get("RVALID"):
             return
         burst = self._next_read()
-        if burst is None or not self._awake():
+        if burst is None or self._withholds("answers") or not self._awake():
             return
         addr = burst.addr + burst.done * BEAT
         error = self._hit(self.policy.read_errors, addr)
@@ -182,7 +199,7 @@ class AxiMemory:
             return
         self._set("BVALID", 0)
         ready = [b for b in self._answers if b.ready <= self.cycle]
-        if not ready or not self._awake():
+        if not ready or self._withholds("answers") or self._withholds("writes") or not self._awake():
             return
         burst = self.random.choice(ready) if self.policy.reorder else ready[0]
         self._answers.remove(burst)
@@ -212,5 +229,7 @@ class AxiMemory:
             self._write_response()
             self.max_reads = max(self.max_reads, len(self._reads))
             self.max_writes = max(self.max_writes, len(self._writes) + len(self._answers))
+            self._check_patience()
             for name in ("ARREADY", "AWREADY", "WREADY"):
-                self._set(name, int(self._awake()))
+                waits = name != "ARREADY" and self._withholds("writes")
+                self._set(name, int(self._awake() and not waits))

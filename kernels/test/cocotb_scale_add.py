@@ -55,3 +55,11 @@ async def errors_end_the_run(dut):
         assert found["status"] == 1
         assert bytes(kernel.memory.data[Y : Y + 64]) == before[:64]
         await check(kernel, 100)
+
+
+@cocotb.test(expect_error=AssertionError)
+async def it_is_not_independent(dut):
+    """The data of its writes wait for what it reads, so its manifest does not say `independent`; the memory finds that out."""
+    kernel = await Kernel.create(dut, "scale_add")
+    assert not kernel.manifest.independent
+    await check(kernel, 1000, policy=Policy(latency=30, withheld="answers"))

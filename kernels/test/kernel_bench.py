@@ -99,9 +99,10 @@ class Kernel:
         return {**found, "cycles": cycles}
 
     def random_policy(self) -> Policy:
-        """A memory with random latency, stalls and reordering."""
+        """A memory with random latency, stalls and reordering, that withholds what a kernel must not wait for."""
         return Policy(
             latency=self.random.choice([1, 4, 30, 100]),
             stall_percent=self.random.choice([0, 20, 50]),
             reorder=self.random.random() < 0.7,
+            withheld=self.random.choice(["", "answers", "writes"]) if self.manifest.independent else "",
         )
