@@ -7,7 +7,9 @@ mod kernel;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub use config::{Config, HeapConfig, HostConfig, HostLinkConfig, LinkModel, PageRequestsConfig};
+pub use config::{
+    Config, HeapConfig, HostConfig, HostLinkConfig, LinkModel, NapotConfig, PageRequestsConfig,
+};
 pub use kernel::{Arg, ArgAccess, ArgKind, Kernel};
 
 /// A card: its configuration, its kernels, and the hashes it was built from.

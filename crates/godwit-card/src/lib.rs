@@ -19,7 +19,7 @@ mod sim;
 
 pub use description::{
     Arg, ArgAccess, ArgKind, Config, Description, HeapConfig, HostConfig, HostLinkConfig, Kernel,
-    LinkModel, PageRequestsConfig,
+    LinkModel, NapotConfig, PageRequestsConfig,
 };
 pub use device::{Device, LaunchEnd, LaunchTimes, Stats};
 pub use error::CardError;

@@ -87,13 +87,13 @@ fn main() -> ExitCode {
         "{:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "page", "pages", "map", "lookup", "protect", "unmap"
     );
-    for page in PageSize::ALL {
+    for page in PageSize::EVERYWHERE {
         let pages = BYTES / page.bytes();
         let per_page = |time: Duration| time.as_nanos() as f64 / pages as f64;
         match measure(page) {
             Ok(best) => println!(
                 "{:>8} {pages:>8} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
-                format!("{page:?}").trim_start_matches("Size"),
+                page.to_string(),
                 per_page(best.map),
                 per_page(best.lookup),
                 per_page(best.protect),

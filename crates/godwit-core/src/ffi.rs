@@ -22,6 +22,7 @@ pub const GW_PT_ACCESSED: u32 = 1;
 pub const GW_PT_DIRTY: u32 = 2;
 pub const GW_PT_FROZEN: u32 = 4;
 pub const GW_PT_NO_FRAME: u64 = u64::MAX;
+pub const GW_PT_ORDERS: usize = 45;
 
 #[repr(C)]
 pub struct gw_pt_ops {
@@ -49,6 +50,7 @@ pub struct gw_pt {
     pub dead: gw_pt_frames,
     pub joined: u64,
     pub error_va: u64,
+    pub orders: u64,
     pub levels: u32,
     pub mode: u32,
     pub tracks: bool,
@@ -73,10 +75,22 @@ pub struct gw_pt_mapping {
     pub state: u32,
 }
 
+#[repr(C)]
+pub struct gw_pt_stats {
+    pub tables: u64,
+    pub pages: [u64; GW_PT_ORDERS],
+}
+
 pub type gw_pt_visit_fn = unsafe extern "C" fn(*mut c_void, *const gw_pt_mapping) -> c_int;
 
 unsafe extern "C" {
-    pub fn gw_pt_init(pt: *mut gw_pt, ops: *const gw_pt_ops, ctx: *mut c_void, mode: u32) -> c_int;
+    pub fn gw_pt_init_orders(
+        pt: *mut gw_pt,
+        ops: *const gw_pt_ops,
+        ctx: *mut c_void,
+        mode: u32,
+        orders: u64,
+    ) -> c_int;
     pub fn gw_pt_destroy(pt: *mut gw_pt);
     pub fn gw_pt_map_as(
         pt: *mut gw_pt,
@@ -99,6 +113,7 @@ unsafe extern "C" {
     pub fn gw_pt_track(pt: *mut gw_pt);
     pub fn gw_pt_freeze(pt: *mut gw_pt, va: u64, size: u64, inval: *mut gw_pt_inval) -> c_int;
     pub fn gw_pt_thaw(pt: *mut gw_pt, va: u64, size: u64, clear: bool) -> c_int;
+    pub fn gw_pt_age(pt: *mut gw_pt, va: u64, size: u64, inval: *mut gw_pt_inval) -> c_int;
     pub fn gw_pt_reclaim(pt: *mut gw_pt) -> u64;
     pub fn gw_pt_lookup(pt: *mut gw_pt, va: u64, out: *mut gw_pt_mapping) -> c_int;
     pub fn gw_pt_walk(
@@ -108,7 +123,7 @@ unsafe extern "C" {
         visit: gw_pt_visit_fn,
         arg: *mut c_void,
     ) -> c_int;
-    pub fn gw_pt_check(pt: *mut gw_pt, stats: *mut crate::Stats) -> c_int;
+    pub fn gw_pt_check(pt: *mut gw_pt, stats: *mut gw_pt_stats) -> c_int;
     pub fn gw_pt_table_bytes(pt: *const gw_pt) -> u64;
     pub fn gw_pt_reason(status: c_int) -> *const c_char;
 }

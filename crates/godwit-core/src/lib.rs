@@ -30,4 +30,6 @@ pub mod layout {
 pub use error::{Error, ErrorKind};
 pub use host::HostMemory;
 pub use table::{PageTable, TableMemory};
-pub use types::{Begins, Invalidation, Mapping, Mode, PageSize, PageState, Perm, Range, Stats};
+pub use types::{
+    Begins, Invalidation, Mapping, Mode, Napot, PageSize, PageState, Perm, Range, Stats,
+};

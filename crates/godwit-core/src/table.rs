@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::error::Error;
 use crate::ffi;
-use crate::types::{Begins, Invalidation, Mapping, Mode, PageSize, PageState, Perm, Stats};
+use crate::types::{Begins, Invalidation, Mapping, Mode, Napot, PageSize, PageState, Perm, Stats};
 
 /// Memory that holds page tables: device memory, or in tests a vector.
 ///
@@ -36,6 +36,7 @@ pub trait TableMemory {
 pub struct PageTable<M: TableMemory> {
     raw: ffi::gw_pt,
     mode: Mode,
+    napot: Napot,
     memory: M,
 }
 
@@ -90,11 +91,19 @@ impl<M: TableMemory> PageTable<M> {
         write_high: write_high::<M>,
     };
 
-    /// An empty table: takes one frame.
+    /// An empty table with the pages that every card walks: takes one frame.
     ///
     /// # Errors
     /// [`OutOfFrames`](crate::ErrorKind::OutOfFrames).
-    pub fn new(mut memory: M, mode: Mode) -> Result<Self, Error> {
+    pub fn new(memory: M, mode: Mode) -> Result<Self, Error> {
+        Self::with_pages(memory, mode, Napot::Svnapot)
+    }
+
+    /// ... with these.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_pages(mut memory: M, mode: Mode, napot: Napot) -> Result<Self, Error> {
         let mut raw = ffi::gw_pt {
             ops: Self::OPS,
             ctx: ptr::null_mut(),
@@ -103,22 +112,35 @@ impl<M: TableMemory> PageTable<M> {
             dead: ffi::gw_pt_frames { head: 0, count: 0 },
             joined: ffi::GW_PT_NO_FRAME,
             error_va: 0,
+            orders: 0,
             levels: 0,
             mode: 0,
             tracks: false,
         };
         let ctx = ptr::from_mut(&mut memory).cast();
         // SAFETY: `raw` is written before it is read; `ctx` is valid during the call, and set anew in each later one.
-        let status = unsafe { ffi::gw_pt_init(&mut raw, Self::OPS, ctx, mode.code()) };
+        let status = unsafe {
+            ffi::gw_pt_init_orders(&mut raw, Self::OPS, ctx, mode.code(), napot.orders())
+        };
         Error::check(status, raw.error_va, || {
             format!("make an {mode:?} page table")
         })?;
-        Ok(PageTable { raw, mode, memory })
+        Ok(PageTable {
+            raw,
+            mode,
+            napot,
+            memory,
+        })
     }
 
     /// Translation mode.
     pub const fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// The pages that it has.
+    pub const fn napot(&self) -> Napot {
+        self.napot
     }
 
     /// Physical address of the root table.
@@ -274,6 +296,22 @@ impl<M: TableMemory> PageTable<M> {
         })
     }
 
+    /// Takes the A bits of pages that overlap a range, of larger ones as a whole; D stays. Hardware must not set bits meanwhile. `inval` gets
+    /// the pages that had A; nothing is taken away, so it may wait for the next invalidation: until then an access by a cached translation
+    /// does not set A again. Only for tables that [`track`](Self::track).
+    ///
+    /// # Errors
+    /// As [`freeze`](Self::freeze).
+    pub fn age(&mut self, va: u64, size: u64, inval: &mut Invalidation) -> Result<(), Error> {
+        let status = self.gather(inval, |pt, raw| {
+            // SAFETY: gather gives pointers that are valid during this call.
+            unsafe { ffi::gw_pt_age(pt, va, size, raw) }
+        });
+        Error::check(status, self.raw.error_va, || {
+            format!("age {size:#x} bytes at {va:#x}")
+        })
+    }
+
     /// What the entries of the page around an address say of it; nothing in a table that does not [`track`](Self::track).
     ///
     /// # Errors
@@ -333,11 +371,14 @@ impl<M: TableMemory> PageTable<M> {
     /// `Corrupt`.
     pub fn check(&self) -> Result<Stats, Error> {
         let mut raw = self.raw_shared();
-        let mut stats = Stats::default();
+        let mut stats = ffi::gw_pt_stats {
+            tables: 0,
+            pages: [0; ffi::GW_PT_ORDERS],
+        };
         // SAFETY: as in `lookup`.
         let status = unsafe { ffi::gw_pt_check(&mut raw, &mut stats) };
         Error::check(status, raw.error_va, || "trust the page table".to_owned())?;
-        Ok(stats)
+        Ok(Stats::from_raw(&stats))
     }
 
     /// Bytes of table frames: linked ones and those that wait for [`reclaim`](Self::reclaim).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values that page tables speak in.
 
+use std::fmt;
+
 use crate::ffi;
 use crate::layout;
 
@@ -69,50 +71,96 @@ impl Perm {
     }
 }
 
-/// Size of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PageSize {
-    /// 4 KiB.
-    Size4K,
-    /// 64 KiB: sixteen 4 KiB entries with Svnapot.
-    Size64K,
-    /// 2 MiB.
-    Size2M,
-    /// 1 GiB.
-    Size1G,
-}
+/// Size of a page: a power of two of 4 KiB pages.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageSize(u8);
 
 impl PageSize {
-    /// All of them, smallest first.
-    pub const ALL: [PageSize; 4] = [
-        PageSize::Size4K,
-        PageSize::Size64K,
-        PageSize::Size2M,
-        PageSize::Size1G,
-    ];
+    /// 4 KiB.
+    pub const SIZE_4K: Self = Self(0);
+    /// 64 KiB: sixteen 4 KiB entries with Svnapot.
+    pub const SIZE_64K: Self = Self(layout::NAPOT_ORDER as u8);
+    /// 2 MiB.
+    pub const SIZE_2M: Self = Self(layout::PT_LEVEL_BITS as u8);
+    /// 1 GiB: the largest that hardware tells from larger ones.
+    pub const SIZE_1G: Self = Self(2 * layout::PT_LEVEL_BITS as u8);
+
+    /// Those that every card walks, smallest first.
+    pub const EVERYWHERE: [Self; 4] = [Self::SIZE_4K, Self::SIZE_64K, Self::SIZE_2M, Self::SIZE_1G];
+
+    /// Of 2^`order` 4 KiB pages; None if no page table has pages that large.
+    pub const fn of_order(order: u32) -> Option<Self> {
+        if order < ffi::GW_PT_ORDERS as u32 {
+            Some(Self(order as u8))
+        } else {
+            None
+        }
+    }
+
+    /// Of this many bytes; None if that is no size of a page.
+    pub const fn of_bytes(bytes: u64) -> Option<Self> {
+        if bytes.is_power_of_two() && bytes >= Self::SIZE_4K.bytes() {
+            Self::of_order(bytes.trailing_zeros() - layout::PT_PAGE_SHIFT)
+        } else {
+            None
+        }
+    }
 
     /// log2 of the size in 4 KiB pages, as the hardware counts.
     pub const fn order(self) -> u32 {
-        match self {
-            PageSize::Size4K => 0,
-            PageSize::Size64K => layout::NAPOT_ORDER,
-            PageSize::Size2M => layout::PT_LEVEL_BITS,
-            PageSize::Size1G => 2 * layout::PT_LEVEL_BITS,
-        }
+        self.0 as u32
     }
 
     /// The size in bytes.
     pub const fn bytes(self) -> u64 {
         1 << (layout::PT_PAGE_SHIFT + self.order())
     }
+}
 
-    pub(crate) fn from_order(order: u32) -> Self {
-        // The table validates its entries, so there is no other order than these.
-        Self::ALL
-            .into_iter()
-            .rev()
-            .find(|size| size.order() <= order)
-            .unwrap_or(PageSize::Size4K)
+impl fmt::Display for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Each unit is ten more bits.
+        let shift = (layout::PT_PAGE_SHIFT + self.order() - 10) / 10;
+        let unit = ["KiB", "MiB", "GiB", "TiB", "PiB"][shift as usize];
+        write!(f, "{} {unit}", self.bytes() >> (10 * (shift + 1)))
+    }
+}
+
+impl fmt::Debug for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Pages of several entries that hardware walks: `walker.napot` of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Napot {
+    /// 64 KiB only, as Svnapot has it.
+    #[default]
+    Svnapot,
+    /// Every power of two, at every level.
+    Any,
+}
+
+impl Napot {
+    /// Whether there are pages of this size, up to 1 GiB.
+    pub fn has(self, size: PageSize) -> bool {
+        match self {
+            Self::Svnapot => PageSize::EVERYWHERE.contains(&size),
+            Self::Any => size <= PageSize::SIZE_1G,
+        }
+    }
+
+    /// All sizes there are, smallest first.
+    pub fn sizes(self) -> impl DoubleEndedIterator<Item = PageSize> {
+        (0..=PageSize::SIZE_1G.order())
+            .filter_map(PageSize::of_order)
+            .filter(move |size| self.has(*size))
+    }
+
+    /// The set of them, as core/ wants it.
+    pub(crate) fn orders(self) -> u64 {
+        self.sizes().map(|size| 1 << size.order()).sum()
     }
 }
 
@@ -139,7 +187,8 @@ impl Mapping {
         Mapping {
             va: raw.va,
             pa: raw.pa,
-            size: PageSize::from_order(raw.order),
+            // The table has checked its entries.
+            size: PageSize::of_order(raw.order).unwrap_or(PageSize::SIZE_4K),
             perm: Perm::from_bits(raw.perm),
         }
     }
@@ -205,19 +254,28 @@ impl Range {
 }
 
 /// Tables and pages that [`PageTable::check`](crate::PageTable::check) counted.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stats {
     /// Linked tables, the root included.
     pub tables: u64,
-    /// 4 KiB pages.
-    pub pages_4k: u64,
-    /// 64 KiB pages.
-    pub pages_64k: u64,
-    /// 2 MiB pages.
-    pub pages_2m: u64,
-    /// 1 GiB pages.
-    pub pages_1g: u64,
+    pages: PagesByOrder,
+}
+
+/// One number an order.
+type PagesByOrder = [u64; ffi::GW_PT_ORDERS];
+
+impl Stats {
+    /// How many pages of this size there are.
+    pub const fn pages(&self, size: PageSize) -> u64 {
+        self.pages[size.order() as usize]
+    }
+
+    pub(crate) const fn from_raw(raw: &ffi::gw_pt_stats) -> Self {
+        Stats {
+            tables: raw.tables,
+            pages: raw.pages,
+        }
+    }
 }
 
 /// What has to be invalidated in the hardware, gathered over any number of calls.

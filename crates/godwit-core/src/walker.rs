@@ -5,7 +5,7 @@
 //! It shares no code with core/: tests compare the two, and a co-simulation takes it as the oracle for the hardware.
 
 use crate::layout;
-use crate::types::{Mode, PageSize};
+use crate::types::{Mode, Napot, PageSize};
 
 /// Kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,11 +37,12 @@ pub struct PageFault {
     pub level: u32,
 }
 
-/// Translates one access of U-mode (MXR = 0): `read` reads the entry at a physical address.
+/// Translates one access of U-mode (MXR = 0) by a card with pages `napot`: `read` reads the entry at a physical address.
 ///
 /// # Errors
 /// [`PageFault`] exactly where the specification asks for one.
 pub fn translate(
+    napot: Napot,
     mut read: impl FnMut(u64) -> u64,
     mode: Mode,
     root: u64,
@@ -89,22 +90,27 @@ pub fn translate(
     };
 
     let mut ppn = (pte & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
-    let mut size = match i {
-        0 => PageSize::Size4K,
-        1 => PageSize::Size2M,
-        // Larger leaves are legal, too; as in the hardware, the answer is the 1 GiB of it around the address.
-        _ => PageSize::Size1G,
-    };
-    // Svnapot: legal only at level 0 and with ppn[0] = xxxx1000; the low four bits then come from the address.
+    // Bits of the frame number that come from the address. Larger leaves than 1 GiB are legal, too; as in the hardware, the answer is the
+    // 1 GiB of it around the address.
+    let mut order = 9 * i;
+    // Svnapot: legal only at level 0 and with ppn[0] = xxxx1000. With any power of two the same at every level, for one to eight bits.
     if pte & layout::PTE_N != 0 {
-        if i != 0 || ppn & 0xf != 0b1000 {
+        let sizes = match napot {
+            Napot::Svnapot => 4..=4,
+            Napot::Any => 1..=8,
+        };
+        let of_level = ppn >> order;
+        let found = sizes
+            .into_iter()
+            .find(|k| of_level & ((1 << k) - 1) == 1 << (k - 1));
+        let Some(k) = found.filter(|_| i == 0 || napot == Napot::Any) else {
             return Err(fault(i));
-        }
-        ppn = (ppn & !0xf) | (vpn(0) & 0xf);
-        size = PageSize::Size64K;
+        };
+        ppn &= !(1 << (order + k - 1));
+        order += k;
     }
     // 5. If i > 0 and pte.ppn[i-1:0] != 0, this is a misaligned superpage.
-    if ppn & ((1 << (9 * i)) - 1) != 0 {
+    if ppn & ((1 << order) - 1) != 0 {
         return Err(fault(i));
     }
     // 6. and 7. Is the access allowed by the u bit (U-mode) and by r, w, x?
@@ -121,10 +127,11 @@ pub fn translate(
         return Err(fault(i));
     }
     // 10. pa.pgoff = va.pgoff; for a superpage pa.ppn[i-1:0] = va.vpn[i-1:0]; the rest comes from pte.ppn.
-    let offset = va & ((1 << (12 + 9 * i)) - 1);
+    let offset = va & ((1 << (12 + order)) - 1);
     Ok(Translation {
         pa: (ppn << 12) | offset,
-        size,
+        size: PageSize::of_order(order)
+            .map_or(PageSize::SIZE_1G, |size| size.min(PageSize::SIZE_1G)),
         writable: pte & layout::PTE_W != 0 && pte & layout::PTE_D != 0,
     })
 }

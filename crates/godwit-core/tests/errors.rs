@@ -23,7 +23,7 @@ fn bad_arguments_have_their_own_errors() {
         (0, PAGE.wrapping_neg(), 2 * PAGE, ErrorKind::BeyondPhysical),
     ] {
         let err = t
-            .map(va, pa, size, Perm::Read, PageSize::Size4K)
+            .map(va, pa, size, Perm::Read, PageSize::SIZE_4K)
             .unwrap_err();
         assert_eq!(err.kind(), kind, "{va:#x} {pa:#x} {size:#x}");
         assert_eq!(err.at(), None);
@@ -39,7 +39,7 @@ fn bad_arguments_have_their_own_errors() {
         ErrorKind::Misaligned
     );
     assert_eq!(t.memory().live(), 1);
-    t.map(0, top - PAGE, PAGE, Perm::Read, PageSize::Size4K)
+    t.map(0, top - PAGE, PAGE, Perm::Read, PageSize::SIZE_4K)
         .unwrap();
     assert_eq!(translate(&t, 0), Some((top - PAGE, Perm::Read)));
 }
@@ -47,10 +47,10 @@ fn bad_arguments_have_their_own_errors() {
 #[test]
 fn errors_say_what_was_asked_and_what_stood_in_the_way() {
     let mut t = table(Mode::Sv48);
-    t.map(3 * PAGE, 0, PAGE, Perm::Read, PageSize::Size4K)
+    t.map(3 * PAGE, 0, PAGE, Perm::Read, PageSize::SIZE_4K)
         .unwrap();
     let err = t
-        .map(0, 0, 16 * PAGE, Perm::Read, PageSize::Size4K)
+        .map(0, 0, 16 * PAGE, Perm::Read, PageSize::SIZE_4K)
         .unwrap_err();
     assert_eq!(
         (err.kind(), err.at()),
@@ -69,7 +69,7 @@ fn errors_say_what_was_asked_and_what_stood_in_the_way() {
     );
     t.memory_mut().budget = 0;
     let err = t
-        .map(GIB, 0, PAGE, Perm::Read, PageSize::Size4K)
+        .map(GIB, 0, PAGE, Perm::Read, PageSize::SIZE_4K)
         .unwrap_err();
     assert_eq!(
         err.to_string(),
@@ -92,7 +92,7 @@ fn a_mapping_larger_than_memory_fails_without_a_trace() {
     let mut t = table(Mode::Sv57);
     t.memory_mut().budget = 100;
     let err = t
-        .map(0, 0, 1 << 55, Perm::Read, PageSize::Size4K)
+        .map(0, 0, 1 << 55, Perm::Read, PageSize::SIZE_4K)
         .unwrap_err();
     assert_eq!(err.kind(), ErrorKind::OutOfFrames);
     assert_eq!(t.memory().live(), 1);
@@ -102,7 +102,7 @@ fn a_mapping_larger_than_memory_fails_without_a_trace() {
 #[test]
 fn check_and_lookup_refuse_entries_that_are_not_ours() {
     let mut t = table(Mode::Sv39);
-    t.map(0, 0, 64 * 1024, Perm::ReadWrite, PageSize::Size64K)
+    t.map(0, 0, 64 * 1024, Perm::ReadWrite, PageSize::SIZE_64K)
         .unwrap();
     // The leaf table is the one whose entry 15 is used.
     let leaf_table = (0..t.memory().live() as u64)

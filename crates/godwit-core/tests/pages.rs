@@ -8,8 +8,7 @@ mod common;
 use common::{GIB, MIB, PAGE, TestMemory, pages, table, translate, walk};
 use godwit_core::walker::Access;
 use godwit_core::{
-    ErrorKind, Invalidation, Mode, PageSize, PageState, PageTable, Perm, Range, Stats, TableMemory,
-    layout,
+    ErrorKind, Invalidation, Mode, PageSize, PageState, PageTable, Perm, Range, TableMemory, layout,
 };
 
 #[test]
@@ -18,24 +17,17 @@ fn map_uses_the_largest_page_that_both_addresses_and_the_range_allow() {
     // From one 4 KiB page below a 64 KiB boundary up over all sizes and down again.
     let va = GIB - 2 * MIB - 64 * 1024 - PAGE;
     let size = PAGE + 64 * 1024 + 2 * MIB + GIB + 2 * MIB + 64 * 1024 + PAGE;
-    t.map(va, 5 * GIB + va, size, Perm::Read, PageSize::Size1G)
+    t.map(va, 5 * GIB + va, size, Perm::Read, PageSize::SIZE_1G)
         .unwrap();
     let sizes: Vec<_> = pages(&t).iter().map(|page| page.size).collect();
-    use PageSize::{Size1G, Size2M, Size4K, Size64K};
-    assert_eq!(
-        sizes,
-        [Size4K, Size64K, Size2M, Size1G, Size2M, Size64K, Size4K]
-    );
+    let [small, cluster, mega, giga] = PageSize::EVERYWHERE;
+    assert_eq!(sizes, [small, cluster, mega, giga, mega, cluster, small]);
     // Root; the second level; below it one table of level 1 for each end, and one of level 0 for each.
+    let stats = t.check().unwrap();
+    assert_eq!(stats.tables, 6);
     assert_eq!(
-        t.check().unwrap(),
-        Stats {
-            tables: 6,
-            pages_4k: 2,
-            pages_64k: 2,
-            pages_2m: 2,
-            pages_1g: 1
-        }
+        PageSize::EVERYWHERE.map(|size| stats.pages(size)),
+        [2, 2, 2, 1]
     );
     assert_eq!(t.table_bytes(), 6 * PAGE);
 }
@@ -45,7 +37,7 @@ fn a_dirty_bit_set_until_the_acknowledge_is_seen_and_kept() {
     let mut t = table(Mode::Sv39);
     t.track();
     let va = 16 * PAGE;
-    t.map(va, va, 16 * PAGE, Perm::ReadWrite, PageSize::Size64K)
+    t.map(va, va, 16 * PAGE, Perm::ReadWrite, PageSize::SIZE_64K)
         .unwrap();
     assert_eq!(t.state(va).unwrap(), PageState::default());
     let mut inval = Invalidation::new();
@@ -75,7 +67,13 @@ fn a_dirty_bit_set_until_the_acknowledge_is_seen_and_kept() {
         .write(at, old | layout::PTE_A | layout::PTE_D);
     let state = t.state(va + 5 * PAGE).unwrap();
     assert!(state.accessed && state.dirty && state.frozen);
+    // A is taken from all of it; what was written still is.
+    t.age(va + 7 * PAGE, PAGE, &mut inval).unwrap();
+    let state = t.state(va).unwrap();
+    assert!(!state.accessed && state.dirty && state.frozen);
     // A part is taken away: the rest is in use again, and still dirty.
+    t.memory_mut()
+        .write(at, old | layout::PTE_A | layout::PTE_D);
     t.unmap(va, PAGE, &mut inval).unwrap();
     let state = t.state(va + PAGE).unwrap();
     assert!(state.accessed && state.dirty && !state.frozen);
@@ -88,14 +86,14 @@ fn a_dirty_bit_set_until_the_acknowledge_is_seen_and_kept() {
 #[test]
 fn the_largest_page_is_limited_by_the_caller_and_by_alignment() {
     for (max_page, delta, expected) in [
-        (PageSize::Size4K, 0, PageSize::Size4K),
-        (PageSize::Size64K, 0, PageSize::Size64K),
-        (PageSize::Size2M, 0, PageSize::Size2M),
-        (PageSize::Size1G, 0, PageSize::Size1G),
-        (PageSize::Size1G, PAGE, PageSize::Size4K),
-        (PageSize::Size1G, 64 * 1024, PageSize::Size64K),
-        (PageSize::Size1G, 2 * MIB, PageSize::Size2M),
-        (PageSize::Size2M, 64 * 1024, PageSize::Size64K),
+        (PageSize::SIZE_4K, 0, PageSize::SIZE_4K),
+        (PageSize::SIZE_64K, 0, PageSize::SIZE_64K),
+        (PageSize::SIZE_2M, 0, PageSize::SIZE_2M),
+        (PageSize::SIZE_1G, 0, PageSize::SIZE_1G),
+        (PageSize::SIZE_1G, PAGE, PageSize::SIZE_4K),
+        (PageSize::SIZE_1G, 64 * 1024, PageSize::SIZE_64K),
+        (PageSize::SIZE_1G, 2 * MIB, PageSize::SIZE_2M),
+        (PageSize::SIZE_2M, 64 * 1024, PageSize::SIZE_64K),
     ] {
         let mut t = table(Mode::Sv39);
         t.map(GIB, GIB + delta, GIB, Perm::ReadWrite, max_page)
@@ -110,13 +108,13 @@ fn the_largest_page_is_limited_by_the_caller_and_by_alignment() {
 #[test]
 fn leaves_are_as_the_hardware_demands() {
     let mut t = table(Mode::Sv39);
-    t.map(0, 0, PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    t.map(0, 0, PAGE, Perm::Read, PageSize::SIZE_4K).unwrap();
     t.map(
         64 * 1024,
         64 * 1024,
         64 * 1024,
         Perm::ReadWrite,
-        PageSize::Size64K,
+        PageSize::SIZE_64K,
     )
     .unwrap();
     let leaf_table = t
@@ -139,7 +137,7 @@ fn leaves_are_as_the_hardware_demands() {
 fn unmapping_inside_a_1g_page_splits_it_down_to_4k_around_the_hole() {
     let mut t = table(Mode::Sv48);
     let mut inval = Invalidation::new();
-    t.map(GIB, 2 * GIB, GIB, Perm::ReadWrite, PageSize::Size1G)
+    t.map(GIB, 2 * GIB, GIB, Perm::ReadWrite, PageSize::SIZE_1G)
         .unwrap();
     let hole = GIB + 6 * MIB + 3 * PAGE;
     t.unmap(hole, PAGE, &mut inval).unwrap();
@@ -151,15 +149,11 @@ fn unmapping_inside_a_1g_page_splits_it_down_to_4k_around_the_hole() {
     for va in [GIB, hole - 1, hole + PAGE, hole + 16 * PAGE, 2 * GIB - 1] {
         assert_eq!(translate(&t, va), Some((va + GIB, Perm::ReadWrite)));
     }
+    let stats = t.check().unwrap();
+    assert_eq!(stats.tables, 4);
     assert_eq!(
-        t.check().unwrap(),
-        Stats {
-            tables: 4,
-            pages_4k: 15,
-            pages_64k: 31,
-            pages_2m: 511,
-            pages_1g: 0
-        }
+        PageSize::EVERYWHERE.map(|size| stats.pages(size)),
+        [15, 31, 511, 0]
     );
 }
 
@@ -167,7 +161,7 @@ fn unmapping_inside_a_1g_page_splits_it_down_to_4k_around_the_hole() {
 fn protecting_inside_a_64k_page_keeps_the_rest_writable() {
     let mut t = table(Mode::Sv39);
     let mut inval = Invalidation::new();
-    t.map(0, MIB, 128 * 1024, Perm::ReadWrite, PageSize::Size64K)
+    t.map(0, MIB, 128 * 1024, Perm::ReadWrite, PageSize::SIZE_64K)
         .unwrap();
     t.protect(15 * PAGE, 2 * PAGE, Perm::Read, &mut inval)
         .unwrap();
@@ -188,18 +182,18 @@ fn protecting_inside_a_64k_page_keeps_the_rest_writable() {
         };
         assert_eq!(translate(&t, page * PAGE), Some((MIB + page * PAGE, perm)));
     }
-    assert_eq!(t.check().unwrap().pages_4k, 32);
+    assert_eq!(t.check().unwrap().pages(PageSize::SIZE_4K), 32);
 }
 
 #[test]
 fn protecting_with_the_permission_it_has_changes_nothing() {
     let mut t = table(Mode::Sv48);
     let mut inval = Invalidation::new();
-    t.map(0, 0, GIB, Perm::Read, PageSize::Size1G).unwrap();
+    t.map(0, 0, GIB, Perm::Read, PageSize::SIZE_1G).unwrap();
     t.protect(MIB, PAGE, Perm::Read, &mut inval).unwrap();
     assert_eq!(inval.ranges(), []);
     assert!(!inval.is_needed());
-    assert_eq!(t.check().unwrap().pages_1g, 1);
+    assert_eq!(t.check().unwrap().pages(PageSize::SIZE_1G), 1);
     assert_eq!(t.memory().live() as u64 * PAGE, t.table_bytes());
 }
 
@@ -207,7 +201,8 @@ fn protecting_with_the_permission_it_has_changes_nothing() {
 fn adding_a_permission_lists_the_range_but_needs_no_invalidation() {
     let mut t = table(Mode::Sv48);
     let mut inval = Invalidation::new();
-    t.map(0, 0, 4 * PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    t.map(0, 0, 4 * PAGE, Perm::Read, PageSize::SIZE_4K)
+        .unwrap();
     t.protect(PAGE, 2 * PAGE, Perm::ReadWrite, &mut inval)
         .unwrap();
     assert_eq!(
@@ -224,7 +219,7 @@ fn adding_a_permission_lists_the_range_but_needs_no_invalidation() {
 fn ranges_merge_when_they_touch_and_stretch_when_there_is_no_room() {
     let mut t = table(Mode::Sv48);
     let mut inval = Invalidation::with_capacity(2);
-    t.map(0, 0, 64 * PAGE, Perm::Read, PageSize::Size4K)
+    t.map(0, 0, 64 * PAGE, Perm::Read, PageSize::SIZE_4K)
         .unwrap();
     t.unmap(0, 4 * PAGE, &mut inval).unwrap();
     t.unmap(4 * PAGE, PAGE, &mut inval).unwrap();
@@ -259,7 +254,8 @@ fn ranges_merge_when_they_touch_and_stretch_when_there_is_no_room() {
 fn empty_tables_are_unlinked_at_once_and_freed_by_reclaim() {
     let mut t = table(Mode::Sv57);
     let mut inval = Invalidation::new();
-    t.map(0, 0, 2 * PAGE, Perm::Read, PageSize::Size4K).unwrap();
+    t.map(0, 0, 2 * PAGE, Perm::Read, PageSize::SIZE_4K)
+        .unwrap();
     assert_eq!(t.memory().live(), 5);
     t.unmap(0, PAGE, &mut inval).unwrap();
     assert_eq!((inval.tables(), t.unlinked_tables()), (0, 0));
@@ -279,7 +275,8 @@ fn a_table_stays_while_anything_beside_the_range_is_in_it() {
     for (hole, size, left) in [(MIB, 3 * MIB, 0), (0, 3 * MIB, 3 * MIB)] {
         let mut t = table(Mode::Sv39);
         let mut inval = Invalidation::new();
-        t.map(0, 0, 4 * MIB, Perm::Read, PageSize::Size64K).unwrap();
+        t.map(0, 0, 4 * MIB, Perm::Read, PageSize::SIZE_64K)
+            .unwrap();
         t.unmap(hole, size, &mut inval).unwrap();
         assert_eq!(inval.tables(), 1);
         assert_eq!(t.check().unwrap().tables, 3);
@@ -290,7 +287,7 @@ fn a_table_stays_while_anything_beside_the_range_is_in_it() {
 #[test]
 fn destroying_frees_linked_and_unlinked_tables() {
     let mut t = table(Mode::Sv48);
-    t.map(0, 0, 3 * GIB + PAGE, Perm::Read, PageSize::Size2M)
+    t.map(0, 0, 3 * GIB + PAGE, Perm::Read, PageSize::SIZE_2M)
         .unwrap();
     t.unmap(3 * GIB, PAGE, &mut Invalidation::new()).unwrap();
     assert!(t.unlinked_tables() > 0);
@@ -314,7 +311,7 @@ fn every_canonical_address_can_be_mapped_and_no_other() {
                 MIB + i as u64 * PAGE,
                 PAGE,
                 Perm::Read,
-                PageSize::Size1G,
+                PageSize::SIZE_1G,
             )
             .unwrap();
             assert_eq!(
@@ -335,7 +332,7 @@ fn every_canonical_address_can_be_mapped_and_no_other() {
             (high, 0u64.wrapping_sub(PAGE)),
         ] {
             let err = t
-                .map(va, 0, size, Perm::Read, PageSize::Size4K)
+                .map(va, 0, size, Perm::Read, PageSize::SIZE_4K)
                 .unwrap_err();
             assert_eq!(
                 err.kind(),
@@ -356,7 +353,8 @@ fn every_canonical_address_can_be_mapped_and_no_other() {
 #[test]
 fn a_walk_ends_when_the_visitor_has_enough_and_starts_inside_a_page() {
     let mut t = table(Mode::Sv39);
-    t.map(0, 0, 4 * MIB, Perm::Read, PageSize::Size64K).unwrap();
+    t.map(0, 0, 4 * MIB, Perm::Read, PageSize::SIZE_64K)
+        .unwrap();
     let mut seen = Vec::new();
     t.walk(MIB + 5 * PAGE, 3 * MIB, |page| {
         seen.push(page.va);
@@ -371,4 +369,26 @@ fn a_walk_ends_when_the_visitor_has_enough_and_starts_inside_a_page() {
     })
     .unwrap();
     assert_eq!(count, 17);
+}
+
+#[test]
+fn every_size_says_what_it_is() {
+    let sizes: Vec<_> = (0..).map_while(PageSize::of_order).collect();
+    assert_eq!(sizes.len(), 45);
+    for (size, text) in [
+        (0, "4 KiB"),
+        (8, "1 MiB"),
+        (18, "1 GiB"),
+        (28, "1 TiB"),
+        (44, "64 PiB"),
+    ] {
+        assert_eq!(sizes[size].to_string(), text);
+    }
+    for size in sizes {
+        assert_eq!(PageSize::of_bytes(size.bytes()), Some(size));
+        assert_eq!(format!("{size:?}"), size.to_string());
+    }
+    for bytes in [0, 1, 2048, 12 << 10, 1 << 57, 1 << 63] {
+        assert_eq!(PageSize::of_bytes(bytes), None);
+    }
 }

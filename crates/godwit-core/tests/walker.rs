@@ -2,7 +2,7 @@
 //! The specification's walker on entries made by hand: one rule of the specification a line.
 
 use godwit_core::walker::{Access, PageFault, Translation, translate};
-use godwit_core::{Mode, PageSize, layout};
+use godwit_core::{Mode, Napot, PageSize, layout};
 
 const V: u64 = layout::PTE_V;
 const R: u64 = layout::PTE_R;
@@ -22,6 +22,10 @@ const fn ppn(frame: u64) -> u64 {
 
 /// Walks Sv48 tables at 0x3000 (level 3), 0x2000, 0x1000 and 0 that are linked as far as `level`, whose entry is `pte`.
 fn walk(level: u32, pte: u64, access: Access) -> Result<Translation, PageFault> {
+    walk_with(Napot::Svnapot, level, pte, access)
+}
+
+fn walk_with(napot: Napot, level: u32, pte: u64, access: Access) -> Result<Translation, PageFault> {
     let read = |pa: u64| {
         let table = (pa / 0x1000) as u32;
         assert_eq!(pa % 0x1000, 3 * 8, "the entry of index 3");
@@ -31,7 +35,41 @@ fn walk(level: u32, pte: u64, access: Access) -> Result<Translation, PageFault> 
             V | ppn(u64::from(table) - 1)
         }
     };
-    translate(read, Mode::Sv48, 0x3000, VA, access)
+    translate(napot, read, Mode::Sv48, 0x3000, VA, access)
+}
+
+#[test]
+fn with_pages_of_any_power_of_two_the_lowest_bit_says_the_size() {
+    for level in 0..4 {
+        for k in 1..9 {
+            let order = 9 * level + k;
+            // Bits above the size are the frame's.
+            let frame = 1 << (order - 1) | 0b101 << order;
+            let bits = 12 + order;
+            let pa = 0b101 << bits | (VA & ((1 << bits) - 1));
+            let size = PageSize::of_order(order).unwrap().min(PageSize::SIZE_1G);
+            let expected = Translation {
+                pa,
+                size,
+                writable: true,
+            };
+            let pte = LEAF | N | ppn(frame);
+            assert_eq!(
+                walk_with(Napot::Any, level, pte, Access::Store),
+                Ok(expected)
+            );
+            let known = (level, k) == (0, 4);
+            assert_eq!(walk(level, pte, Access::Store).is_ok(), known);
+            if order > 9 {
+                // One bit lower it is a page of the level below, in a table that has none.
+                let misplaced = LEAF | N | ppn(frame | 1 << (9 * level - 1));
+                let found = walk_with(Napot::Any, level, misplaced, Access::Load);
+                assert!(found.is_err(), "level {level}, k = {k}");
+            }
+        }
+        let no_size = LEAF | N | ppn(1 << (9 * level + 8 + 1));
+        assert!(walk_with(Napot::Any, level, no_size, Access::Load).is_err());
+    }
 }
 
 #[test]
@@ -42,31 +80,31 @@ fn leaves_of_every_size_translate() {
             0,
             LEAF | ppn(0x777),
             0x777_000 | below(12),
-            PageSize::Size4K,
+            PageSize::SIZE_4K,
         ),
         (
             0,
             LEAF | N | ppn(0x778),
             0x770_000 | below(16),
-            PageSize::Size64K,
+            PageSize::SIZE_64K,
         ),
         (
             1,
             LEAF | ppn(0x600),
             0x600_000 | below(21),
-            PageSize::Size2M,
+            PageSize::SIZE_2M,
         ),
         (
             2,
             LEAF | ppn(0x40000),
             0x4000_0000 | below(30),
-            PageSize::Size1G,
+            PageSize::SIZE_1G,
         ),
         (
             3,
             LEAF | ppn(1 << 27),
             (1 << 39) | below(39),
-            PageSize::Size1G,
+            PageSize::SIZE_1G,
         ),
     ] {
         let expected = Ok(Translation {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card, the contexts on it, and what changes between batches.
 
+use godwit::pages_of;
 use godwit::regs;
 use godwit_card::{CardError, Device, MemEvent, PortAnswers, PortBatch, Ports, SimCard};
 use godwit_core::{Error, ErrorKind, Invalidation, Mapping, Mode, PageSize, PageTable, Perm};
@@ -74,7 +75,8 @@ impl World {
             ));
         }
         let ports = about.config.card.external_ports as usize;
-        let levels = about.config.walker.levels;
+        let walker = &about.config.walker;
+        let (levels, napot) = (walker.levels, pages_of(about));
         let id_bits = about.config.axi.id_width;
         let memory = card.memory().clone();
         if memory.size() < 2 << 30 {
@@ -95,7 +97,8 @@ impl World {
             invalidations: 0,
         };
         for number in 0..CONTEXTS {
-            let mut table = PageTable::new(frames.clone(), modes[number % modes.len()])?;
+            let mut table =
+                PageTable::with_pages(frames.clone(), modes[number % modes.len()], napot)?;
             let tracks = number % 2 == 1;
             if tracks {
                 table.track();
@@ -160,27 +163,23 @@ impl World {
         Ok(())
     }
 
-    /// Maps one more region of random shape: single pages at odd places, 64 KiB runs, 2 MiB and 1 GiB pages.
+    /// Maps one more region of random shape: single pages at odd places, runs of 64 KiB, 2 MiB and 1 GiB pages, and of others that the
+    /// card has.
     fn map(&mut self, number: usize, random: &mut Random) -> Result<(), CosimError> {
+        let sizes: Vec<PageSize> = self.spaces[number].table.napot().sizes().collect();
+        let any = |random: &mut Random| sizes.choose(random).copied().unwrap_or(PageSize::SIZE_4K);
         let (order, count) = match random.random_range(0..16) {
-            0..6 => (PageSize::Size4K, random.random_range(1..40)),
-            6..11 => (PageSize::Size64K, random.random_range(1..5)),
-            11..15 => (PageSize::Size2M, random.random_range(1..3)),
-            _ => (PageSize::Size1G, 1),
+            0..6 => (PageSize::SIZE_4K, random.random_range(1..40)),
+            6..9 => (PageSize::SIZE_64K, random.random_range(1..5)),
+            9..11 => (any(random), 1),
+            11..15 => (PageSize::SIZE_2M, random.random_range(1..3)),
+            _ => (PageSize::SIZE_1G, 1),
         };
         let bytes = order.bytes() * count;
         let places = (self.memory_bytes - bytes) / order.bytes();
         let first = TABLE_REGION.div_ceil(order.bytes());
         let pa = random.random_range(first..=places) * order.bytes();
-        let limit = [
-            PageSize::Size4K,
-            PageSize::Size64K,
-            PageSize::Size2M,
-            PageSize::Size1G,
-        ]
-        .choose(random)
-        .copied()
-        .unwrap_or(PageSize::Size1G);
+        let limit = any(random);
         let perm = if random.random_ratio(2, 3) {
             Perm::ReadWrite
         } else {
@@ -188,7 +187,7 @@ impl World {
         };
         let space = &mut self.spaces[number];
         // 1 GiB of 4 KiB pages is 2 MiB of tables: allowed, but not for every region.
-        let limit = if order == PageSize::Size1G {
+        let limit = if bytes >= PageSize::SIZE_1G.bytes() / 4 {
             order
         } else {
             limit

@@ -10,8 +10,12 @@ use godwit_cosim::{Options, run};
 const BATCHES: u64 = 3;
 
 fn options(number: u64) -> Options {
+    on("cosim-heap", number)
+}
+
+fn on(card: &str, number: u64) -> Options {
     Options {
-        device: "sim:cosim-heap".to_owned(),
+        device: format!("sim:{card}"),
         seed: common::first_seed() + number,
         batch: 1024,
         heap: true,
@@ -58,6 +62,21 @@ fn the_heap_keeps_its_rules_under_traffic() {
     ] {
         assert!(answers.contains(name), "no {name}: {answers:?}");
     }
+}
+
+/// Groups of every order, in memory that is soon in pieces.
+#[test]
+fn granules_of_any_power_of_two_keep_the_rules() {
+    let options = Options {
+        accesses: BATCHES * 1024,
+        stall_percent: 10,
+        ..on("cosim-heap-any", 2)
+    };
+    println!("seed {}", options.seed);
+    let report = run(&options).unwrap_or_else(|error| panic!("{error}"));
+    println!("{report:?}");
+    let heap = report.heap.expect("a heap");
+    assert!(heap.touches > 0 && heap.first_touches > 0 && heap.by_stream > 0);
 }
 
 #[test]

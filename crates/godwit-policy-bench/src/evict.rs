@@ -10,8 +10,12 @@ use crate::trace::Trace;
 /// An eviction policy.
 pub trait Eviction {
     /// Pages that leave at once so that all of a batch has room, for which `short` are missing.
-    fn make_way(&mut self, _batch: &[u64], _short: usize) -> Vec<u64> {
+    fn make_way(&mut self, _: &[u64], _short: usize, _: &mut HashSet<u64>) -> Vec<u64> {
         Vec::new()
+    }
+    /// Whether pages come with their A bit.
+    fn begins_accessed(&self) -> bool {
+        false
     }
     /// A page has come.
     fn added(&mut self, page: u64, asked: bool);
@@ -112,13 +116,7 @@ impl Eviction for Ours {
     ) -> Option<Vec<u64>> {
         let keep = self.group(page);
         let pages = &self.pages;
-        let mut bits = |group| {
-            let mut used = false;
-            for page in pages.get(&group).into_iter().flatten() {
-                used |= accessed.remove(page);
-            }
-            used
-        };
+        let mut bits = |group| any_used(pages.get(&group), accessed);
         let choice = self
             .policy
             .choose(for_prefetch, Some(keep), Some(&mut bits));
@@ -128,54 +126,74 @@ impl Eviction for Ours {
     }
 }
 
-/// `core/` as the runtime in user space uses it: there are no A bits, and room is made for a batch at once, all of which counts as asked for.
-pub struct Blind(Ours);
+/// `core/` as the runtime in user space uses it: room is made for a batch at once, all of which counts as asked for. With A bits or without.
+pub struct Batches {
+    all: Ours,
+    sees: bool,
+}
 
-impl Blind {
-    /// As [`Ours::new`].
-    pub fn new(trace: &Trace, capacity: u64) -> Blind {
-        Blind(Ours::new(trace, capacity))
+impl Batches {
+    /// As [`Ours::new`]; `sees`: there are A bits.
+    pub fn new(trace: &Trace, capacity: u64, sees: bool) -> Self {
+        let all = Ours::new(trace, capacity);
+        Self { all, sees }
+    }
+
+    fn next(&mut self, keep: Option<u32>, accessed: &mut HashSet<u64>) -> Option<u32> {
+        let pages = &self.all.pages;
+        let mut bits = |group| any_used(pages.get(&group), accessed);
+        let bits: Option<&mut dyn FnMut(u32) -> bool> =
+            if self.sees { Some(&mut bits) } else { None };
+        self.all.policy.choose(false, keep, bits)
     }
 }
 
-impl Eviction for Blind {
-    fn make_way(&mut self, batch: &[u64], short: usize) -> Vec<u64> {
+impl Eviction for Batches {
+    fn make_way(&mut self, batch: &[u64], short: usize, accessed: &mut HashSet<u64>) -> Vec<u64> {
         if short == 0 {
             return Vec::new();
         }
-        let all = &mut self.0;
-        let coming: HashSet<u32> = batch.iter().map(|&page| all.group(page)).collect();
-        all.policy.coming(batch.len() as u64);
+        let coming: HashSet<u32> = batch.iter().map(|&page| self.all.group(page)).collect();
+        self.all.policy.coming(batch.len() as u64);
         let (mut leaving, mut spared) = (Vec::new(), Vec::new());
         while leaving.len() < short {
-            let Some(group) = all.policy.choose(false, None, None) else {
+            let Some(group) = self.next(None, accessed) else {
                 break;
             };
-            let pages = all.policy.removed(group);
+            let pages = self.all.policy.removed(group);
             if coming.contains(&group) {
                 spared.push((group, pages));
             } else {
-                leaving.extend(all.pages.remove(&group).into_iter().flatten());
+                leaving.extend(self.all.pages.remove(&group).into_iter().flatten());
             }
         }
         for (group, pages) in spared {
-            all.policy.spared(group, pages);
+            self.all.policy.spared(group, pages);
         }
         leaving
     }
 
-    fn added(&mut self, page: u64, _asked: bool) {
-        self.0.added(page, true);
+    fn begins_accessed(&self) -> bool {
+        true
     }
 
-    fn choose(&mut self, _: bool, page: u64, _: &mut HashSet<u64>) -> Option<Vec<u64>> {
-        let group = self
-            .0
-            .policy
-            .choose(false, Some(self.0.group(page)), None)?;
-        self.0.policy.removed(group);
-        self.0.pages.remove(&group)
+    fn added(&mut self, page: u64, _asked: bool) {
+        self.all.added(page, true);
     }
+
+    fn choose(&mut self, _: bool, page: u64, accessed: &mut HashSet<u64>) -> Option<Vec<u64>> {
+        let group = self.next(Some(self.all.group(page)), accessed)?;
+        self.all.policy.removed(group);
+        self.all.pages.remove(&group)
+    }
+}
+
+fn any_used(pages: Option<&Vec<u64>>, accessed: &mut HashSet<u64>) -> bool {
+    let mut used = false;
+    for page in pages.into_iter().flatten() {
+        used |= accessed.remove(page);
+    }
+    used
 }
 
 /// Pages that must be moved in (Belady 1966, with every page fetched when it is asked for and the one that is used last thrown

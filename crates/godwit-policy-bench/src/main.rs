@@ -64,10 +64,12 @@ fn oversubscribed(trace: &Trace, factor: f64) -> Vec<Value> {
         &mut peers::Ours::new(16, capacity),
         &mut evict::Ours::new(trace, capacity),
     );
-    add(
-        &mut peers::Blind::new(16, capacity),
-        &mut evict::Blind::new(trace, capacity),
-    );
+    for sees in [true, false] {
+        add(
+            &mut peers::Runtime::new(16, capacity, sees),
+            &mut evict::Batches::new(trace, capacity, sees),
+        );
+    }
     rows
 }
 
@@ -142,23 +144,28 @@ mod tests {
         assert!((moved_in..moved_in * 21 / 20).contains(&ours.pages_in));
     }
 
+    /// Pages of a trace that come when room is made for whole batches.
+    fn in_batches(trace: &Trace, capacity: u64, sees: bool) -> u64 {
+        let counts = simulate::run(
+            trace,
+            &mut peers::Runtime::new(2, capacity, sees),
+            &mut evict::Batches::new(trace, capacity, sees),
+            Some(capacity),
+        );
+        counts.pages_in
+    }
+
     /// Room is made for whole batches, and nobody knows what is used: a loop keeps most of its pages, and pages used in no order come singly.
     #[test]
     fn without_a_bits_a_loop_keeps_its_pages_and_random_ones_come_alone() {
-        let blind = |trace: &Trace, capacity| {
-            let counts = simulate::run(
-                trace,
-                &mut peers::Blind::new(2, capacity),
-                &mut evict::Blind::new(trace, capacity),
-                Some(capacity),
-            );
-            counts.pages_in
-        };
         for factor in [1.1, 1.5, 2.0] {
             let trace = trace::linear(4);
             let capacity = (8192.0 / factor) as u64;
             let (least, _) = evict::least(&trace, capacity);
-            assert!(blind(&trace, capacity) < least * 5 / 4, "{factor}");
+            assert!(
+                in_batches(&trace, capacity, false) < least * 5 / 4,
+                "{factor}"
+            );
             let trace = trace::random(32, 20_000, "random");
             let capacity = (trace.touched() as f64 / factor) as u64;
             let singly = simulate::run(
@@ -168,9 +175,27 @@ mod tests {
                 Some(capacity),
             );
             assert!(
-                blind(&trace, capacity) < singly.pages_in * 3 / 2,
+                in_batches(&trace, capacity, false) < singly.pages_in * 3 / 2,
                 "{factor}"
             );
+        }
+    }
+
+    /// With A bits loops move at most an eighth more than the least, also those that come back to a page before they are through with it.
+    #[test]
+    fn with_a_bits_loops_move_little_more_than_the_least() {
+        for factor in [1.1, 1.5, 2.0] {
+            for trace in [trace::linear(4), trace::stencil(6)] {
+                let capacity = (trace.touched() as f64 / factor) as u64;
+                let (least, _) = evict::least(&trace, capacity);
+                let came = in_batches(&trace, capacity, true);
+                assert!(
+                    came <= least * 9 / 8,
+                    "{} {factor}: {came} of {least}",
+                    trace.name
+                );
+                assert!(came <= in_batches(&trace, capacity, false));
+            }
         }
     }
 }

@@ -169,38 +169,47 @@ impl Policy for Ours {
     }
 }
 
-/// `core/` as the runtime in user space uses it: without A bits it knows what was asked for, and takes what comes of streams for used; in a
-/// full memory only these bring others along.
-pub struct Blind {
+/// `core/` as the runtime in user space uses it: it knows what was asked for, and takes what comes of streams for used; in a full memory, or
+/// one that is going to be full, only these bring others along.
+pub struct Runtime {
+    name: &'static str,
     policy: Prefetcher,
     memory: usize,
     asked: HashSet<u64>,
 }
 
-impl Blind {
-    /// For a machine on which a fault takes as long as moving `fault_pages` pages, with `memory` pages on the device.
-    pub fn new(fault_pages: u32, memory: u64) -> Blind {
-        Blind {
+impl Runtime {
+    /// For a machine on which a fault takes as long as moving `fault_pages` pages, with `memory` pages on the device, whose eviction `sees` A bits.
+    pub fn new(fault_pages: u32, memory: u64, sees: bool) -> Self {
+        Self {
+            name: if sees {
+                "Godwit, in batches"
+            } else {
+                "Godwit, no A bits"
+            },
             policy: Prefetcher::new(fault_pages, 4096),
             memory: memory as usize,
             asked: HashSet::new(),
         }
     }
 
-    /// Most pages that come along: of a stream, and those near a page.
-    fn most(&self, free: usize) -> (usize, usize) {
-        let near = free.saturating_sub(self.memory / 32).min(self.memory / 8);
-        (near.max(self.memory / 64).max(1), near.max(1))
+    /// Most pages that come along: of a stream, and those near a page, with so much free and so many pages given to the kernel. In a memory that is
+    /// going to be full only streams bring others.
+    fn most(&self, free: usize, given: usize) -> (usize, usize) {
+        let spare = free.saturating_sub(self.memory / 32).min(self.memory / 8);
+        let near = if given > self.memory { 1 } else { spare.max(1) };
+        (spare.max(self.memory / 64).max(1), near)
     }
 }
 
-impl Policy for Blind {
+impl Policy for Runtime {
     fn name(&self) -> &'static str {
-        "Godwit, no A bits"
+        self.name
     }
 
     fn plan(&mut self, faults: &[u64], view: &View<'_>) -> Vec<u64> {
-        let (stream, near) = self.most(view.free.unwrap_or(usize::MAX));
+        let given: u64 = view.trace.buffers.iter().map(|buffer| buffer.1).sum();
+        let (stream, near) = self.most(view.free.unwrap_or(usize::MAX), given as usize);
         self.asked.retain(|page| view.resident.contains(page));
         self.asked.extend(faults);
         let mut wanted = HashSet::new();

@@ -76,8 +76,11 @@ impl Device {
         self.capacity.saturating_sub(self.resident.len())
     }
 
-    fn bring(&mut self, page: u64, asked: bool) {
+    fn bring(&mut self, page: u64, asked: bool, accessed: bool) {
         self.resident.insert(page);
+        if accessed {
+            self.accessed.insert(page);
+        }
         self.counts.pages_in += 1;
         if !asked {
             self.prefetched.insert(page);
@@ -167,7 +170,8 @@ fn serve(
         .collect();
     // What was asked for comes first, so that prefetches are what is left out.
     wanted.sort_by_key(|page| (!faults.contains(page), *page));
-    let leaving = eviction.make_way(&wanted, wanted.len().saturating_sub(device.free()));
+    let short = wanted.len().saturating_sub(device.free());
+    let leaving = eviction.make_way(&wanted, short, &mut device.accessed);
     device.evict(&leaving, policy);
     for page in wanted {
         let asked = faults.contains(&page);
@@ -179,7 +183,7 @@ fn serve(
         }
         if device.resident.len() < device.capacity {
             eviction.added(page, asked);
-            device.bring(page, asked);
+            device.bring(page, asked, eviction.begins_accessed());
         } else if !asked {
             break;
         }

@@ -22,17 +22,27 @@ pub(crate) struct Context {
 }
 
 fn page_policy(name: &str) -> PyResult<PagePolicy> {
-    Ok(match name {
-        "auto" => PagePolicy::Auto,
-        "4K" => PagePolicy::Only(PageSize::Size4K),
-        "64K" => PagePolicy::Only(PageSize::Size64K),
-        "2M" => PagePolicy::Only(PageSize::Size2M),
-        "1G" => PagePolicy::Only(PageSize::Size1G),
-        _ => {
-            return Err(ArgumentError::new_err(format!(
-                "page size `{name}` is not auto, 4K, 64K, 2M or 1G"
-            )));
-        }
+    if name == "auto" {
+        return Ok(PagePolicy::Auto);
+    }
+    let unit = match name.as_bytes().last() {
+        Some(b'K') => 10,
+        Some(b'M') => 20,
+        Some(b'G') => 30,
+        _ => 0,
+    };
+    let count = name
+        .get(..name.len().saturating_sub(1))
+        .map(str::parse::<u64>);
+    match count {
+        Some(Ok(count)) if unit != 0 && count < 1 << 30 => PageSize::of_bytes(count << unit),
+        _ => None,
+    }
+    .map(PagePolicy::Only)
+    .ok_or_else(|| {
+        ArgumentError::new_err(format!(
+            "page size `{name}` is not auto or a power of two from 4K to 1G"
+        ))
     })
 }
 

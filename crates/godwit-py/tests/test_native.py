@@ -119,8 +119,10 @@ def test_wrong_arguments_raise_before_anything_runs(card, context):
         assert card.stats()["cycles"] == cycles
         with pytest.raises(_native.ArgumentError, match="did you mean `array_sum`"):
             card.launch("array_sums", {}, context)
-    with pytest.raises(_native.ArgumentError, match="page size `8K`"):
+    with pytest.raises(_native.ArgumentError, match="no pages of 8 KiB"):
         context.alloc(1, "8K")
+    with pytest.raises(_native.ArgumentError, match="page size `12K` is not auto or a power of two"):
+        context.alloc(1, "12K")
     with pytest.raises(_native.ArgumentError, match="mode `sv32`"):
         card.context("sv32")
 

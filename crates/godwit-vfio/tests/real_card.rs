@@ -160,7 +160,7 @@ fn context(client: &mut Client) -> u64 {
     let mut table = PageTable::new(Tables { memory, next }, Mode::Sv48).unwrap();
     let pa = layout::HOST_APERTURE_BASE + BUS;
     table
-        .map(VA, pa, PAGES * PAGE, Perm::ReadWrite, PageSize::Size4K)
+        .map(VA, pa, PAGES * PAGE, Perm::ReadWrite, PageSize::SIZE_4K)
         .unwrap();
     let root = u64::from(Mode::Sv48.code()) << layout::FSC_MODE_SHIFT
         | table.root() >> layout::PT_PAGE_SHIFT << layout::FSC_PPN_SHIFT;

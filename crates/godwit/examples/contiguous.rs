@@ -37,10 +37,10 @@ pub fn run(device: &str) -> Result<[u64; 2], Box<dyn Error>> {
     }
     println!("one piece at physical {:#x}", block.extent().pa);
 
-    let pages = AllocOptions::new().pages(PagePolicy::Only(PageSize::Size4K));
+    let pages = AllocOptions::new().pages(PagePolicy::Only(PageSize::SIZE_4K));
     let paged = context.alloc(8 * COUNT, pages)?;
     paged.upload(0, block.as_slice())?;
-    let shared = context.share(block, ShareOptions::new().max_page(PageSize::Size4K))?;
+    let shared = context.share(block, ShareOptions::new().max_page(PageSize::SIZE_4K))?;
     Ok([
         sum(&card, "pages", &paged)?,
         sum(&card, "range entry", &shared)?,

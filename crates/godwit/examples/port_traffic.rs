@@ -30,7 +30,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
     let card = Card::open(&device, OpenOptions::new())?;
     let context = card.context(None)?;
-    let pages = PagePolicy::Only(PageSize::Size4K);
+    let pages = PagePolicy::Only(PageSize::SIZE_4K);
     let buffer = context.alloc(BUFFER_BYTES, AllocOptions::new().pages(pages))?;
     let ports: Vec<u32> = (0..)
         .map_while(|index| card.description().external_port(index))

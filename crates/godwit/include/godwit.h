@@ -53,6 +53,24 @@ const char *godwit_version(void);
 /* Message of this thread's last failed call; valid until its next failed call. Never NULL. */
 const char *godwit_last_error(void);
 
+/* Why the heap in hardware refused a malloc, realloc or free: its own answers. */
+enum godwit_refusal {
+	GODWIT_NOT_REFUSED = 0,
+	GODWIT_REFUSED_SIZE_ZERO = 1,
+	GODWIT_REFUSED_TOO_LARGE = 2,     /* for a slot, or beyond the slots that malloc took */
+	GODWIT_REFUSED_ARGUMENT = 3,      /* no such granule or region, or a port that is off */
+	GODWIT_REFUSED_NO_SLOT = 4,
+	GODWIT_REFUSED_NO_FRAME = 5,      /* a strict region has not as many free pages */
+	GODWIT_REFUSED_FOREIGN = 6,       /* a pointer that malloc never gave */
+	GODWIT_REFUSED_NOT_LIVE = 7,      /* freed before, or never allocated */
+	GODWIT_REFUSED_OTHER_CONTEXT = 8,
+	GODWIT_REFUSED_QUOTA = 9,         /* the context has as many allocations as it may */
+	GODWIT_REFUSED_BUSY = 10,         /* what a shrink cut off is being taken back: a little later */
+};
+
+/* That of this thread's last failed call; GODWIT_NOT_REFUSED when it failed for another reason. */
+uint32_t godwit_last_refusal(void);
+
 /* -- Cards ---------------------------------------------------------------------------------------------------------- */
 
 /*
@@ -161,6 +179,8 @@ int godwit_get_stats(const godwit_card *card, godwit_stats *stats);
  *   aheads         Pages read ahead of who reads in order.
  *   aheads_used    ... that an access met.
  *   aheads_unused  ... that left before one did.
+ *   eagers         Pages written to the host before they had to leave.
+ *   eagers_again   ... that were stored to again, then or while they were written.
  *
  * Of the MMU as a whole
  *   faults_lost  Faults that found the fault record occupied; stays at its maximum.
@@ -238,7 +258,8 @@ enum godwit_alloc_flags {
 
 /*
  * Device memory of `size` bytes, zeroed. `page_bytes` is 0 for the largest pages that fit, else the one size to use:
- * 4096, 65536, 2 MiB or 1 GiB. `flags` are of enum godwit_alloc_flags.
+ * 4096, 65536, 2 MiB or 1 GiB, or on a card with walker.napot = "any" every power of two between them. `flags` are of enum
+ * godwit_alloc_flags.
  */
 int godwit_alloc(godwit_context *context, size_t size, uint64_t page_bytes, uint32_t flags, godwit_buffer **buffer);
 
@@ -259,12 +280,12 @@ int godwit_resident_pages(const godwit_buffer *buffer, uint64_t *pages);
 /*
  * `size` bytes from the heap in hardware (on a card with heap.slots): its first byte, for this process and for kernels alike. They
  * read as zero, and frames come page by page, when kernels or this process write. `granule_bytes` is what comes together, a
- * power of two from 4096 to 2 MiB, or 0 for 4096; `flags`: GODWIT_SMALL, and GODWIT_MEMORY() for
+ * power of two from 4096 to 2 MiB, or 0 for 4096 (the next smaller one that there is; without walker.napot = "any" 64 KiB or 4096); `flags`: GODWIT_SMALL, and GODWIT_MEMORY() for
  * the memory that frames come from, which the heap has a part of (heap_bytes of the configuration); GODWIT_MEMORY(godwit_memory_count()) is
  * memory of the host (heap.host_bytes). GODWIT_PREFERRED takes another memory when the heap has not as much free in that one, or when
  * that one is strict (heap_strict) and refuses. What the hardware refuses is GODWIT_ENOMEM (no slot, no
- * frame, quota) or GODWIT_EINVAL (all else), and godwit_last_error() says why; nothing has changed then. It lives until it is
- * released, at most as long as the context.
+ * frame, quota) or GODWIT_EINVAL (all else), godwit_last_error() says why and godwit_last_refusal() which; nothing has changed then. It lives
+ * until it is released, at most as long as the context.
  */
 int godwit_malloc(godwit_context *context, size_t size, uint64_t granule_bytes, uint32_t flags, void **pointer);
 

@@ -31,16 +31,20 @@ namespace godwit {
 /// A failed call: `what()` says what to do, `status()` is one of enum godwit_status.
 class Error : public std::runtime_error {
    public:
-    Error(int status, const char* message) : std::runtime_error(message), status_(status) {}
+    Error(int status, const char* message, std::uint32_t refusal = GODWIT_NOT_REFUSED)
+        : std::runtime_error(message), status_(status), refusal_(refusal) {}
     int status() const noexcept { return status_; }
+    /// Why the heap in hardware refused, one of godwit_refusal, if that was it.
+    std::uint32_t refusal() const noexcept { return refusal_; }
 
    private:
     int status_;
+    std::uint32_t refusal_;
 };
 
 /// Throws the last error unless `status` is GODWIT_OK.
 inline void check(int status) {
-    if (status != GODWIT_OK) throw Error(status, godwit_last_error());
+    if (status != GODWIT_OK) throw Error(status, godwit_last_error(), godwit_last_refusal());
 }
 
 /// An open card.

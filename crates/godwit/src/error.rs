@@ -100,10 +100,9 @@ pub enum Error {
     },
     /// Somebody needed a frame of the heap, and none came.
     #[error(
-        "{who} got no frame of the heap{}, in which nothing was freed: of its {bytes} bytes {free} are free{}; \
+        "{who} got no frame of the heap{}, in which nothing was freed: of its {bytes} bytes {free} are free; \
          free something, or build the card with a larger heap.memory_bytes, or with heap.strict, which refuses what does not fit{}",
         if *cycles > 0 { format!(" within {cycles} cycles") } else { String::new() },
-        if *free > 0 { ", none in a piece of the allocation's granule" } else { "" },
         match stopped {
             Some(true) => " (the kernel was stopped, the card can be used)",
             Some(false) => " (the kernel does not stop: open the card again to use it)",

@@ -78,6 +78,7 @@ pub use objects::heap::MallocOptions;
 pub use objects::launch::{Launch, Waited};
 pub use objects::launch_builder::LaunchBuilder;
 pub use objects::memories::{CardMemory, Frames};
+pub use objects::pages::pages_of;
 pub use objects::reserve::ReserveOptions;
 pub use objects::share::{RangeEntries, ShareOptions};
 pub use objects::shared::{Advice, Residency};
@@ -90,10 +91,10 @@ pub use svm::report::{Cause, Migrations};
 
 pub use godwit_card::{
     Arg, ArgAccess, ArgKind, CardError, CardFile, Description, Device, Kernel, LaunchEnd,
-    LaunchTimes, MemEvent, Memory, OpenOptions, PortAnswer, PortAnswers, PortBatch, Ports, SimCard,
-    Stats,
+    LaunchTimes, MemEvent, Memory, NapotConfig, OpenOptions, PortAnswer, PortAnswers, PortBatch,
+    Ports, SimCard, Stats,
 };
-pub use godwit_core::{HostMemory, Mapping, Mode, PageSize, Perm, layout, walker};
+pub use godwit_core::{HostMemory, Mapping, Mode, Napot, PageSize, Perm, layout, walker};
 
 /// The driver's calls, as `driver/uapi/godwit.h` has them.
 #[doc(hidden)]

@@ -121,7 +121,7 @@ fn the_same_launch_runs_with_physical_addresses() {
 fn physical_addresses_need_one_piece() {
     let rig = rig();
     let context = rig.src.context();
-    let small = AllocOptions::new().pages(PagePolicy::Only(PageSize::Size4K));
+    let small = AllocOptions::new().pages(PagePolicy::Only(PageSize::SIZE_4K));
     let holes: Vec<_> = (0..4).map(|_| context.alloc(1, small).unwrap()).collect();
     let kept: Vec<_> = holes.into_iter().step_by(2).collect();
     let scattered = context

@@ -49,7 +49,7 @@ fn copies_over_the_link_take_time_and_cross_pieces() {
         .filter_map(|(i, hole)| (i % 2 == 1).then_some(hole))
         .collect();
     let scattered = AllocOptions::new()
-        .pages(PagePolicy::Only(PageSize::Size4K))
+        .pages(PagePolicy::Only(PageSize::SIZE_4K))
         .contiguity(Contiguity::Ignored);
     let buffer = context.alloc(4 * FRAME_BYTES, scattered).unwrap();
     assert_eq!(buffer.physical().len(), 4);
@@ -72,7 +72,7 @@ fn copies_over_the_link_take_time_and_cross_pieces() {
 fn each_page_policy_maps_with_its_pages() {
     let card = card();
     let context = card.context(None).unwrap();
-    for size in [PageSize::Size4K, PageSize::Size64K, PageSize::Size2M] {
+    for size in [PageSize::SIZE_4K, PageSize::SIZE_64K, PageSize::SIZE_2M] {
         let options = AllocOptions::new().pages(PagePolicy::Only(size));
         let buffer = context.alloc(2 * size.bytes() + 1, options).unwrap();
         assert_eq!(buffer.mapped_len(), 3 * size.bytes());
@@ -91,7 +91,44 @@ fn each_page_policy_maps_with_its_pages() {
         .map(|at| context.lookup(auto.address() + at).unwrap().unwrap().size);
     assert_eq!(
         sizes,
-        [PageSize::Size2M, PageSize::Size64K, PageSize::Size4K]
+        [PageSize::SIZE_2M, PageSize::SIZE_64K, PageSize::SIZE_4K]
+    );
+}
+
+#[test]
+fn a_card_that_walks_any_pages_has_them_all() {
+    let card = Card::with_device(Box::new(MockCard::new().with_any_pages())).unwrap();
+    let context = card.context(None).unwrap();
+    for order in 0..12 {
+        let size = PageSize::of_order(order).unwrap();
+        let options = AllocOptions::new().pages(PagePolicy::Only(size));
+        let buffer = context.alloc(size.bytes() + 1, options).unwrap();
+        assert_eq!(buffer.mapped_len(), 2 * size.bytes());
+        let last = buffer.address() + 2 * size.bytes() - 1;
+        assert_eq!(context.lookup(last).unwrap().unwrap().size, size);
+    }
+    let auto = context.alloc(MIB + 0x6000, AllocOptions::new()).unwrap();
+    let sizes = [0, MIB, MIB + 0x4000].map(|at| {
+        context
+            .lookup(auto.address() + at)
+            .unwrap()
+            .unwrap()
+            .size
+            .bytes()
+    });
+    assert_eq!(sizes, [MIB, 0x4000, 0x2000]);
+}
+
+#[test]
+fn pages_that_the_card_does_not_walk_are_refused() {
+    let context = card().context(None).unwrap();
+    let size = PageSize::of_bytes(32 << 10).unwrap();
+    let options = AllocOptions::new().pages(PagePolicy::Only(size));
+    let refused = context.alloc(1, options).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "the card has no pages of 32 KiB: it walks 4 KiB, 64 KiB, 2 MiB and 1 GiB; a card with walker.napot = \"any\" walks every \
+         power of two"
     );
 }
 
@@ -274,13 +311,13 @@ fn mappings_by_hand_are_looked_up() {
             frames.extent().pa,
             4 * MIB,
             Perm::ReadWrite,
-            PageSize::Size1G,
+            PageSize::SIZE_1G,
         )
         .unwrap();
     let mapping = context.lookup(va + 3 * MIB).unwrap().unwrap();
     assert_eq!(
         (mapping.size, mapping.translate(va + 3 * MIB)),
-        (PageSize::Size2M, frames.extent().pa + 3 * MIB)
+        (PageSize::SIZE_2M, frames.extent().pa + 3 * MIB)
     );
     context.protect(va, FRAME_BYTES, Perm::Read).unwrap();
     assert_eq!(context.lookup(va).unwrap().unwrap().perm, Perm::Read);
@@ -319,7 +356,7 @@ fn taking_away_drops_what_was_there_and_waits() {
             frames.extent().pa,
             16 * FRAME_BYTES,
             Perm::ReadWrite,
-            PageSize::Size4K,
+            PageSize::SIZE_4K,
         )
         .unwrap();
     let counts = || {
@@ -361,7 +398,7 @@ fn a_queue_that_stops_ends_the_card_and_says_why() {
                 frames.extent().pa,
                 FRAME_BYTES,
                 Perm::Read,
-                PageSize::Size4K,
+                PageSize::SIZE_4K,
             )
             .unwrap();
         let error = context.unmap(0x1000, FRAME_BYTES).unwrap_err();

@@ -60,8 +60,8 @@ fn external_ports_read_and_write_what_the_host_sees() {
         .flat_map(|context| {
             [
                 PagePolicy::Auto,
-                PagePolicy::Only(PageSize::Size4K),
-                PagePolicy::Only(PageSize::Size64K),
+                PagePolicy::Only(PageSize::SIZE_4K),
+                PagePolicy::Only(PageSize::SIZE_64K),
             ]
             .map(|pages| {
                 let options = AllocOptions::new()

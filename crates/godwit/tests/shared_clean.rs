@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages that a kernel was let write and has not written: hardware says so, and they come home without a copy. On a mock card.
+//! Pages that a kernel was let write and has not written: hardware says so, and they come home without a copy. And what it uses, which stays. On a
+//! mock card.
 #![allow(
     clippy::unwrap_used,
     clippy::undocumented_unsafe_blocks,
@@ -88,4 +89,40 @@ fn memory_that_nobody_wrote_is_as_it_never_was_touched() {
         "{}",
         moved.cleared
     );
+}
+
+/// A bits: what other pages push out is what kernels do not use.
+#[test]
+fn pages_that_kernels_use_stay_in_a_full_memory() {
+    let _alone = alone();
+    let (card, context) = shared_card();
+    let bytes = 256 * PAGE;
+    let (from, to) = (Mapped::private(256).filled(3), Mapped::private(256));
+    copy(&card, &context, &*from.slice(), to.slice(), bytes).unwrap();
+    // Nearly all of the memory, which nobody uses any more, and what takes turns.
+    let unused = Mapped::private(mock::MEMORY_BYTES as usize / PAGE - 2048).filled(5);
+    context.migrate_to_device(&*unused.slice()).unwrap();
+    let turns: Vec<Mapped> = (0..4).map(|_| Mapped::private(1024).filled(7)).collect();
+    let before = context.migrations().unwrap();
+    for round in 0..12 {
+        for turn in &turns {
+            context.migrate_to_device(&*turn.slice()).unwrap();
+            for used in [&from, &to] {
+                let there = on_device(&context, used.slice());
+                assert_eq!(there, bytes as u64, "round {round}");
+            }
+            copy(&card, &context, &*from.slice(), to.slice(), bytes).unwrap();
+        }
+    }
+    let moved = context.migrations().unwrap().since(&before);
+    assert!(moved.evicted > 0 && moved.looks > 0, "{moved:?}");
+    // In the end what takes turns is there, in place of what is not used.
+    let before = context.migrations().unwrap();
+    for turn in &turns {
+        context.migrate_to_device(&*turn.slice()).unwrap();
+    }
+    let moved = context.migrations().unwrap().since(&before);
+    assert_eq!(moved.to_device(Cause::User), 0, "{moved:?}");
+    assert!(is_pattern(unused.slice(), 5) && is_pattern(to.slice(), 3));
+    assert!(turns.iter().all(|turn| is_pattern(turn.slice(), 7)));
 }

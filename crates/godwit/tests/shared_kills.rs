@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use godwit::{Card, Context};
+use godwit::{Advice, Card, Context, Error};
 use process::*;
 
 const PAGES: usize = 24;
@@ -251,4 +251,28 @@ fn a_process_that_forks_while_its_pages_move_goes_on_and_so_do_its_children() {
         assert!(first == 0 || round % 2 == 0 && libc::WIFSIGNALED(first));
         assert_eq!(ended(children[1]), 0);
     });
+}
+
+#[test]
+fn a_forked_child_that_asks_its_parents_pager_is_told_that_it_is_not_there() {
+    let _alone = alone();
+    let (_card, context) = shared_card();
+    let memory = Mapped::private(PAGES).filled(5);
+    context.migrate_to_device(memory.slice()).unwrap();
+    let child = fork(|| {
+        let elsewhere = |error: Error| matches!(error, Error::WrongProcess { owner } if owner != std::process::id());
+        context.prefetch(memory.slice());
+        context.advise(memory.slice(), Advice::InPlace);
+        context.discard(memory.slice());
+        context
+            .migrate_to_device(memory.slice())
+            .is_err_and(elsewhere)
+            && context
+                .migrate_to_host(memory.slice())
+                .is_err_and(elsewhere)
+            && context.residency(memory.slice()).is_err_and(elsewhere)
+            && context.forget(memory.slice()).is_ok()
+    });
+    assert_eq!(ended(child), 0);
+    assert!(is_pattern(memory.slice(), 5));
 }

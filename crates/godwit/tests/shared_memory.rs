@@ -363,7 +363,7 @@ fn a_large_page_is_mapped_for_a_whole_block() {
     let from_half = &memory.slice()[skip - skip.min(48 * PAGE)..skip + 512 * PAGE];
     context.migrate_to_device(from_half).unwrap();
     let block = context.lookup((memory.at as usize + skip) as u64).unwrap();
-    assert_eq!(block.unwrap().size, godwit::PageSize::Size2M);
+    assert_eq!(block.unwrap().size, godwit::PageSize::SIZE_2M);
 }
 
 #[test]

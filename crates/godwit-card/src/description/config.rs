@@ -137,6 +137,21 @@ pub struct AxiConfig {
 pub struct WalkerConfig {
     /// Levels of the page tables: 3 Sv39, 4 Sv48, 5 Sv57.
     pub levels: u32,
+    /// Pages of several entries.
+    #[serde(default)]
+    pub napot: NapotConfig,
+}
+
+/// `walker.napot`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+pub enum NapotConfig {
+    /// 64 KiB only.
+    #[default]
+    #[serde(rename = "64K")]
+    Svnapot,
+    /// Any power of two from 8 KiB to 1 GiB.
+    #[serde(rename = "any")]
+    Any,
 }
 
 /// `[contexts]`

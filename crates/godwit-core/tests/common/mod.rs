@@ -111,6 +111,7 @@ pub fn walk(
     access: Access,
 ) -> Result<Translation, PageFault> {
     walker::translate(
+        table.napot(),
         |pa| table.memory().read(pa),
         table.mode(),
         table.root(),

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use common::{Frame, PAGE, TestMemory, translate, word};
 use godwit_core::walker::{self, Access};
-use godwit_core::{ErrorKind, Invalidation, Mode, PageSize, PageTable, Perm, layout};
+use godwit_core::{ErrorKind, Invalidation, Mode, Napot, PageSize, PageTable, Perm, layout};
 use ops::{Op, op};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -119,7 +119,7 @@ impl Bench {
                     pa: (1 << 40) + (part - va),
                     size: half,
                     perm: Perm::ReadWrite,
-                    max_page: PageSize::Size64K,
+                    max_page: PageSize::SIZE_64K,
                 });
             }
         }
@@ -274,7 +274,7 @@ impl Bench {
                 step += 1;
                 read_at(pa, steps[step - 1])
             };
-            match walker::translate(read, mode, root, probe, Access::Load) {
+            match walker::translate(self.table.napot(), read, mode, root, probe, Access::Load) {
                 Err(_) => {
                     let vpn = probe / PAGE;
                     assert!(
@@ -316,7 +316,7 @@ impl Bench {
                     && (va.wrapping_add(at) | (pa + at)) % page.bytes() == 0
                     && size - at >= page.bytes()
             };
-            let best = PageSize::ALL.into_iter().rev().find(fits).unwrap();
+            let best = self.table.napot().sizes().rev().find(fits).unwrap();
             let found = self.table.lookup(va.wrapping_add(at)).unwrap();
             assert_eq!((found.va, found.size), (va.wrapping_add(at), best));
             at += best.bytes();
@@ -440,7 +440,12 @@ fn random_sequences(mode: Mode) {
         TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let sequences = (proptest::collection::vec(op(mode), 1..40), 1..u64::MAX);
     let result = runner.run(&sequences, |(ops, dice)| {
-        let table = PageTable::new(TestMemory::new(), mode).unwrap();
+        let napot = if dice % 2 == 0 {
+            Napot::Svnapot
+        } else {
+            Napot::Any
+        };
+        let table = PageTable::with_pages(TestMemory::new(), mode, napot).unwrap();
         let mut bench = Bench {
             table,
             model: Model::new(),

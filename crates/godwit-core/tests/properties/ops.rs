@@ -44,9 +44,9 @@ fn window(mode: Mode) -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Offset and size within a window: any page, or steps of 64 KiB or 2 MiB.
+/// Offset and size within a window: any page, or steps of 64 KiB, 2 MiB or another power of two.
 fn part() -> impl Strategy<Value = (u64, u64)> {
-    let step = prop_oneof![3 => Just(1u64), 2 => Just(16), 3 => Just(512)];
+    let step = prop_oneof![3 => Just(1u64), 2 => Just(16), 1 => (0..9u32).prop_map(|k| 1 << k), 3 => Just(512)];
     (step, 0..2048u64, 1..48u64, 0..3u64, 0..3u64).prop_map(
         |(step, start, count, before, after)| {
             let start = (start / step * step).saturating_sub(before);
@@ -63,10 +63,11 @@ fn perm() -> impl Strategy<Value = Perm> {
 pub fn op(mode: Mode) -> impl Strategy<Value = Op> {
     let top = 1u64 << 56;
     let max_page = prop_oneof![
-        1 => Just(PageSize::Size4K),
-        2 => Just(PageSize::Size64K),
-        2 => Just(PageSize::Size2M),
-        3 => Just(PageSize::Size1G)
+        1 => Just(PageSize::SIZE_4K),
+        2 => Just(PageSize::SIZE_64K),
+        2 => Just(PageSize::SIZE_2M),
+        3 => Just(PageSize::SIZE_1G),
+        4 => (0..18u32).prop_filter_map("an order", PageSize::of_order)
     ];
     // How far virtual and physical addresses agree modulo the page sizes.
     let skew =
@@ -95,7 +96,7 @@ pub fn op(mode: Mode) -> impl Strategy<Value = Op> {
             perm
         }),
         3 => (window(mode), part(), any::<bool>()).prop_map(|(window, (offset, _), large)| {
-            let size = if large { PageSize::Size2M } else { PageSize::Size64K };
+            let size = if large { PageSize::SIZE_2M } else { PageSize::SIZE_64K };
             Op::Join { va: window.wrapping_add(offset) & !(size.bytes() - 1), size }
         }),
         1 => Just(Op::Reclaim),

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use godwit::layout;
+use godwit_card::Device;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
@@ -11,7 +12,7 @@ use super::model::{Command, PAGE};
 use super::pace::Phase;
 use super::registers::{self, Touched};
 use super::tables::{Walk, walk};
-use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld, SMALL};
+use super::{CONTEXTS, Found, HOST_ENTRIES, HeapWorld, SMALL, STORE_CYCLES};
 use crate::{CosimError, Random};
 
 /// The largest allocation: eight slots of 8 GiB.
@@ -158,9 +159,9 @@ impl HeapWorld {
             _ => random.random_range(1..=80),
         };
         let granules: &[u32] = if small {
-            &[0, 0, 2, 4]
+            &[0, 0, 1, 2, 3, 4]
         } else {
-            &[0, 0, 0, 1, 1, 3, 4, 5, 9]
+            &[0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
         };
         let mut region = random.random_range(0..self.places.len());
         if random.random_bool(0.2) {
@@ -188,13 +189,18 @@ impl HeapWorld {
         };
         let place = self.places[of.region];
         self.pace.touches(va, &self.model);
-        let there = matches!(self.model.live_page(context, va), Some((_, true))) && allowed;
+        // Behind the last page, in the group around it: who asks while that is being stored is given it, too.
+        let (there, behind) = match self.model.live_page(context, va) {
+            Some((_, sure)) => (allowed && sure, allowed && !sure),
+            None => (false, false),
+        };
         let end = match registers::touch(&mut self.card, context, va, (entry, level))? {
             Ok(end) => end,
             Err(what) => return Ok(Err(format!("a touch of {va:#x}: {what}"))),
         };
         self.counts.touches += 1;
         let right = match end {
+            Touched::Frame(frame) if behind => self.is_stored(context, va, frame * PAGE)?,
             Touched::Frame(frame) => there && place.holds(frame * PAGE),
             Touched::Fault => !there,
             Touched::Again => true,
@@ -206,6 +212,17 @@ impl HeapWorld {
                 "a touch of {va:#x} in context {context} ended with {end:x?}, live and to be written: {there}, {place:x?}"
             ))
         })
+    }
+
+    /// Whether a page's entry says before long that it has this frame, by address: it is then part of a group.
+    fn is_stored(&mut self, context: usize, va: u64, frame: u64) -> Result<bool, CosimError> {
+        for _ in 0..STORE_CYCLES {
+            if let Walk::Frame(found) = walk(&self.memory, self.root(context), va)? {
+                return Ok(found == frame);
+            }
+            self.card.run(1, 0)?;
+        }
+        Ok(false)
     }
 
     /// A context's end begins; half of the time it is away then, for a while.

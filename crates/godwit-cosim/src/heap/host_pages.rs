@@ -138,7 +138,7 @@ impl HeapWorld {
         let code = if va < BASE + PAGES * PAGE {
             if let Walk::Missing { .. } = walk(&self.memory, self.root(context), va)? {
                 let frame = frame(context, va);
-                self.tables[context].map(va, frame, PAGE, Perm::ReadWrite, PageSize::Size4K)?;
+                self.tables[context].map(va, frame, PAGE, Perm::ReadWrite, PageSize::SIZE_4K)?;
             }
             layout::PAGE_RESPONSE_SUCCESS
         } else {

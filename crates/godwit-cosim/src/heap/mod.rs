@@ -25,7 +25,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use godwit::{heap_regs, layout, regs};
-use godwit_card::{CardError, Description, Device, Memory, PortAnswers, PortBatch, Ports, SimCard};
+use godwit_card::{
+    CardError, Description, Device, Memory, NapotConfig, PortAnswers, PortBatch, Ports, SimCard,
+};
 use godwit_core::{Mode, PageTable};
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -130,6 +132,7 @@ impl HeapWorld {
         let (ports, id_bits) = (config.card.external_ports as usize, config.axi.id_width);
         let first_port = about.kernels.len() as u32;
         let slots = u64::from(config.heap.slots);
+        let orders = orders(config.walker.napot);
         let memory = card.memory().clone();
         let frames = Frames::new(memory.clone());
         let quota = random.random_range(8..=48);
@@ -162,7 +165,7 @@ impl HeapWorld {
                 >> heap_regs::CAPABILITIES_REGIONS_SHIFT);
         registers::set(&mut world.card, ZERO, quota)?;
         let regions = regions::begin(&mut world.card, &mut world.kept, &world.places, all)?;
-        world.model = Model::new(slots, quota, regions);
+        world.model = Model::new(slots, orders, quota, regions);
         for number in 0..CONTEXTS {
             let table = PageTable::new(frames.clone(), Mode::Sv48)?;
             world.tables.push(table);
@@ -425,6 +428,14 @@ impl HeapWorld {
         report.pte_reads = stats.pt_reads;
         report.heap = Some(std::mem::take(&mut self.counts));
         Ok(Ok(()))
+    }
+}
+
+/// log2 of the pages of the groups that the heap's frames come in, a bit each: those that the walker knows.
+fn orders(napot: NapotConfig) -> u32 {
+    match napot {
+        NapotConfig::Svnapot => 0x11,
+        NapotConfig::Any => 0x3ff,
     }
 }
 

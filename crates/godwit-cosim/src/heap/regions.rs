@@ -13,8 +13,8 @@ use super::{Found, HeapWorld, KEPT};
 use crate::frames::TABLE_REGION;
 use crate::{CosimError, Random};
 
-/// Frames that may come and go between two looks at how many are free, while anything is under way.
-const MOVING: u64 = 128;
+/// Groups that may come and go between two looks at how many frames are free, while anything is under way.
+const MOVING: u64 = 8;
 /// Bytes of a bitmap's place.
 const BITS: u64 = 1 << 20;
 
@@ -106,7 +106,8 @@ impl HeapWorld {
     pub(super) fn look(&mut self, strict: &[usize], before: bool) -> Result<(), CosimError> {
         for number in strict {
             let free = registers::free_frames(&mut self.card, &mut self.kept, *number)?;
-            let (least, most) = (free.saturating_sub(MOVING), free + MOVING);
+            let moving = MOVING * self.model.largest_group();
+            let (least, most) = (free.saturating_sub(moving), free + moving);
             let known = &mut self.model.regions[*number].free;
             *known = if before {
                 (least, most)

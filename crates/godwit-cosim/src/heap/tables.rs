@@ -12,7 +12,6 @@ use super::regions::Place;
 
 /// Levels of a context's tables.
 pub const LEVELS: u32 = 4;
-const GROUP_ORDER: u32 = 4;
 
 /// Where a walk ends: at a page's frame, or at an entry that is empty.
 pub enum Walk {
@@ -30,22 +29,35 @@ pub fn walk(memory: &Memory, root: u64, va: u64) -> Result<Walk, CardError> {
         if found & layout::PTE_V == 0 {
             return Ok(Walk::Missing { entry, level });
         }
-        if level == 0 {
-            return Ok(Walk::Frame(frame(found, va)));
+        if let Some(order) = leaf_order(found, level) {
+            return Ok(Walk::Frame(frame(found, order, va)));
         }
-        table = frame(found, 0);
+        table = frame(found, 0, 0);
         level -= 1;
     }
 }
 
-/// Address of the frame that an entry gives to the page at `va`.
-fn frame(entry: u64, va: u64) -> u64 {
-    let number = (entry & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
-    if entry & layout::PTE_N == 0 {
-        return number * PAGE;
+fn number(entry: u64) -> u64 {
+    (entry & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT
+}
+
+/// log2 of the pages that an entry maps; nothing if it points to a table. One of 2^k that say the same has N, and a number that ends in 1
+/// and k - 1 zeros.
+fn leaf_order(entry: u64, level: u32) -> Option<u32> {
+    if level > 0 && entry & (layout::PTE_R | layout::PTE_X) == 0 {
+        return None;
     }
-    let pages = (1 << GROUP_ORDER) - 1;
-    ((number & !pages) | ((va / PAGE) & pages)) * PAGE
+    let group = match entry & layout::PTE_N {
+        0 => 0,
+        _ => number(entry).trailing_zeros() + 1,
+    };
+    Some(9 * level + group)
+}
+
+/// Address of the frame that an entry of 2^order pages gives to the one at `va`.
+fn frame(entry: u64, order: u32, va: u64) -> u64 {
+    let pages = (1 << order) - 1;
+    ((number(entry) & !pages) | ((va / PAGE) & pages)) * PAGE
 }
 
 /// Frames in use, by address, and whose they are.
@@ -83,7 +95,7 @@ impl<'a> Used<'a> {
 
     fn table(
         &mut self,
-        number: usize,
+        context: usize,
         table: u64,
         level: u32,
         base: u64,
@@ -105,30 +117,43 @@ impl<'a> Used<'a> {
                 }
                 continue;
             }
-            let at = if level == 0 {
-                frame(entry, va)
-            } else {
-                frame(entry, 0)
-            };
             // Tables are in the first region, and a page's frame is in the one that its allocation was made in.
-            let region = match level {
-                0 => model.region_at(va),
-                _ => Some(0),
-            };
-            if let Err(what) = self.take((number, va), at, region) {
-                return Ok(Err(what));
-            }
-            if level > 0 {
-                if let Err(what) = self.table(number, at, level - 1, va, model)? {
-                    return Ok(Err(what));
+            let result = match leaf_order(entry, level) {
+                Some(order) => self.pages(context, (va, span), entry, order, model),
+                None => {
+                    let at = frame(entry, 0, 0);
+                    match self.take((context, va), at, Some(0)) {
+                        Ok(()) => self.table(context, at, level - 1, va, model)?,
+                        refused => refused,
+                    }
                 }
-            } else if model.live_page(number, va).is_none() {
-                return Ok(Err(format!(
-                    "page {va:#x} of context {number} has frame {at:#x}, and nothing is allocated there"
-                )));
+            };
+            if result.is_err() {
+                return Ok(result);
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Those that an entry maps where it stands: one of a table of level 0, or all of a larger page.
+    fn pages(
+        &mut self,
+        context: usize,
+        (base, span): (u64, u64),
+        entry: u64,
+        order: u32,
+        model: &Model,
+    ) -> Result<(), String> {
+        for va in (base..base + span).step_by(PAGE as usize) {
+            let at = frame(entry, order, va);
+            self.take((context, va), at, model.region_at(va))?;
+            if model.live_page(context, va).is_none() {
+                return Err(format!(
+                    "page {va:#x} of context {context} has frame {at:#x}, and nothing is allocated there"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, of: (usize, u64), at: u64, region: Option<usize>) -> Result<(), String> {

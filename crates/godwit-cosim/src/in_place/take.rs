@@ -225,7 +225,7 @@ impl InPlace {
                 Perm::Read
             };
             let table = &mut self.tables[map.space];
-            table.map(map.va, page.frame.pa(), PAGE, perm, PageSize::Size4K)?;
+            table.map(map.va, page.frame.pa(), PAGE, perm, PageSize::SIZE_4K)?;
             map.note(Some(perm), now);
         }
         Ok(())

@@ -110,7 +110,7 @@ impl Live {
         }
         self.moves.push((from, to));
         let table = &mut self.spaces[number].table;
-        table.map(page, to, PAGE, perm, PageSize::Size4K)?;
+        table.map(page, to, PAGE, perm, PageSize::SIZE_4K)?;
         self.note(number, slot, &Invalidation::new())?;
         Ok(Ok(()))
     }
@@ -166,7 +166,12 @@ impl Live {
     ) -> Result<(), CosimError> {
         let Slot { va, size } = self.spaces[number].slots[slot];
         let pa = self.room(size.bytes());
-        let sizes = [PageSize::Size4K, PageSize::Size64K, PageSize::Size2M];
+        let table = &self.spaces[number].table;
+        let sizes: Vec<PageSize> = table
+            .napot()
+            .sizes()
+            .filter(|page| *page <= PageSize::SIZE_2M)
+            .collect();
         let limit = *sizes.choose(random).unwrap_or(&size);
         let perm = if random.random_ratio(3, 4) {
             Perm::ReadWrite

@@ -52,7 +52,7 @@ impl Live {
     /// A table was unlinked. Until the fence a walk may still go through it, and finds nothing, whatever the table that
     /// stands in its place says.
     fn unlinked(&mut self, number: usize, va: u64, now: u64) {
-        let reach = PageSize::Size2M.bytes();
+        let reach = PageSize::SIZE_2M.bytes();
         for (&(space, page), versions) in &mut self.versions {
             if space == number && page / reach == va / reach {
                 let nothing = Version {

@@ -16,6 +16,7 @@ mod history;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use godwit::pages_of;
 use godwit_card::{CardError, Device, MemEvent, Memory, PortAnswers, PortBatch, Ports, SimCard};
 use godwit_core::{Invalidation, PageSize, PageTable, Perm};
 use rand::Rng;
@@ -33,9 +34,9 @@ const CONTEXTS: usize = 3;
 const FIRST_FRAME: u64 = 2 * TABLE_REGION;
 /// Slots of one context: pages of 4 KiB side by side, then 64 KiB, then 2 MiB.
 const SLOTS: [(PageSize, u64); 3] = [
-    (PageSize::Size4K, 24),
-    (PageSize::Size64K, 6),
-    (PageSize::Size2M, 2),
+    (PageSize::SIZE_4K, 24),
+    (PageSize::SIZE_64K, 6),
+    (PageSize::SIZE_2M, 2),
 ];
 /// Traffic goes to so many pages of a slot.
 const HOT_PAGES: u64 = 4;
@@ -131,6 +132,7 @@ impl Live {
     pub fn new(mut card: SimCard, random: &mut Random) -> Result<Self, CosimError> {
         let config = &card.description().config;
         let (ports, id_bits) = (config.card.external_ports as usize, config.axi.id_width);
+        let napot = pages_of(card.description());
         let memory = card.memory().clone();
         let queue = Queue::new(&mut card)?;
         let mut live = Self {
@@ -153,7 +155,7 @@ impl Live {
         };
         let frames = Frames::new(live.memory.clone());
         for number in 0..CONTEXTS {
-            let table = PageTable::new(frames.clone(), godwit_core::Mode::Sv39)?;
+            let table = PageTable::with_pages(frames.clone(), godwit_core::Mode::Sv39, napot)?;
             let mut va = random.random_range(1..64u64) << 30;
             if number == 0 {
                 // The upper half of the address space.

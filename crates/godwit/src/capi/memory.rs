@@ -86,6 +86,17 @@ pub unsafe extern "C" fn godwit_context_table_bytes(
     })
 }
 
+/// The page of this many bytes; None for 0, which is the largest that fits. Whether the card walks it is the card's answer.
+pub(super) fn page_of(page_bytes: u64) -> Result<Option<PageSize>, Error> {
+    match PageSize::of_bytes(page_bytes) {
+        _ if page_bytes == 0 => Ok(None),
+        Some(size) => Ok(Some(size)),
+        None => Err(Error::Argument(format!(
+            "{page_bytes} is no page size: give 0, or a power of two from 4096"
+        ))),
+    }
+}
+
 fn alloc_options(page_bytes: u64, flags: u32) -> Result<AllocOptions, Error> {
     let unknown = flags & !(READ_ONLY | CONTIGUOUS | SCATTERED | PREFERRED | MEMORY_MASK);
     if unknown != 0 {
@@ -93,18 +104,7 @@ fn alloc_options(page_bytes: u64, flags: u32) -> Result<AllocOptions, Error> {
             "{unknown:#x} is no flag of enum godwit_alloc_flags"
         )));
     }
-    let pages = match PageSize::ALL
-        .into_iter()
-        .find(|size| size.bytes() == page_bytes)
-    {
-        _ if page_bytes == 0 => PagePolicy::Auto,
-        Some(size) => PagePolicy::Only(size),
-        None => {
-            return Err(Error::Argument(format!(
-                "{page_bytes} is no page size: give 0, 4096, 65536, 2 MiB or 1 GiB"
-            )));
-        }
-    };
+    let pages = page_of(page_bytes)?.map_or(PagePolicy::Auto, PagePolicy::Only);
     let access = if flags & READ_ONLY != 0 {
         Access::Read
     } else {

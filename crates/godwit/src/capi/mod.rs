@@ -25,7 +25,7 @@ pub use process::*;
 pub use share::*;
 pub use types::*;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -36,6 +36,8 @@ pub const ABI: u32 = 2;
 
 thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
+    /// What the heap in hardware answered, if that was it.
+    static LAST_REFUSAL: Cell<u32> = const { Cell::new(0) };
 }
 
 fn set_last_error(message: String) {
@@ -43,6 +45,16 @@ fn set_last_error(message: String) {
     let end = message.find('\0').unwrap_or(message.len());
     let message = CString::new(&message[..end]).unwrap_or_default();
     LAST_ERROR.with(|last| *last.borrow_mut() = message);
+    LAST_REFUSAL.set(0);
+}
+
+/// Keeps an error for whoever asks what it was; its status.
+fn failed(error: &Error) -> c_int {
+    set_last_error(error.to_string());
+    if let Error::Heap { refusal, .. } = error {
+        LAST_REFUSAL.set(refusal.code());
+    }
+    status_of(error)
 }
 
 // begin: generated statuses by `python -m godwit.spec pages`
@@ -63,10 +75,7 @@ fn guarded(body: impl FnOnce() -> Result<(), Error>) -> c_int {
     guarded_status(|| {
         Ok(match body() {
             Ok(()) => OK,
-            Err(error) => {
-                set_last_error(error.to_string());
-                status_of(&error)
-            }
+            Err(error) => failed(&error),
         })
     })
 }
@@ -75,10 +84,7 @@ fn guarded(body: impl FnOnce() -> Result<(), Error>) -> c_int {
 fn guarded_status(body: impl FnOnce() -> Result<c_int, Error>) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status)) => status,
-        Ok(Err(error)) => {
-            set_last_error(error.to_string());
-            status_of(&error)
-        }
+        Ok(Err(error)) => failed(&error),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text
@@ -151,9 +157,30 @@ pub extern "C" fn godwit_last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().as_ptr())
 }
 
+/// `godwit_last_refusal`
+#[unsafe(no_mangle)]
+pub extern "C" fn godwit_last_refusal() -> u32 {
+    LAST_REFUSAL.get()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HeapRefusal;
+
+    #[test]
+    fn a_refusal_of_the_heap_is_told_until_the_next_error() {
+        let refused = || Error::Heap {
+            asked: "malloc".to_owned(),
+            refusal: HeapRefusal::Quota,
+        };
+        assert_eq!(guarded(|| Err(refused())), ENOMEM);
+        assert_eq!(godwit_last_refusal(), HeapRefusal::Quota.code());
+        assert_eq!(guarded(|| Ok(())), OK);
+        assert_eq!(godwit_last_refusal(), HeapRefusal::Quota.code());
+        assert!(guarded(|| Err(Error::Closed)) < 0);
+        assert_eq!(godwit_last_refusal(), 0);
+    }
 
     #[test]
     fn a_panic_becomes_a_status() {

@@ -3,8 +3,9 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use godwit_core::{HostMemory, PageSize};
+use godwit_core::HostMemory;
 
+use super::memory::page_of;
 use super::{
     GodwitBuffer, GodwitCard, GodwitContext, GodwitInUse, NO_RANGES, RANGES, READ_ONLY, borrow,
     guarded, null, put,
@@ -67,14 +68,10 @@ fn share_options(page_bytes: u64, flags: u32) -> Result<ShareOptions, Error> {
         Access::ReadWrite
     };
     let options = ShareOptions::new().access(access).entries(entries);
-    let named = |size: &PageSize| size.bytes() == page_bytes;
-    match PageSize::ALL.into_iter().find(named) {
-        _ if page_bytes == 0 => Ok(options),
-        Some(page) => Ok(options.max_page(page)),
-        None => Err(Error::Argument(format!(
-            "{page_bytes} is no page size: give 0, 4096, 65536, 2 MiB or 1 GiB"
-        ))),
-    }
+    Ok(match page_of(page_bytes)? {
+        Some(page) => options.max_page(page),
+        None => options,
+    })
 }
 
 /// `godwit_cmt_config`

@@ -56,6 +56,8 @@ pub const HEAP_STATE_LACKS: u32 = 1;
 pub const HEAP_STATE_RECLAIMING: u32 = 2;
 /// `GODWIT_HEAP_STATE_STRICT`.
 pub const HEAP_STATE_STRICT: u32 = 4;
+/// `GODWIT_HEAP_STATE_HOST`.
+pub const HEAP_STATE_HOST: u32 = 8;
 
 /// First letter of the calls.
 const GROUP: u8 = b'g';

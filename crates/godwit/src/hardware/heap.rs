@@ -23,8 +23,6 @@ const HANG_CYCLES: u64 = 2_000_000_000;
 const ANSWER_CYCLES: u64 = 2_000_000;
 /// Tables of a walk.
 pub(super) const LEVELS: u32 = 4;
-/// log2 of the pages of a group that has one mapping.
-pub(super) const NAPOT_ORDER: u32 = 4;
 
 const BASE: u64 = layout::REGISTER_SPACE_HEAP_BASE as u64;
 
@@ -322,17 +320,30 @@ fn walk(tables: &FramePool, root: u64, va: u64) -> Walk {
         if found & layout::PTE_V == 0 {
             return Walk::Missing { entry, level };
         }
-        if level == 0 {
-            let order = if found & layout::PTE_N != 0 {
-                NAPOT_ORDER
-            } else {
-                0
-            };
+        if let Some(order) = leaf_order(found, level) {
             return Walk::Leaf(group(frame, order));
         }
         table = frame * FRAME_BYTES;
     }
     unreachable!("the last level has leaves")
+}
+
+/// log2 of the pages that an entry maps; nothing if it points to a table. One of a group of 2^k says N, and its frame's number ends in
+/// 1 and k - 1 zeros.
+pub(super) fn leaf_order(entry: u64, level: u32) -> Option<u32> {
+    if level > 0 && entry & (layout::PTE_R | layout::PTE_X) == 0 {
+        return None;
+    }
+    let frame = (entry & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
+    let napot = entry & layout::PTE_N != 0;
+    Some(
+        9 * level
+            + if napot {
+                frame.trailing_zeros().min(8) + 1
+            } else {
+                0
+            },
+    )
 }
 
 /// The frames of a mapping of 2^order pages that has this one.
@@ -382,4 +393,27 @@ fn read64(device: &mut dyn Device, register: u64) -> Result<u64, CardError> {
 fn write64(device: &mut dyn Device, register: u64, value: u64) -> Result<(), CardError> {
     write(device, register, value as u32)?;
     write(device, register + 4, (value >> 32) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_entry_maps_is_said_by_its_frame_and_its_level() {
+        let entry = |frame: u64, flags| frame << layout::PTE_PPN_SHIFT | flags | layout::PTE_V;
+        let page = layout::PTE_R | layout::PTE_W;
+        assert_eq!(leaf_order(entry(0x123, 0), 1), None);
+        assert_eq!(leaf_order(entry(0x120, page), 0), Some(0));
+        for order in 1..=8 {
+            let frame = 0x1200 | 1 << (order - 1);
+            let found = leaf_order(entry(frame, page | layout::PTE_N), 0);
+            assert_eq!(found, Some(order));
+            let group = group(frame | 1, order);
+            assert_eq!((group.pa, group.len), (0x120_0000, 4096 << order));
+        }
+        assert_eq!(leaf_order(entry(0x200, page), 1), Some(9));
+        // Whatever it says, it is less than one of the next level.
+        assert_eq!(leaf_order(entry(0, page | layout::PTE_N), 0), Some(9));
+    }
 }

@@ -3,7 +3,7 @@
 
 use godwit_core::{TableMemory, layout};
 
-use super::heap::{LEVELS, NAPOT_ORDER, group};
+use super::heap::{LEVELS, group, leaf_order};
 use crate::hardware::frames::{Extent, FRAME_BYTES};
 use crate::hardware::table_memory::FramePool;
 
@@ -39,13 +39,13 @@ impl HeapMap {
                 continue;
             }
             let frame = (entry & layout::PTE_PPN_MASK) >> layout::PTE_PPN_SHIFT;
-            if level > 0 {
+            let Some(order) = leaf_order(entry, level) else {
                 self.tables.push(frame * FRAME_BYTES);
                 self.table(tables, frame * FRAME_BYTES, level - 1, va);
-            } else if entry & layout::PTE_N == 0 {
-                self.mapped.push((va, frame * FRAME_BYTES, FRAME_BYTES));
-            } else if index % (1 << NAPOT_ORDER) == 0 {
-                let Extent { pa, len } = group(frame, NAPOT_ORDER);
+                continue;
+            };
+            let Extent { pa, len } = group(frame, order);
+            if va % len == 0 {
                 self.mapped.push((va, pa, len));
             }
         }

@@ -38,7 +38,7 @@ impl PagePolicy {
     /// Largest page that may be used.
     pub(crate) fn max_page(self) -> PageSize {
         match self {
-            Self::Auto => PageSize::Size1G,
+            Self::Auto => PageSize::SIZE_1G,
             Self::Only(size) => size,
         }
     }
@@ -208,16 +208,16 @@ mod tests {
         let mut frames = memory(64);
         let only = |size| AllocOptions::new().pages(PagePolicy::Only(size));
         assert_eq!(
-            plan(&mut frames, 1, only(PageSize::Size64K)).unwrap().len,
+            plan(&mut frames, 1, only(PageSize::SIZE_64K)).unwrap().len,
             1 << 16
         );
         assert_eq!(
-            plan(&mut frames, 2 * MIB + 1, only(PageSize::Size2M))
+            plan(&mut frames, 2 * MIB + 1, only(PageSize::SIZE_2M))
                 .unwrap()
                 .len,
             4 * MIB
         );
-        assert_eq!(plan(&mut frames, 1, only(PageSize::Size1G)), None);
+        assert_eq!(plan(&mut frames, 1, only(PageSize::SIZE_1G)), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use godwit_core::HostMemory;
 use crate::Error;
 use crate::hardware::frames::Extent;
 use crate::hardware::window::{Placement, Window};
-use crate::objects::alloc::{self, Access, AllocOptions, Plan, Residence};
+use crate::objects::alloc::{self, Access, AllocOptions, PagePolicy, Plan, Residence};
 use crate::objects::card::Card;
 use crate::objects::context::Context;
 use crate::objects::copies::{self, Bytes};
@@ -74,6 +74,9 @@ impl Buffer {
             let (address, plan) = on_heap::alloc(context, bytes, options)?;
             let place = Place::Heap(address);
             return Ok(Self::mapped(context, place, plan, bytes, options.access));
+        }
+        if let PagePolicy::Only(page) = options.pages {
+            context.card().check_page(page)?;
         }
         let shared = &context.card().shared;
         shared.with(|state| context.check(context.card(), state))?;

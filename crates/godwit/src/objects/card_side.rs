@@ -2,6 +2,7 @@
 //! What the pager sees of an address space on a card: pages come to its device memory, are shown in place, and leave.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, Weak};
 
 use godwit_card::{Config, Memory};
@@ -18,7 +19,7 @@ use crate::state::costs::Work;
 use crate::state::steps::Step;
 use crate::state::written::any_written;
 use crate::svm::{
-    Crossed, Demand, DeviceMemory, Leaving, Left, Owner, PageCosts, Pager, Piece, apart,
+    Crossed, Demand, DeviceMemory, GROUP, Leaving, Left, Owner, PageCosts, Pager, Piece, apart,
     bytes_outside,
 };
 
@@ -52,6 +53,8 @@ pub(super) struct CardSide {
     costs: Option<PageCosts>,
     /// It does.
     counts: bool,
+    /// Groups of 64 KiB that were used as parts of larger pages, whose A is taken already.
+    used: BTreeSet<u64>,
     /// The card's virtual time when it was used last.
     now_ps: Cell<u64>,
 }
@@ -72,6 +75,7 @@ impl CardSide {
             pager,
             costs: staying::costs(config),
             counts: false,
+            used: BTreeSet::new(),
             now_ps: Cell::new(0),
         }
     }
@@ -303,6 +307,23 @@ impl Owner for CardSide {
         written.unwrap_or(true)
     }
 
+    fn tells_use(&self) -> bool {
+        let (id, serial) = (self.place.id, self.place.serial);
+        let tells = self.with(|state| Ok(state.context(id, serial)?.table.tracks()));
+        tells.unwrap_or(false)
+    }
+
+    fn take_used(&mut self, group: u64, ranges: &[(u64, u64)]) -> bool {
+        let (id, serial) = (self.place.id, self.place.serial);
+        // Of a card that is closed or broken no page is used any more.
+        let pages = self.with(|state| state.take_used(id, serial, ranges));
+        let pages = pages.unwrap_or_default();
+        for (va, len) in pages.iter().filter(|(_, len)| *len > GROUP) {
+            self.used.extend((*va..va + len).step_by(GROUP as usize));
+        }
+        self.used.remove(&group) || !pages.is_empty()
+    }
+
     fn allow_writes(&mut self, va: u64, len: u64) -> Result<(), Error> {
         let (id, serial) = (self.place.id, self.place.serial);
         self.with(|state| state.protect(id, serial, va, len, Perm::ReadWrite))
@@ -385,6 +406,10 @@ impl Owner for CardSide {
     }
 
     fn release(&mut self, va: u64, len: u64) {
+        let gone = self.used.range(va..va + len).copied();
+        for group in gone.collect::<Vec<u64>>() {
+            self.used.remove(&group);
+        }
         let frames = self.room.remove(va, len);
         self.room.free_all_later(frames.into_iter());
     }

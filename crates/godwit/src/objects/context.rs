@@ -91,7 +91,7 @@ impl Context {
             let id = id.ok_or(Error::NoContext {
                 count: state.contexts.len() as u32,
             })?;
-            let table = PageTable::new(card.shared.pool.clone(), mode)?;
+            let table = PageTable::with_pages(card.shared.pool.clone(), mode, card.pages())?;
             let root = (mode, table.root());
             mmu::set_context(state.device.as_mut(), id, Some(root), Walks::default())?;
             let serial = state.serial();

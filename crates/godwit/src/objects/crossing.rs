@@ -224,7 +224,7 @@ impl Route {
             let table = &mut state.context(self.id, self.serial)?.table;
             // Nobody looks at A here: entries are written for D only.
             let begins = Begins::Accessed;
-            table.map_as(va, placed.device.pa, len, perm, PageSize::Size2M, begins)?;
+            table.map_as(va, placed.device.pa, len, perm, PageSize::SIZE_2M, begins)?;
             mapped.push((va, len));
         }
         state.some_came(self.id, self.serial, mapped, |va, write| {

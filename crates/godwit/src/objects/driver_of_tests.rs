@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use crate::Card;
 use crate::driver::uapi::{
     ALLOCATION_FREE, ALLOCATION_MALLOC, ALLOCATION_POPULATE, ALLOCATION_REALLOC, ALLOCATION_SMALL,
-    Allocation, HEAP_STATE_LACKS, HEAP_STATE_STRICT, HeapState, Info, PLACE_CARD, PLACE_HOST,
-    PLACE_NONE, PLACE_SHOWN,
+    Allocation, HEAP_STATE_HOST, HEAP_STATE_LACKS, HEAP_STATE_STRICT, HeapState, Info, PLACE_CARD,
+    PLACE_HOST, PLACE_NONE, PLACE_SHOWN,
 };
 use crate::driver::{Channel, DriverCard, Ran, described_tests};
 use crate::hardware::window::Window;
@@ -168,8 +168,8 @@ pub(super) fn until_running(machine: &Machine) {
 
 /// Of a region of the heap's memory.
 pub(super) const HEAP_BYTES: u64 = 1 << 20;
-/// The second one is strict, and in the card's second memory.
-const REGIONS: u32 = 2;
+/// The second one is strict, and in the card's second memory; the third is memory of the host.
+pub(super) const REGIONS: u32 = 3;
 
 /// That of the tests' driver.
 #[derive(Default)]
@@ -227,7 +227,9 @@ impl Heap {
             bytes: HEAP_BYTES,
             free_bytes: HEAP_BYTES - 4096 * taken,
             clean_bytes: 4096,
-            flags: HEAP_STATE_LACKS | if strict { HEAP_STATE_STRICT } else { 0 },
+            flags: HEAP_STATE_LACKS
+                | if strict { HEAP_STATE_STRICT } else { 0 }
+                | if region == 2 { HEAP_STATE_HOST } else { 0 },
             region,
             regions: REGIONS,
             reserved: 0,

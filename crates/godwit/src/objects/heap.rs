@@ -10,7 +10,7 @@ use godwit_core::{Mode, layout};
 use rustix::io::Errno;
 
 use crate::driver::DriverContext;
-use crate::driver::uapi::HEAP_STATE_STRICT;
+use crate::driver::uapi::{HEAP_STATE_HOST, HEAP_STATE_STRICT};
 use crate::hardware::frames::FRAME_BYTES;
 use crate::hardware::heap::{
     HEAP_HOST, HeapMemory, HeapPage, HeapRegion, Wish, by_room, region_of, room,
@@ -52,7 +52,8 @@ impl MallocOptions {
         Self::default()
     }
 
-    /// Memory comes in pieces of so many bytes, a power of two from 4 KiB to 2 MiB: from 64 KiB on a touch brings 64 KiB.
+    /// Memory comes in pieces of so many bytes, a power of two from 4 KiB to 2 MiB, in one mapping; or in smaller ones, where there is none, and on a card
+    /// without `walker.napot = "any"`, whose pieces are of 64 KiB or 4 KiB: the largest that is not larger.
     pub fn granule(mut self, bytes: u64) -> Self {
         self.granule_bytes = bytes;
         self
@@ -399,7 +400,10 @@ impl Card {
         };
         let states = driver.heap_states()?.into_iter();
         let regions = states.map(|state| HeapRegion {
-            memory: memory_of(state.start),
+            memory: match state.flags & HEAP_STATE_HOST {
+                0 => memory_of(state.start),
+                _ => memories.len(),
+            },
             start: state.start,
             bytes: state.bytes,
             free: state.free_bytes,

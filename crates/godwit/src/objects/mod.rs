@@ -16,6 +16,7 @@ pub(crate) mod launch_builder;
 pub(crate) mod mapping;
 pub(crate) mod memories;
 mod on_heap;
+pub(crate) mod pages;
 pub(crate) mod peers;
 pub(crate) mod reserve;
 pub(crate) mod room;

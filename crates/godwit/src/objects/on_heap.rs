@@ -61,8 +61,8 @@ fn granule(options: AllocOptions) -> Result<u64, Error> {
         return refuse("kernels may read and write it");
     }
     match options.pages {
-        PagePolicy::Auto => Ok(PageSize::Size4K.bytes()),
-        PagePolicy::Only(PageSize::Size1G) => refuse("its pieces have up to 2 MiB"),
+        PagePolicy::Auto => Ok(PageSize::SIZE_4K.bytes()),
+        PagePolicy::Only(size) if size > PageSize::SIZE_2M => refuse("its pieces have up to 2 MiB"),
         PagePolicy::Only(size) => Ok(size.bytes()),
     }
 }

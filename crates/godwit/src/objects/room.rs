@@ -13,7 +13,7 @@ use crate::objects::staying;
 use crate::svm::Piece;
 
 /// Largest page that the program's memory is mapped with: no larger one moves as a whole.
-const LARGEST: u64 = PageSize::Size2M.bytes();
+const LARGEST: u64 = PageSize::SIZE_2M.bytes();
 /// Frames of pages, and where others come from.
 pub(crate) struct Room {
     pub pool: FramePool,

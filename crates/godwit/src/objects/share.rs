@@ -39,7 +39,7 @@ impl Default for ShareOptions {
     fn default() -> Self {
         Self {
             access: Access::default(),
-            max_page: PageSize::Size1G,
+            max_page: PageSize::SIZE_1G,
             entries: RangeEntries::default(),
         }
     }
@@ -138,6 +138,7 @@ impl Context {
         memory: impl HostMemory + 'static,
         options: ShareOptions,
     ) -> Result<Buffer, Error> {
+        self.card().check_page(options.max_page)?;
         let memory: Arc<dyn HostMemory> = Arc::new(memory);
         memory
             .check()

@@ -140,12 +140,12 @@ impl Context {
     }
 
     /// Memory is about to be freed: what of it is away comes to its end there. To be called for memory that was given as
-    /// [kept](HostRange::kept); its content is lost.
+    /// [kept](HostRange::kept); its content is lost. In a forked child, which has none of it on a card, nothing happens.
     pub fn forget<T: Plain>(&self, memory: &mut [T]) -> Result<(), Error> {
         let (address, bytes) = self.range(memory)?;
         match self.sharing() {
-            Some(sharing) => sharing.pager.forget(address, bytes),
-            None => Ok(()),
+            Some(sharing) if sharing.pager.is_here() => sharing.pager.forget(address, bytes),
+            _ => Ok(()),
         }
     }
 

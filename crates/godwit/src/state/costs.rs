@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Leave { pages: u64, first: bool },
     /// So many come home, without the copy; the first of a group.
     Return { pages: u64, first: bool },
+    /// Entries of a page table are read, so many bytes in a row.
+    Look { bytes: u64 },
     /// Somebody else's, on another card.
     Elsewhere { ps: u64 },
     /// So many bytes go to the driver's memory, or from it, as far as that takes longer than so many picoseconds.
@@ -52,6 +54,10 @@ impl State {
             }
             Work::Return { pages, first } => {
                 group(first, config.host.return_ns) + pages as f64 * config.host.return_page_ns
+            }
+            Work::Look { bytes } => {
+                let link = config.host_link;
+                link.latency_ns + bytes as f64 / link.payload_gbps()
             }
             Work::Elsewhere { ps } => ps as f64 / 1000.0,
             Work::Staging { bytes, beside_ps } => match config.host.staging_gbps {

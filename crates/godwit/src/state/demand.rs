@@ -341,7 +341,7 @@ impl State {
                 frame.pa,
                 FRAME_BYTES,
                 state.perm,
-                PageSize::Size4K,
+                PageSize::SIZE_4K,
                 Begins::Written,
             );
             mapped.map_err(|error| Refusal::failed(&error.to_string()))?;

@@ -49,6 +49,8 @@ use transfers::Transfers;
 
 /// Most faults that are kept for those who ask.
 const FAULTS_KEPT: usize = 256;
+/// Ranges in a row of pages whose A was taken, until all between the last ones counts as one, too.
+const AGED: usize = 64;
 
 pub(crate) struct State {
     pub device: Box<dyn Device>,
@@ -110,6 +112,8 @@ pub(crate) struct ContextState {
     pub allocates: bool,
     /// Allocations that were made smaller: what was cut off may not be taken back yet.
     pub shrunk: BTreeSet<u64>,
+    /// Pages whose A was taken and that translations in use may still be of: hardware does not set it again for those.
+    pub aged: Invalidation,
 }
 
 impl ContextState {
@@ -126,6 +130,7 @@ impl ContextState {
             serving: 0,
             allocates: false,
             shrunk: BTreeSet::new(),
+            aged: Invalidation::with_capacity(AGED),
         }
     }
 }
@@ -239,15 +244,17 @@ impl State {
         self.unmap_all(id, serial, &[(va, len)])
     }
 
-    /// The same for several ranges, waited for once. After an error those before the one that failed are unmapped.
+    /// The same for several ranges, waited for once; translations of pages whose A was taken are dropped with them. After an error those
+    /// before the one that failed are unmapped.
     pub fn unmap_all(
         &mut self,
         id: usize,
         serial: u64,
         ranges: &[(u64, u64)],
     ) -> Result<(), Error> {
-        let mut what = Invalidation::new();
-        let table = &mut self.context(id, serial)?.table;
+        let context = self.context(id, serial)?;
+        let mut what = std::mem::replace(&mut context.aged, Invalidation::with_capacity(AGED));
+        let table = &mut context.table;
         let unmapped = ranges
             .iter()
             .try_for_each(|(va, len)| table.unmap(*va, *len, &mut what));

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which pages of a context kernels have written: hardware sets D in their entries (SADE).
+//! Which pages of a context kernels have used and written: hardware sets A and D in their entries (SADE).
 
 use godwit_core::PageTable;
 
 use super::State;
+use super::costs::Work;
+use super::steps::Step;
 use crate::Error;
 use crate::hardware::frames::FRAME_BYTES;
 use crate::hardware::mmu::{self, Walks};
 use crate::hardware::table_memory::FramePool;
+
+/// Of an entry of a page table.
+const ENTRY_BYTES: u64 = 8;
 
 impl State {
     /// Has the hardware say which pages of a context are written, from now on; those mapped before count as written. The hardware ends what
@@ -52,6 +57,47 @@ impl State {
         };
         self.unmap_all(id, serial, ranges).map(|()| clean)
     }
+
+    /// Pages that overlap ranges and were used since the last look: first addresses and bytes. Their A is taken, and set again by accesses after
+    /// the next [unmapping](State::unmap_all): until then translations in use may hide them. None where the hardware does not say so.
+    ///
+    /// The look is charged as one read of the entries over the link, before it is taken; between look and store the card's clock stands, so no D is
+    /// lost.
+    pub fn take_used(
+        &mut self,
+        id: usize,
+        serial: u64,
+        ranges: &[(u64, u64)],
+    ) -> Result<Vec<(u64, u64)>, Error> {
+        let pages: u64 = ranges.iter().map(|(_, len)| len / FRAME_BYTES).sum();
+        let bytes = pages * ENTRY_BYTES;
+        self.timed(Step::Return, |state| state.host_works(Work::Look { bytes }))?;
+        let context = self.context(id, serial)?;
+        let mut used = Vec::new();
+        if context.table.tracks() {
+            for (va, len) in ranges {
+                used.extend(used_pages(&context.table, *va, *len));
+                context.table.age(*va, *len, &mut context.aged)?;
+            }
+        }
+        Ok(used)
+    }
+}
+
+/// Pages that overlap a range and have their A bit.
+fn used_pages(table: &PageTable<FramePool>, va: u64, len: u64) -> Vec<(u64, u64)> {
+    let (mut at, mut used) = (va, Vec::new());
+    while at < va + len {
+        let Ok(page) = table.lookup(at) else {
+            at += FRAME_BYTES;
+            continue;
+        };
+        if table.state(at).is_ok_and(|state| state.accessed) {
+            used.push((page.va, page.size.bytes()));
+        }
+        at = page.va.saturating_add(page.size.bytes());
+    }
+    used
 }
 
 /// Whether D says of any page in a range that it was written.

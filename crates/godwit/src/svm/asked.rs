@@ -360,14 +360,26 @@ impl Pages {
         (rows.map(range).collect(), plan.stream)
     }
 
-    /// How much may come with a page. In a full memory what is near it is no more likely to be used than what would leave for it.
+    /// How much may come with a page. In a full memory what is near it is no more likely to be used than what would leave for it; and in one that
+    /// is going to be full, for launches were given more than there is room for, it would be there in place of what is asked for next.
     fn most_along(&mut self, owner: OwnerId) -> Along {
         let room = self.room(owner) / PAGE;
-        let near = self.spare_pages(owner).min(room / SHARE).max(1);
+        let spare = self.spare_pages(owner).min(room / SHARE);
+        let near = match self.given_pages(owner) > room {
+            true => 1,
+            false => spare.max(1),
+        };
         Along {
-            stream: near.max(room / FULL_SHARE) as usize,
+            stream: spare.max(room / FULL_SHARE).max(1) as usize,
             near: near as usize,
         }
+    }
+
+    /// Pages of all that launches of an owner work on; what several were given counts for each.
+    fn given_pages(&self, owner: OwnerId) -> u64 {
+        let pins = self.pins.iter().filter(|pin| pin.owner == owner);
+        let wants = pins.flat_map(|pin| &pin.wants);
+        wants.map(|want| want.len.div_ceil(PAGE)).sum()
     }
 
     /// Pages that can come before memory is full.

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use godwit_core::policy::Evictor;
+use godwit_core::policy::{AccessBits, Evictor};
 
-use super::blocks::{Place, Run};
+use super::blocks::{Blocks, Place, Run};
 use super::moves::Going;
 use super::owner::Piece;
 use super::pages::Pages;
@@ -14,7 +14,7 @@ use super::{OwnerId, PAGE};
 use crate::Error;
 
 /// Bytes of a group.
-pub(super) const GROUP: u64 = 16 * PAGE;
+pub(crate) const GROUP: u64 = 16 * PAGE;
 /// Groups that are remembered, for each one that the memory holds: those that are away, too.
 const REMEMBERED: u64 = 4;
 
@@ -101,6 +101,13 @@ pub(super) fn groups(start: u64, len: u64) -> impl Iterator<Item = u64> {
     (start & !(GROUP - 1)..start + len).step_by(GROUP as usize)
 }
 
+/// What of a group takes room in an owner's memory.
+fn on_card(blocks: &Blocks, group: u64, owner: OwnerId) -> Vec<Run> {
+    let mut runs = blocks.away_runs(group, GROUP, Some(owner));
+    runs.retain(|run| matches!(run.place, Place::Away(away) if !away.in_place));
+    runs
+}
+
 impl Pages {
     /// Gives an owner pages; what has to leave for them goes home.
     pub(super) fn give(&mut self, pieces: &[Piece], going: Going) -> Result<(), Error> {
@@ -144,7 +151,7 @@ impl Pages {
     /// Pages of a run have left their owner.
     pub(super) fn note_left(&mut self, owner: OwnerId, start: u64, len: u64) {
         for group in groups(start, len) {
-            let runs = self.on_card(group, owner);
+            let runs = on_card(&self.blocks, group, owner);
             let left = runs.iter().map(|run| run.len).sum::<u64>() / PAGE;
             if let Some(eviction) = self.eviction(owner) {
                 eviction.left((owner, group), left);
@@ -152,11 +159,26 @@ impl Pages {
         }
     }
 
-    /// What of a group takes room in an owner's memory.
-    fn on_card(&self, group: u64, owner: OwnerId) -> Vec<Run> {
-        let mut runs = self.blocks.away_runs(group, GROUP, Some(owner));
-        runs.retain(|run| matches!(run.place, Place::Away(away) if !away.in_place));
-        runs
+    /// The group of an owner's memory that is to leave next: its number, whose it is, and its pages there.
+    fn choose(&mut self, owner: OwnerId, for_prefetch: bool) -> Option<(u32, Key, u32)> {
+        let memory = self.owners.get(&owner)?.memory().id;
+        // Bits of some of the groups would say that all others are idle.
+        let mut those = self.owners.values().filter(|of| of.memory().id == memory);
+        let sees = those.all(|of| of.tells_use());
+        let Eviction { evictor, keys, .. } = self.evictions.get_mut(&memory)?;
+        let (owners, blocks, report) = (&mut self.owners, &self.blocks, &mut self.report);
+        let mut used = |number: u32| {
+            let (owner, group) = keys[number as usize];
+            let runs = on_card(blocks, group, owner);
+            let ranges: Vec<(u64, u64)> = runs.iter().map(|run| (run.start, run.len)).collect();
+            report.looks += 1;
+            let owner = owners.get_mut(&owner);
+            owner.is_some_and(|owner| owner.take_used(group, &ranges))
+        };
+        let bits: Option<AccessBits<'_>> = if sees { Some(&mut used) } else { None };
+        let number = evictor.choose(for_prefetch, None, bits)?;
+        let pages = evictor.removed(number);
+        Some((number, keys[number as usize], pages))
     }
 
     /// An owner is gone, with the memory if it was the last that had pages there.
@@ -211,21 +233,16 @@ impl Pages {
         let (mut leaving, mut aside) = (Vec::new(), Vec::new());
         let mut found = 0;
         while found < wanted.max(1) {
-            let Some(eviction) = self.eviction(going.owner) else {
-                break;
-            };
             let for_prefetch = going.cause == Cause::Prefetch;
-            let Some(number) = eviction.evictor.choose(for_prefetch, None, None) else {
+            let Some((number, key, pages)) = self.choose(going.owner, for_prefetch) else {
                 break;
             };
-            let key = eviction.keys[number as usize];
-            let pages = eviction.evictor.removed(number);
             let held = self.pinned(key.1, GROUP, None);
             if held || coming.contains(&key) {
                 aside.push((number, pages));
                 continue;
             }
-            let runs = self.on_card(key.1, key.0);
+            let runs = on_card(&self.blocks, key.1, key.0);
             found += runs.iter().map(|run| run.len).sum::<u64>();
             leaving.extend(runs);
         }

@@ -214,3 +214,29 @@ fn two_cards_that_want_neighbours_end_up_with_one_each() {
     assert!(held(&two, 0, 3) && held(&two, 1, 4));
     assert_eq!(two.pages.report.since(&before).across, 0);
 }
+
+#[test]
+fn a_page_comes_alone_when_launches_were_given_more_than_there_is_room_for() {
+    let mut two = Two::new();
+    let owner = two.cards[0].0;
+    // It has 256 pages, of which `PAGES` are given already.
+    let given = |pages: u64| Pin {
+        id: owner.into(),
+        owner,
+        wants: vec![Want {
+            start: two.at + PAGES * PAGE,
+            len: pages * PAGE,
+            writes: false,
+            kept: true,
+        }],
+        holds: false,
+    };
+    let (too_much, enough) = (given(257 - PAGES), given(256 - PAGES));
+    two.pages.pins.push(too_much);
+    assert_eq!(two.ask(0, 5, SOON), 1);
+    // The other card has room.
+    assert!(two.ask(1, 37, SOON) >= 16);
+    two.pages.pins.pop();
+    two.pages.pins.push(enough);
+    assert!(two.ask(0, 60, SOON) > 4);
+}

@@ -50,6 +50,7 @@ mod uffd;
 
 pub(crate) use advice::Serving;
 pub(crate) use clean::{apart, bytes_outside};
+pub(crate) use evict::GROUP;
 pub(crate) use owner::{
     Answer, Asked, Asker, Demand, DeviceMemory, Leaving, Left, Owner, PageCosts, Piece, Questions,
     Refused,

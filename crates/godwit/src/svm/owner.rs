@@ -112,6 +112,17 @@ pub(crate) trait Owner: Send {
     /// Whether it has written any of these pages since it got them, as far as the card can tell; if not, it may have.
     fn has_written(&self, va: u64, len: u64) -> bool;
 
+    /// Whether it knows which pages kernels have used ([`Owner::take_used`]).
+    fn tells_use(&self) -> bool {
+        false
+    }
+
+    /// Whether kernels have used any page of a group of 64 KiB, of which it has these ranges, since the last time that this was asked. What they use
+    /// with translations that the card still holds counts from the next [`Owner::withdraw`] on.
+    fn take_used(&mut self, _group: u64, _ranges: &[(u64, u64)]) -> bool {
+        false
+    }
+
     /// Its own thread, which must never wait for the pager. It lives as long as the owner does.
     fn thread(&self) -> u32;
 

@@ -56,6 +56,8 @@ impl Mailbox {
 pub(crate) struct Pager {
     mailbox: Arc<Mailbox>,
     user_mode_only: bool,
+    /// Whose threads answer: those of a process that forks are not in its children.
+    process: u32,
 }
 
 impl Pager {
@@ -84,6 +86,7 @@ impl Pager {
         Ok(Self {
             mailbox,
             user_mode_only: uffd.user_mode_only(),
+            process: std::process::id(),
         })
     }
 
@@ -97,11 +100,21 @@ impl Pager {
         self.mailbox.watch.ring();
     }
 
-    /// Has the pager do something, again after each end of a launch until it answers.
+    /// Whether its thread is in this process, and not only in one that this one was forked from.
+    pub fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Has the pager do something, again after each end of a launch until it answers. In a forked child, where nobody would: an error.
     pub(super) fn call<R: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Pages) -> Option<R> + Send + 'static,
     ) -> Result<R, Error> {
+        if !self.is_here() {
+            return Err(Error::WrongProcess {
+                owner: self.process,
+            });
+        }
         let (sender, receiver) = sync_channel(1);
         self.post(Box::new(move |pages| match work(pages) {
             Some(answer) => {

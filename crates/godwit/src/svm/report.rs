@@ -79,6 +79,8 @@ pub struct Migrations {
     pub prefetched: u64,
     /// Bytes of pages that left a card to make room, copied or not.
     pub evicted: u64,
+    /// Groups of 64 KiB whose A bits were looked at for that.
+    pub looks: u64,
     /// Touches of pages that were away.
     pub touches: u64,
     /// ... of which another touch had brought the page already.
@@ -124,6 +126,7 @@ impl Migrations {
             ("batches", self.batches),
             ("prefetched", self.prefetched),
             ("evicted", self.evicted),
+            ("looks", self.looks),
             ("touches", self.touches),
             ("duplicates", self.duplicates),
             ("waited", self.waited),
@@ -167,6 +170,7 @@ impl Migrations {
         since.batches -= earlier.batches;
         since.prefetched -= earlier.prefetched;
         since.evicted -= earlier.evicted;
+        since.looks -= earlier.looks;
         since.touches -= earlier.touches;
         since.duplicates -= earlier.duplicates;
         since.waited -= earlier.waited;

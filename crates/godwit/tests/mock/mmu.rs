@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The MMU of the card: the command queue, the range TLB, walks by the book, and the fault record.
 
-use godwit::{Mode, layout, regs, walker};
+use godwit::{Mode, layout, pages_of, regs, walker};
 
 use super::MockCard;
 
@@ -134,7 +134,7 @@ impl MockCard {
             leaf = Some((pa, entry | bits));
             entry | bits
         };
-        let pa = walker::translate(read, mode, root, va, access)
+        let pa = walker::translate(pages_of(&self.description), read, mode, root, va, access)
             .map_err(|fault| fault.cause)?
             .pa;
         if let Some((at, entry)) = leaf {

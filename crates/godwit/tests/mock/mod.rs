@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use godwit::{
-    CardError, Description, Device, LaunchEnd, LaunchTimes, Memory, Ports, Stats, layout, regs,
+    CardError, Description, Device, LaunchEnd, LaunchTimes, Memory, NapotConfig, Ports, Stats,
+    layout, regs,
 };
 
 pub use kernel::{
@@ -87,6 +88,12 @@ impl MockCard {
     /// Lets it reach memory of this process.
     pub fn with_aperture(mut self) -> Self {
         self.aperture.there = true;
+        self
+    }
+
+    /// Has it walk pages of any power of two.
+    pub fn with_any_pages(mut self) -> Self {
+        self.description.config.walker.napot = NapotConfig::Any;
         self
     }
 

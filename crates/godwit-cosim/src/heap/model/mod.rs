@@ -24,9 +24,9 @@ pub const LINE: u64 = 64;
 const SLOT: u64 = 1 << 21;
 const SMALL_SLOT: u64 = 1 << 4;
 const MOST: u64 = 8 * SLOT;
-/// Pages that have one mapping, and log2 of them: granules from here on come in such groups.
-const GROUP: u64 = 16;
-const GROUP_ORDER: u32 = 4;
+/// log2 of the pages of a small slot, and of the largest group that there is.
+const SMALL_ORDER: u32 = 4;
+const LARGEST_ORDER: u32 = 9;
 
 pub type Line = [u8; LINE as usize];
 
@@ -85,7 +85,8 @@ pub struct Allocation {
     pub write: bool,
     /// Where its frames come from.
     pub region: usize,
-    granule: u32,
+    /// Pages that may come together: as many as the granule, if the heap has groups of those, else the largest that are fewer.
+    group: u64,
     /// Generations, each from a page on.
     spans: Vec<(u64, u64)>,
     /// What was cut off and may not be taken back yet.
@@ -101,11 +102,7 @@ impl Allocation {
 
     /// Pages that may be there: a group stays while one of its pages is live.
     pub fn reach(&self, pages: u64) -> u64 {
-        if self.granule >= GROUP_ORDER {
-            pages.next_multiple_of(GROUP)
-        } else {
-            pages
-        }
+        pages.next_multiple_of(self.group)
     }
 }
 
@@ -129,14 +126,17 @@ pub struct Model {
     host: Vec<(usize, u64, u64, u64)>,
     pub quota: u64,
     slots: u64,
+    /// log2 of the pages of groups: a bit each.
+    orders: u32,
     /// Slots, large and small ones, that were freed and may be under way to where free ones are.
     pub leaving: [u64; 2],
 }
 
 impl Model {
-    pub fn new(slots: u64, quota: u64, regions: Vec<Region>) -> Self {
+    pub fn new(slots: u64, orders: u32, quota: u64, regions: Vec<Region>) -> Self {
         Self {
             slots,
+            orders,
             quota,
             regions,
             ..Self::default()
@@ -150,6 +150,16 @@ impl Model {
     fn generation(&mut self) -> u64 {
         self.generations += 1;
         self.generations
+    }
+
+    /// Pages of the largest groups.
+    pub fn largest_group(&self) -> u64 {
+        self.group(LARGEST_ORDER)
+    }
+
+    /// Pages that come together at most.
+    fn group(&self, granule: u32) -> u64 {
+        1 << (self.orders & ((2 << granule) - 1)).ilog2()
     }
 
     fn malloc(&mut self, mut new: Allocation, times: (u64, u64)) -> Result<(), String> {

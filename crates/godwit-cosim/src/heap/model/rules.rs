@@ -4,8 +4,8 @@
 use godwit::HeapRefusal;
 
 use super::{
-    Allocation, Command, GROUP_ORDER, Given, MOST, Model, PAGE, SMALL_SLOT, capacity, capacity_of,
-    window,
+    Allocation, Command, Given, LARGEST_ORDER, MOST, Model, PAGE, SMALL_ORDER, SMALL_SLOT,
+    capacity, capacity_of, window,
 };
 
 /// Slots that commands which are asked at once may take.
@@ -47,7 +47,7 @@ impl Model {
                 ..
             } => {
                 let most = if small { SMALL_SLOT } else { MOST };
-                let largest = if small { GROUP_ORDER } else { 9 };
+                let largest = if small { SMALL_ORDER } else { LARGEST_ORDER };
                 let pages = bytes.div_ceil(PAGE);
                 if bytes == 0 {
                     vec![Some(HeapRefusal::SizeZero)]
@@ -214,7 +214,7 @@ impl Model {
                         small,
                         write,
                         region,
-                        granule,
+                        group: self.group(granule),
                         spans: Vec::new(),
                         cut: Vec::new(),
                         shrunk: false,

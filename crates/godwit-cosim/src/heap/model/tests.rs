@@ -20,7 +20,7 @@ fn model() -> Model {
         strict: true,
         free: (free, free),
     };
-    Model::new(1024, 10, vec![free(100), free(0)])
+    Model::new(1024, 0x11, 10, vec![free(100), free(0)])
 }
 
 /// Takes down an answer, if the rules allow it.
@@ -213,4 +213,25 @@ fn a_strict_region_gives_what_is_free() {
     assert_eq!(model.expected(&[], 0, malloc(101, 0)), [None, no_frame]);
     model.regions[0].strict = false;
     assert_eq!(model.expected(&[], 0, malloc(1000, 0)), [None]);
+}
+
+#[test]
+fn what_a_granule_reaches_ends_with_its_largest_group() {
+    for (orders, granule, reach) in [
+        (0x11, 0, 5),
+        (0x11, 3, 5),
+        (0x11, 9, 16),
+        (0x3ff, 1, 6),
+        (0x3ff, 3, 8),
+        (0x3ff, 9, 512),
+    ] {
+        let model = Model::new(1024, orders, 10, Vec::new());
+        let group = model.group(granule);
+        assert_eq!(
+            5_u64.next_multiple_of(group),
+            reach,
+            "{orders:#x}, {granule}"
+        );
+    }
+    assert_eq!(Model::new(1024, 0x11, 10, Vec::new()).largest_group(), 16);
 }
