@@ -41,10 +41,16 @@ static int godwit_copy_by_processor(struct godwit_device *gdev, const struct god
 	unsigned long i;
 
 	for (i = 0; i < copy->count; i++) {
+		/* A folio has one entry for all of its pages. */
+		unsigned long entry = copy->whole ? 0 : i, page = i - entry;
+		struct page *host;
+
 		if (i % GODWIT_COPY_LOOK == 0 && godwit_is_lost(gdev))
 			return -ENODEV;
-		if (copy->dst[i])
-			godwit_copy_page(gdev, godwit_copy_host(copy, i), godwit_copy_device(copy, i), copy->home);
+		if (!copy->dst[entry])
+			continue;
+		host = godwit_copy_host(copy, entry);
+		godwit_copy_page(gdev, host ? host + page : NULL, godwit_copy_device(copy, entry) + page * PAGE_SIZE, copy->home);
 	}
 	return godwit_is_lost(gdev) ? -ENODEV : 0;
 }
@@ -52,7 +58,7 @@ static int godwit_copy_by_processor(struct godwit_device *gdev, const struct god
 /* Pages that have a place to go to are given to the page DMA as they come. */
 void godwit_copy_begin(struct godwit_device *gdev, struct godwit_copy *copy)
 {
-	godwit_list_begin(gdev, &copy->list, copy->hosts, copy->home);
+	godwit_list_begin(gdev, &copy->list, copy->hosts, copy->home, godwit_copy_pages(copy));
 }
 
 /* Page @i has a place. */

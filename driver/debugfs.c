@@ -23,14 +23,18 @@ static const char *const godwit_event_names[GODWIT_EVENTS] = {
 	[GODWIT_EVENT_PAGES_SHOWN] = "pages_shown",
 	[GODWIT_EVENT_PAGES_HIDDEN] = "pages_hidden",
 	[GODWIT_EVENT_JOINS] = "joins",
+	[GODWIT_EVENT_PIECES] = "pieces",
 	[GODWIT_EVENT_PAGES_OUT] = "pages_out",
 	[GODWIT_EVENT_PAGES_HOME] = "pages_home",
+	[GODWIT_EVENT_FOLIOS_OUT] = "folios_out",
+	[GODWIT_EVENT_FOLIOS_HOME] = "folios_home",
 	[GODWIT_EVENT_TOUCHES] = "touches",
 	[GODWIT_EVENT_PAGES_ALONE] = "pages_alone",
 	[GODWIT_EVENT_ALONE_TOUCHES] = "alone_touches",
 	[GODWIT_EVENT_FIGHTS] = "fights",
 	[GODWIT_EVENT_DMA_INTERRUPTS] = "dma_interrupts",
 	[GODWIT_EVENT_DMA_LISTS] = "dma_lists",
+	[GODWIT_EVENT_DMA_COPIES] = "dma_copies",
 	[GODWIT_EVENT_DMA_PAGES] = "dma_pages",
 	[GODWIT_EVENT_DMA_DOORBELLS] = "dma_doorbells",
 	[GODWIT_EVENT_DMA_DRAINS] = "dma_drains",
@@ -87,8 +91,8 @@ static int entries_show(struct seq_file *out, void *unused)
 	list_for_each_entry(ctx, &gdev->context_list, node) {
 		mutex_lock(&ctx->lock);
 		if (ctx->alive && !gw_pt_check(&ctx->table, &found))
-			seq_printf(out, "%u %d %llu %llu %llu %llu\n", ctx->number, pid_nr(ctx->pid), found.tables, found.pages_4k,
-				   found.pages_64k, found.pages_2m);
+			seq_printf(out, "%u %d %llu %llu %llu %llu\n", ctx->number, pid_nr(ctx->pid), found.tables,
+				   found.pages[GW_PT_ORDER_4K], found.pages[GW_PT_ORDER_64K], found.pages[GW_PT_ORDER_2M]);
 		mutex_unlock(&ctx->lock);
 	}
 	mutex_unlock(&gdev->contexts_lock);
@@ -105,6 +109,7 @@ static int pages_show(struct seq_file *out, void *unused)
 	seq_printf(out, "frames_free %llu\n", (u64)gw_range_free_bytes(&gdev->frames) / GODWIT_FRAME_BYTES);
 	seq_printf(out, "pool %llu\n", godwit_pool_bytes(gdev) / PAGE_SIZE);
 	seq_printf(out, "pool_used %llu\n", godwit_pool_used_bytes(gdev) / PAGE_SIZE);
+	seq_printf(out, "pool_folios %u\n", godwit_pool_folios(gdev));
 	seq_printf(out, "heap %llu\n", godwit_heap_bytes(gdev) / GODWIT_FRAME_BYTES);
 	seq_printf(out, "heap_free %llu\n", godwit_heap_free_bytes(gdev) / GODWIT_FRAME_BYTES);
 	for (i = 0; gdev->heap.regions > 1 && i < gdev->heap.regions; i++)
@@ -151,6 +156,7 @@ void godwit_debugfs_add(struct godwit_device *gdev)
 	debugfs_create_file("pages", 0400, folder, gdev, &pages_fops);
 	debugfs_create_file("queues", 0400, folder, gdev, &queues_fops);
 	debugfs_create_u32("fail_every", 0600, folder, &gdev->observed.fail_every);
+	debugfs_create_u32("fail_folios", 0600, folder, &gdev->observed.fail_folios);
 	gdev->observed.folder = folder;
 }
 

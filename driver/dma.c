@@ -205,14 +205,15 @@ unlock:
 	list->waiting = 0;
 }
 
-/* Begins a list, whose pages go to the host or to the card. Without a page DMA, or with a broken one, it fails. */
-void godwit_list_begin(struct godwit_device *gdev, struct godwit_list *list, dma_addr_t *hosts, bool home)
+/* Begins a list, of so many pages a copy, which go to the host or to the card. Without a page DMA, or with a broken one, it fails. */
+void godwit_list_begin(struct godwit_device *gdev, struct godwit_list *list, dma_addr_t *hosts, bool home, u32 pages)
 {
 	INIT_LIST_HEAD(&list->node);
 	list->hosts = hosts;
 	list->mapped = 0;
 	list->home = home;
 	list->count = 0;
+	list->pages = pages;
 	list->waiting = 0;
 	list->closed = false;
 	list->lacks = 0;
@@ -224,10 +225,15 @@ static enum dma_data_direction godwit_list_direction(const struct godwit_list *l
 	return list->home ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-/* A page of the list, between the host and @device; without @host the latter is cleared. The caller has room for where it is. */
+static size_t godwit_list_bytes(const struct godwit_list *list)
+{
+	return list->pages * PAGE_SIZE;
+}
+
+/* A copy of the list, between the host and @device; without @host the latter is cleared. The caller has room for where it is. */
 void godwit_list_add(struct godwit_device *gdev, struct godwit_list *list, struct page *host, u64 device)
 {
-	u64 lines = PAGE_SIZE / GODWIT_DMA_LINE_BYTES, bus = 0;
+	u64 lines = godwit_list_bytes(list) / GODWIT_DMA_LINE_BYTES, bus = 0;
 	__le64 *at;
 
 	if (READ_ONCE(list->err) || list->lacks)
@@ -237,7 +243,7 @@ void godwit_list_add(struct godwit_device *gdev, struct godwit_list *list, struc
 		return;
 	}
 	if (host) {
-		dma_addr_t mapped = dma_map_page(&gdev->pdev->dev, host, 0, PAGE_SIZE, godwit_list_direction(list));
+		dma_addr_t mapped = dma_map_page(&gdev->pdev->dev, host, 0, godwit_list_bytes(list), godwit_list_direction(list));
 
 		if (dma_mapping_error(&gdev->pdev->dev, mapped)) {
 			list->lacks = -EIO;
@@ -266,7 +272,8 @@ void godwit_list_close(struct godwit_device *gdev, struct godwit_list *list)
 	if (!list->closed)
 		return;
 	godwit_count(gdev, GODWIT_EVENT_DMA_LISTS, 1);
-	godwit_count(gdev, GODWIT_EVENT_DMA_PAGES, list->count);
+	godwit_count(gdev, GODWIT_EVENT_DMA_COPIES, list->count);
+	godwit_count(gdev, GODWIT_EVENT_DMA_PAGES, list->count * list->pages);
 }
 
 /* The list is done, or has failed; that it stands, is gone or takes too long is seen here. */
@@ -315,7 +322,7 @@ int godwit_list_end(struct godwit_device *gdev, struct godwit_list *list)
 	list_del_init(&list->node);
 	mutex_unlock(&dma->lock);
 	for (i = 0; i < list->mapped; i++)
-		dma_unmap_page(&gdev->pdev->dev, list->hosts[i], PAGE_SIZE, godwit_list_direction(list));
+		dma_unmap_page(&gdev->pdev->dev, list->hosts[i], godwit_list_bytes(list), godwit_list_direction(list));
 	return err ? err : list->lacks;
 }
 

@@ -56,6 +56,7 @@ struct godwit_dma {
  * @mapped: of them
  * @home: pages go to the host
  * @count: copies
+ * @pages: of each
  * @made: the last of them, that the card does not have yet
  * @waiting: of @made
  * @closed: the card has all of them
@@ -69,6 +70,7 @@ struct godwit_list {
 	u32 mapped;
 	bool home;
 	u32 count;
+	u32 pages;
 	__le64 made[GODWIT_DMA_BATCH * GODWIT_DMA_WORDS];
 	u32 waiting;
 	bool closed;
@@ -80,7 +82,7 @@ struct godwit_list {
 int godwit_dma_init(struct godwit_device *gdev);
 void godwit_dma_fini(struct godwit_device *gdev);
 irqreturn_t godwit_dma_irq(int irq, void *data);
-void godwit_list_begin(struct godwit_device *gdev, struct godwit_list *list, dma_addr_t *hosts, bool home);
+void godwit_list_begin(struct godwit_device *gdev, struct godwit_list *list, dma_addr_t *hosts, bool home, u32 pages);
 void godwit_list_add(struct godwit_device *gdev, struct godwit_list *list, struct page *host, u64 device);
 void godwit_list_close(struct godwit_device *gdev, struct godwit_list *list);
 int godwit_list_end(struct godwit_device *gdev, struct godwit_list *list);

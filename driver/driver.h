@@ -73,6 +73,7 @@
  * @alive: @number and @table are in use
  * @advice: of pages, by number: GODWIT_ADVICE_* (place.c)
  * @fights: groups of pages that went to the card on demand, by their first (place.c)
+ * @whole_fights: the same of huge pages that went whole since one of their pages was asked for
  * @stays: groups of which the driver decides where they are, by their number (stays.c)
  * @launches: begun
  * @ahead: what was asked for so far; of the MMU's interrupt thread
@@ -98,6 +99,7 @@ struct godwit_context {
 	bool alive;
 	struct maple_tree advice;
 	struct xarray fights;
+	struct xarray whole_fights;
 	struct xarray stays;
 	atomic_t launches;
 	struct gw_prefetch ahead;
@@ -162,7 +164,7 @@ enum godwit_bring {
 /* inplace.c */
 extern const struct mmu_interval_notifier_ops godwit_inplace_ops;
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how);
-void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count);
+void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count, bool whole);
 int godwit_inplace_make_writable(struct godwit_context *ctx, const struct hmm_range *range);
 bool godwit_inplace_any_moved(struct godwit_context *ctx, u64 first, u32 count);
 void godwit_inplace_moved(struct godwit_context *ctx, u64 first, u64 *bits);
@@ -178,7 +180,7 @@ irqreturn_t godwit_kernel_irq(int irq, void *data);
 int godwit_run(struct godwit_context *ctx, struct godwit_run *run);
 int godwit_cancel(struct godwit_context *ctx, const struct godwit_cancel *what);
 
-/* migrate.c, moves.c and pool.c, on a kernel that has device-private memory */
+/* folios.c, migrate.c, moves.c and pool.c, on a kernel that has device-private memory */
 #if IS_ENABLED(CONFIG_DEVICE_PRIVATE)
 int godwit_pools_init(void);
 void godwit_pools_exit(void);
@@ -187,6 +189,7 @@ void godwit_pool_fini(struct godwit_device *gdev);
 u64 godwit_pool_address(const struct page *page);
 u64 godwit_pool_bytes(struct godwit_device *gdev);
 u64 godwit_pool_used_bytes(struct godwit_device *gdev);
+u32 godwit_pool_folios(struct godwit_device *gdev);
 int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what);
 void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count);
 #else
@@ -222,6 +225,11 @@ static inline u64 godwit_pool_used_bytes(struct godwit_device *gdev)
 	return 0;
 }
 
+static inline u32 godwit_pool_folios(struct godwit_device *gdev)
+{
+	return 0;
+}
+
 static inline int godwit_migrate(struct godwit_context *ctx, struct godwit_migrate *what)
 {
 	return -EOPNOTSUPP;
@@ -240,6 +248,7 @@ bool godwit_mmu_collect_fault(struct godwit_device *gdev);
 void godwit_mmu_bind(struct godwit_device *gdev, u32 port, u32 mode, u32 context);
 void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct gw_pt *table);
 int godwit_table_init(struct godwit_device *gdev, struct gw_pt *table);
+int godwit_table_map(struct godwit_device *gdev, struct gw_pt *table, const struct gw_pt_range *what, u64 pa, u32 perm, u32 order);
 int godwit_pt_errno(int status);
 
 /* pci.c */
@@ -258,6 +267,7 @@ int godwit_advise(struct godwit_context *ctx, struct godwit_advise *what);
 void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned long last);
 u64 godwit_place_alike(struct godwit_context *ctx, u64 first, u64 end);
 bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count);
+bool godwit_place_whole_fights(struct godwit_context *ctx, u64 first);
 bool godwit_place_lets(struct godwit_context *ctx, u64 first, u32 count);
 bool godwit_place_moves(struct godwit_context *ctx, u64 page, u64 *first, u32 *count);
 bool godwit_place_is_auto(struct godwit_context *ctx, u64 page);

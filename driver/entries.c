@@ -134,8 +134,8 @@ void godwit_entries_join(struct godwit_context *ctx, unsigned long index, u32 or
 static int godwit_map_pages(struct godwit_context *ctx, struct godwit_row *row, unsigned long at, unsigned long count)
 {
 	u32 order = READ_ONCE(godwit_param_large_pages) ? GW_PT_ORDER_2M : GW_PT_ORDER_4K;
-	u64 va = (u64)(row->first + at) << PAGE_SHIFT, pa = row->pa + ((u64)at << PAGE_SHIFT);
-	int err = godwit_pt_errno(gw_pt_map(&ctx->table, va, pa, (u64)count << PAGE_SHIFT, row->perm, order));
+	struct gw_pt_range what = { .va = (u64)(row->first + at) << PAGE_SHIFT, .size = (u64)count << PAGE_SHIFT };
+	int err = godwit_table_map(ctx->device, &ctx->table, &what, row->pa + ((u64)at << PAGE_SHIFT), row->perm, order);
 
 	if (err)
 		return err;

@@ -52,10 +52,13 @@ u64 godwit_frame_alloc(struct godwit_device *gdev)
 
 void godwit_frame_free(struct godwit_device *gdev, u64 pa)
 {
+	u64 first, bytes;
+
 	/*
-	 * What a card wrote over its own tables may come here; bitmaps know what is a frame in use. Tables that a broken heap has
-	 * left are its own.
+	 * What a card wrote over its own tables may come here; bitmaps know what is a frame in use, and what is more than one: the pool,
+	 * the heap. Tables that a broken heap has left are its own.
 	 */
-	if (godwit_heap_has_frame(gdev, pa) || gw_range_free(&gdev->frames, pa, NULL))
+	if (godwit_heap_region_of(gdev, pa) || gw_range_find(&gdev->frames, pa, &first, &bytes) || bytes != GODWIT_FRAME_BYTES ||
+	    gw_range_free(&gdev->frames, pa, NULL))
 		dev_warn_ratelimited(&gdev->pdev->dev, "frame %#llx is not in use: page tables were overwritten\n", pa);
 }

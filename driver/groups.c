@@ -161,6 +161,23 @@ unsigned long godwit_groups_take(struct godwit_groups *groups, const void *owner
 	return index == GODWIT_NO_PAGE ? index : godwit_groups_use(groups, index);
 }
 
+/* The index of the first of 2 MiB, all of which is for such a part of somebody's memory; GODWIT_NO_PAGE when none is empty. */
+unsigned long godwit_groups_take_all(struct godwit_groups *groups, const void *owner, u64 part)
+{
+	struct godwit_group_level *level = &groups->level[0];
+	struct godwit_group *group = godwit_group_first(&level->empty);
+	unsigned long first, i;
+
+	if (!group)
+		return GODWIT_NO_PAGE;
+	first = (group - level->group) << level->order;
+	/* The newest that is held for a part is found first: what is in an older one, a child's, goes by itself. */
+	godwit_group_keep(level, group, owner, part);
+	for (i = 0; i < BIT(level->order); i++)
+		godwit_groups_use(groups, first + i);
+	return first;
+}
+
 /* Nothing of a group of the first level is in use: its groups stand for nothing more. */
 static void godwit_group_join(struct godwit_groups *groups, const struct godwit_group *whole)
 {

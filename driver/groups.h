@@ -85,6 +85,7 @@ struct godwit_groups {
 int godwit_groups_init(struct godwit_groups *groups, unsigned long pages);
 void godwit_groups_fini(struct godwit_groups *groups);
 unsigned long godwit_groups_take(struct godwit_groups *groups, const void *owner, u64 page);
+unsigned long godwit_groups_take_all(struct godwit_groups *groups, const void *owner, u64 part);
 void godwit_groups_free(struct godwit_groups *groups, unsigned long index);
 
 #endif /* GODWIT_GROUPS_H_ */

@@ -4,9 +4,10 @@
  * writes what page tables say in the heap's window of addresses.
  *
  * DOC: limits of the heap
- *   A kernel that frees memory itself, on a stream of its own, tells nobody: what a process sees there stays until it, or its
- *   context, ends, and a page that the process touches at the same time may be entered in a table that is another's by then. So
- *   cards with such kernels are for one user.
+ *   A kernel that frees memory itself, on a stream of its own, tells nobody. That it gave commands is seen by the card's counter of them
+ *   when its launch has ended, and the process sees nothing of its heap then but what it touches anew and is live. Until then it
+ *   sees what was freed, which may be another's by then, and a page that it touches at the same time may be entered in a table that is.
+ *   So cards with such kernels are for one user.
  */
 #include <linux/delay.h>
 #include <linux/mm.h>
@@ -114,6 +115,7 @@ static int godwit_heap_command(struct godwit_context *ctx, u32 command, struct g
 	err = godwit_heap_ask(gdev, GODWIT_HEAP_REG(answer), GW_HEAP__ANSWER__BUSY_bm, &answer);
 	if (err)
 		return err;
+	gdev->heap.commands++;
 	godwit_count(gdev, GODWIT_EVENT_HEAP_COMMANDS, 1);
 	what->status = GODWIT_HEAP_FIELD(ANSWER__STATUS, answer);
 	if (what->status == GODWIT_HEAP_OK && (command & GW_HEAP__COMMAND__OP_bm) == GODWIT_HEAP_MALLOC)
@@ -214,6 +216,32 @@ int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what)
 	default:
 		return -EINVAL;
 	}
+}
+
+/* Commands that kernels have given by themselves, as far as the card has counted; the number means nothing by itself. */
+u32 godwit_heap_kernels_commands(struct godwit_device *gdev)
+{
+	u32 all;
+
+	if (!gdev->heap.regions)
+		return 0;
+	/* Nobody gives one through the driver meanwhile. */
+	mutex_lock(&gdev->heap.lock);
+	all = godwit_read(gdev, GODWIT_MMU(heap_counters.commands)) - gdev->heap.commands;
+	mutex_unlock(&gdev->heap.lock);
+	return all;
+}
+
+/* A launch of the context has ended, before which kernels had given so many commands: what it freed is nothing to the process. */
+void godwit_heap_launched(struct godwit_context *ctx, u32 before)
+{
+	struct godwit_device *gdev = ctx->device;
+
+	if (!gdev->heap.regions || godwit_heap_kernels_commands(gdev) == before)
+		return;
+	mutex_lock(&gdev->heap.lock);
+	godwit_heap_hide(ctx, GODWIT_HEAP_WINDOW_FIRST, GODWIT_HEAP_WINDOW_END);
+	mutex_unlock(&gdev->heap.lock);
 }
 
 /* Whether somebody waits for a frame, and nobody gives one back. */

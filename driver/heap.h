@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The heap in hardware, on a card that has one: heap_regions.c knows its memory, heap_start.c begins it, heap.c asks it,
- * heap_pages.c shows its pages to processes.
+ * The heap in hardware, on a card that has one: heap_regions.c knows its memory, heap_host.c has what of it is the host's, heap_start.c
+ * begins it, heap.c asks it, heap_pages.c shows its pages to processes.
  */
 #ifndef GODWIT_HEAP_H_
 #define GODWIT_HEAP_H_
@@ -17,6 +17,7 @@ struct godwit_allocation;
 struct godwit_context;
 struct godwit_device;
 struct godwit_heap_state;
+struct page;
 struct vm_area_struct;
 
 #define GODWIT_HEAP_REG(name) (GODWIT_REGISTER_SPACE_HEAP_BASE + offsetof(gw_heap_t, name))
@@ -30,16 +31,20 @@ struct vm_area_struct;
 #define GODWIT_HEAP_REGIONS 8
 
 /**
- * struct godwit_heap_region - device memory that has frames of its own
- * @base: physical address
+ * struct godwit_heap_region - memory that has frames of its own
+ * @base: physical address, for the card
  * @bytes: of it
- * @bits: physical address of its bitmaps
+ * @bits: physical address of its bitmaps, in device memory
+ * @pages: of the host, the first; NULL of device memory
+ * @host: it is the host's memory
  * @strict: it gives no allocation that is larger than what is free
  */
 struct godwit_heap_region {
 	u64 base;
 	u64 bytes;
 	u64 bits;
+	struct page *pages;
+	bool host;
 	bool strict;
 };
 
@@ -49,6 +54,8 @@ struct godwit_heap_region {
  * @choice: which region registers of memory are about, until they are read
  * @region: its memory; page tables are in the first. Does not change while somebody has the device open
  * @regions: of them; 0 without a heap
+ * @commands: given by this driver; under @lock
+ * @known: the card has one, which this driver knows
  * @broken: it did not answer, or said so itself; nothing is asked of it any more
  */
 struct godwit_heap {
@@ -56,12 +63,16 @@ struct godwit_heap {
 	struct mutex choice;
 	struct godwit_heap_region region[GODWIT_HEAP_REGIONS];
 	u32 regions;
+	u32 commands;
+	bool known;
 	bool broken;
 };
 
 /* heap.c */
 int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what);
 void godwit_heap_end(struct godwit_context *ctx);
+u32 godwit_heap_kernels_commands(struct godwit_device *gdev);
+void godwit_heap_launched(struct godwit_context *ctx, u32 before);
 bool godwit_heap_lacks(struct godwit_device *gdev);
 bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end);
 int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer);
@@ -79,10 +90,17 @@ void godwit_heap_choose(struct godwit_device *gdev, u32 region);
 u64 godwit_heap_free_of(struct godwit_device *gdev, u32 region, u64 *clean);
 u64 godwit_heap_bytes(struct godwit_device *gdev);
 u64 godwit_heap_free_bytes(struct godwit_device *gdev);
-bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa);
+const struct godwit_heap_region *godwit_heap_region_of(struct godwit_device *gdev, u64 pa);
 int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state);
 
+/* heap_host.c */
+int godwit_heap_host_take(struct godwit_device *gdev, struct godwit_heap_region *region);
+int godwit_heap_host_forget(struct godwit_device *gdev);
+
 /* heap_start.c */
+void godwit_heap_probe(struct godwit_device *gdev);
+bool godwit_heap_was_host(struct godwit_device *gdev);
 void godwit_heap_init(struct godwit_device *gdev);
+void godwit_heap_check_cache(struct godwit_device *gdev);
 
 #endif /* GODWIT_HEAP_H_ */

@@ -18,8 +18,6 @@
 
 /* Tables of a walk. */
 #define GODWIT_HEAP_LEVELS 4
-/* log2 of the pages of a group that has one mapping. */
-#define GODWIT_HEAP_GROUP 4
 /* Between two looks for a frame. */
 #define GODWIT_HEAP_REST_US 200
 
@@ -36,6 +34,17 @@ struct godwit_walk {
 	bool found;
 	u64 page;
 };
+
+/* log2 of the pages that an entry of a page maps. With N they are 2^k, and its frame's number ends in 1 and k - 1 zeros. */
+static u32 godwit_heap_order_of(u64 pte, u64 frame, u32 level)
+{
+	u32 order = level * GODWIT_PT_LEVEL_BITS;
+
+	/* Whatever an entry says, it is less than one of the next level. */
+	if (pte & GODWIT_PTE_N)
+		order += __ffs64(frame | BIT_ULL(GODWIT_PT_LEVEL_BITS - 1)) + 1;
+	return order;
+}
 
 /* A page of a mapping of 2^@order pages that has frame @frame. */
 static u64 godwit_heap_page_of(u64 frame, u32 order, u64 va)
@@ -65,8 +74,11 @@ static int godwit_heap_walk(struct godwit_context *ctx, u64 va, struct godwit_wa
 			return 0;
 		frame = (pte & GODWIT_PTE_PPN_MASK) >> GODWIT_PTE_PPN_SHIFT;
 		table = frame * GODWIT_FRAME_BYTES;
-		walk->found = !level;
-		walk->page = godwit_heap_page_of(frame, pte & GODWIT_PTE_N ? GODWIT_HEAP_GROUP : 0, va);
+		walk->found = !level || pte & (GODWIT_PTE_R | GODWIT_PTE_X);
+		if (!walk->found)
+			continue;
+		walk->page = godwit_heap_page_of(frame, godwit_heap_order_of(pte, frame, level), va);
+		break;
 	}
 	return 0;
 }
@@ -109,7 +121,7 @@ static int godwit_heap_page(struct godwit_context *ctx, u64 va, u64 *pa)
 		if (!walk.found)
 			return -EAGAIN;
 	}
-	if (!godwit_heap_has_frame(gdev, walk.page))
+	if (!godwit_heap_region_of(gdev, walk.page))
 		return -EIO;
 	*pa = walk.page;
 	return 0;
@@ -144,10 +156,18 @@ static int godwit_heap_use(struct godwit_context *ctx, u64 va, int (*use)(struct
 static int godwit_heap_show(struct vm_fault *vmf, u64 pa)
 {
 	struct godwit_context *ctx = vmf->vma->vm_file->private_data;
+	const struct godwit_heap_region *region = godwit_heap_region_of(ctx->device, pa);
 	u64 bus = pci_resource_start(ctx->device->pdev, GODWIT_PCI_BAR_MEMORY) + pa;
+	pgprot_t prot = vmf->vma->vm_page_prot;
+	unsigned long pfn = PHYS_PFN(bus);
 
+	/* Memory of the host is cached as all of it is. */
+	if (region->host) {
+		pfn = page_to_pfn(region->pages) + PHYS_PFN(pa - region->base);
+		prot = vm_get_page_prot(vmf->vma->vm_flags);
+	}
 	/* Without a page for the process's own table the touch is tried again, or ends the process. */
-	return vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(bus)) == VM_FAULT_NOPAGE ? 0 : -EFAULT;
+	return vmf_insert_pfn_prot(vmf->vma, vmf->address, pfn, prot) == VM_FAULT_NOPAGE ? 0 : -EFAULT;
 }
 
 static int godwit_heap_leave(struct vm_fault *vmf, u64 pa)

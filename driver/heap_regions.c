@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memories that the heap gives frames from: which parts of device memory, and what of them is free.
+ * The memories that the heap gives frames from: which parts of device memory, or memory of the host, and what of them is free.
  *
  * DOC: regions
  *   Hardware has a number of regions, each with frames of its own, and a malloc names one. Nothing in the card's registers says
@@ -17,14 +17,18 @@ static char *godwit_heap_texts[GODWIT_HEAP_REGIONS];
 static int godwit_heap_text_count;
 module_param_array_named(heap_regions, godwit_heap_texts, charp, &godwit_heap_text_count, 0444);
 MODULE_PARM_DESC(heap_regions,
-		 "Device memory that a heap in hardware gives, by region: up to 8 of BASE:BYTES[:strict], in steps of 2 MiB, such as 0x1e000000:32M (default: one region, by heap_mib)");
+		 "Memory that a heap in hardware gives, by region: up to 8 of BASE:BYTES[:strict], in steps of 2 MiB of device memory, such as 0x1e000000:32M, or host:BYTES[:strict], but for the first (default: one region, by heap_mib)");
 
-/* BASE:BYTES[:strict] */
+/* BASE:BYTES[:strict], or host for BASE */
 static int godwit_heap_parse(const char *text, struct godwit_heap_region *region)
 {
 	char *rest;
 
-	*region = (struct godwit_heap_region){ .base = memparse(text, &rest) };
+	*region = (struct godwit_heap_region){ .host = !strncmp(text, "host:", 5) };
+	if (region->host)
+		rest = (char *)text + 4;
+	else
+		region->base = memparse(text, &rest);
 	if (rest == text || *rest != ':')
 		return -EINVAL;
 	text = rest + 1;
@@ -38,8 +42,8 @@ bool godwit_heap_region_fits(struct godwit_device *gdev, const struct godwit_hea
 	u32 most = GODWIT_HEAP_FIELD(CAPABILITIES__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(capabilities)));
 
 	return region->bytes && IS_ALIGNED(region->base | region->bytes, GODWIT_HEAP_BLOCK) &&
-	       region->bytes <= (u64)GODWIT_HEAP_BLOCK << most && region->base < gdev->memory_bytes &&
-	       region->bytes <= gdev->memory_bytes - region->base;
+	       region->bytes <= (u64)GODWIT_HEAP_BLOCK << most &&
+	       (region->host || (region->base < gdev->memory_bytes && region->bytes <= gdev->memory_bytes - region->base));
 }
 
 u32 godwit_heap_hardware_regions(struct godwit_device *gdev)
@@ -75,8 +79,13 @@ int godwit_heap_plan(struct godwit_device *gdev)
 
 		if (godwit_heap_parse(text, &heap->region[i]) || !godwit_heap_region_fits(gdev, &heap->region[i])) {
 			dev_err(&gdev->pdev->dev,
-				"heap_regions: \"%s\" is no BASE:BYTES[:strict] in multiples of %u bytes of device memory\n",
+				"heap_regions: \"%s\" is no BASE:BYTES[:strict] in multiples of %u bytes of device memory, nor host:BYTES[:strict]\n",
 				text, GODWIT_HEAP_BLOCK);
+			return -EINVAL;
+		}
+		if (!i && heap->region[i].host) {
+			dev_err(&gdev->pdev->dev,
+				"heap_regions: \"%s\" is the first, in which page tables are: they are in device memory\n", text);
 			return -EINVAL;
 		}
 	}
@@ -128,8 +137,8 @@ u64 godwit_heap_free_bytes(struct godwit_device *gdev)
 	return bytes;
 }
 
-/* Whether a frame of device memory is the heap's to give. */
-bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa)
+/* Of which region a frame is; NULL: it is not the heap's to give. */
+const struct godwit_heap_region *godwit_heap_region_of(struct godwit_device *gdev, u64 pa)
 {
 	u32 i;
 
@@ -137,9 +146,9 @@ bool godwit_heap_has_frame(struct godwit_device *gdev, u64 pa)
 		const struct godwit_heap_region *region = &gdev->heap.region[i];
 
 		if (pa >= region->base && pa - region->base < region->bytes)
-			return true;
+			return region;
 	}
-	return false;
+	return NULL;
 }
 
 int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *state)
@@ -163,7 +172,7 @@ int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *stat
 		.regions = gdev->heap.regions,
 		.flags = (status & GW_HEAP__STATUS__LACKS_bm ? GODWIT_HEAP_STATE_LACKS : 0) |
 			 (status & GW_HEAP__STATUS__RECLAIMING_bm ? GODWIT_HEAP_STATE_RECLAIMING : 0) |
-			 (region->strict ? GODWIT_HEAP_STATE_STRICT : 0),
+			 (region->strict ? GODWIT_HEAP_STATE_STRICT : 0) | (region->host ? GODWIT_HEAP_STATE_HOST : 0),
 	};
 	state->free_bytes = godwit_heap_free_of(gdev, number, &state->clean_bytes);
 	return 0;

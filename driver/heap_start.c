@@ -25,12 +25,13 @@
 #define GODWIT_HEAP_HEAD (2 * GODWIT_FRAME_BYTES)
 #define GODWIT_HEAP_RECORD_MAGIC 0x70616568474eull
 #define GODWIT_HEAP_RECORD_STRICT 1
+#define GODWIT_HEAP_RECORD_HOST 2
 
 /**
  * struct godwit_heap_record - what was begun, in device memory
  * @magic: GODWIT_HEAP_RECORD_MAGIC
  * @regions: how many
- * @region: first byte, bytes, first byte of the bits, and GODWIT_HEAP_RECORD_STRICT or 0
+ * @region: first byte, bytes, first byte of the bits, and GODWIT_HEAP_RECORD_*
  */
 struct godwit_heap_record {
 	__le64 magic;
@@ -77,7 +78,7 @@ static int godwit_heap_reserve_all(struct godwit_device *gdev, bool where_they_w
 	u32 i;
 
 	for (i = 0; i < heap->regions; i++)
-		if (godwit_heap_reserve(gdev, &heap->region[i].base, heap->region[i].bytes, true))
+		if (!heap->region[i].host && godwit_heap_reserve(gdev, &heap->region[i].base, heap->region[i].bytes, true))
 			return -EBUSY;
 	for (i = 0; i < heap->regions; i++) {
 		struct godwit_heap_region *region = &heap->region[i];
@@ -105,7 +106,8 @@ static void godwit_heap_write_down(struct godwit_device *gdev)
 		record.region[i].base = cpu_to_le64(region->base);
 		record.region[i].bytes = cpu_to_le64(region->bytes);
 		record.region[i].bits = cpu_to_le64(region->bits);
-		record.region[i].flags = cpu_to_le64(region->strict ? GODWIT_HEAP_RECORD_STRICT : 0);
+		record.region[i].flags = cpu_to_le64((region->strict ? GODWIT_HEAP_RECORD_STRICT : 0) |
+						     (region->host ? GODWIT_HEAP_RECORD_HOST : 0));
 	}
 	memset_io(gdev->memory + head, 0, GODWIT_HEAP_HEAD);
 	memcpy_toio(gdev->memory + head + GODWIT_FRAME_BYTES, &record, sizeof(record));
@@ -128,8 +130,14 @@ static void godwit_heap_begin_region(struct godwit_device *gdev, u32 number)
 /* A heap that begins: regions as planned, and what they keep of device memory besides. */
 static int godwit_heap_begin(struct godwit_device *gdev)
 {
+	int err;
 	u32 i;
 
+	for (i = 0; i < gdev->heap.regions; i++) {
+		err = gdev->heap.region[i].host ? godwit_heap_host_take(gdev, &gdev->heap.region[i]) : 0;
+		if (err)
+			return err;
+	}
 	if (godwit_heap_reserve_all(gdev, false))
 		return -ENOMEM;
 	godwit_heap_write_down(gdev);
@@ -142,22 +150,36 @@ static int godwit_heap_begin(struct godwit_device *gdev)
 	return 0;
 }
 
-/* One that a driver before this one has begun. */
+/* Where the record is, with the zero frame in front of it, if the register can be true. */
+static u64 godwit_heap_head(struct godwit_device *gdev)
+{
+	return godwit_read64(gdev, GODWIT_HEAP_REG(zero)) * GODWIT_FRAME_BYTES;
+}
+
+/* What is written down; how many regions, or 0 where it cannot be true. */
+static u32 godwit_heap_read_down(struct godwit_device *gdev, struct godwit_heap_record *record)
+{
+	u64 head = godwit_heap_head(gdev), regions;
+
+	if (gdev->memory_bytes < GODWIT_HEAP_HEAD || head > gdev->memory_bytes - GODWIT_HEAP_HEAD)
+		return 0;
+	memcpy_fromio(record, gdev->memory + head + GODWIT_FRAME_BYTES, sizeof(*record));
+	regions = le64_to_cpu(record->regions);
+	if (le64_to_cpu(record->magic) != GODWIT_HEAP_RECORD_MAGIC ||
+	    regions > min_t(u64, GODWIT_HEAP_REGIONS, godwit_heap_hardware_regions(gdev)))
+		return 0;
+	return regions;
+}
+
+/* One that a driver before this one has begun; memory of the host is no part of it (godwit_heap_host_forget()). */
 static int godwit_heap_take(struct godwit_device *gdev, u64 first_bytes)
 {
-	u64 head = godwit_read64(gdev, GODWIT_HEAP_REG(zero)) * GODWIT_FRAME_BYTES;
 	u64 base = godwit_read64(gdev, GODWIT_HEAP_REG(base)) * GODWIT_FRAME_BYTES;
 	struct godwit_heap *heap = &gdev->heap;
 	struct godwit_heap_record record;
-	u64 regions;
-	u32 i;
+	u32 regions = godwit_heap_read_down(gdev, &record), i;
 
-	if (gdev->memory_bytes < GODWIT_HEAP_HEAD || head > gdev->memory_bytes - GODWIT_HEAP_HEAD)
-		return -EBUSY;
-	memcpy_fromio(&record, gdev->memory + head + GODWIT_FRAME_BYTES, sizeof(record));
-	regions = le64_to_cpu(record.regions);
-	if (le64_to_cpu(record.magic) != GODWIT_HEAP_RECORD_MAGIC || !regions ||
-	    regions > min_t(u64, GODWIT_HEAP_REGIONS, godwit_heap_hardware_regions(gdev)))
+	if (!regions)
 		return -EBUSY;
 	for (i = 0; i < regions; i++) {
 		struct godwit_heap_region *region = &heap->region[i];
@@ -172,7 +194,7 @@ static int godwit_heap_take(struct godwit_device *gdev, u64 first_bytes)
 			return -EBUSY;
 	}
 	if (heap->region[0].base != base || heap->region[0].bytes != first_bytes ||
-	    heap->region[0].bits != head + GODWIT_HEAP_HEAD)
+	    heap->region[0].bits != godwit_heap_head(gdev) + GODWIT_HEAP_HEAD)
 		return -EBUSY;
 	heap->regions = regions;
 	return godwit_heap_reserve_all(gdev, true);
@@ -202,23 +224,57 @@ static u64 godwit_heap_begun(struct godwit_device *gdev)
 	return (u64)GODWIT_HEAP_FIELD(MEMORY__BLOCKS, godwit_read(gdev, GODWIT_HEAP_REG(memory))) * GODWIT_HEAP_BLOCK;
 }
 
+/* Asks once whether the card has a heap that this driver knows: on a card without one that is a read of what is not there. */
+void godwit_heap_probe(struct godwit_device *gdev)
+{
+	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id));
+
+	gdev->heap.known = GODWIT_HEAP_FIELD(ID__MAGIC, id) == GW_HEAP__ID__MAGIC_reset &&
+			   GODWIT_HEAP_FIELD(ID__MAJOR, id) == GW_HEAP__ID__MAJOR_reset;
+	/* Registers that are not there read as ones. */
+	if (!gdev->heap.known && id != ~0u)
+		dev_warn(&gdev->pdev->dev, "a heap that identifies itself as %#010x: this driver knows none such\n", id);
+}
+
+/* Whether a heap was begun with memory of the host. */
+bool godwit_heap_was_host(struct godwit_device *gdev)
+{
+	struct godwit_heap_record record;
+	u32 regions, i;
+
+	if (!gdev->heap.known || !godwit_heap_begun(gdev))
+		return false;
+	regions = godwit_heap_read_down(gdev, &record);
+	for (i = 0; i < regions; i++)
+		if (le64_to_cpu(record.region[i].flags) & GODWIT_HEAP_RECORD_HOST)
+			return true;
+	return false;
+}
+
+/* Hardware clears memory behind a page cache's back: what the heap clears in the host's would not be seen. */
+void godwit_heap_check_cache(struct godwit_device *gdev)
+{
+	u32 i;
+
+	for (i = 0; i < gdev->heap.regions && gdev->queue.caches; i++) {
+		if (!gdev->heap.region[i].host)
+			continue;
+		dev_err(&gdev->pdev->dev, "heap_regions: the card has a page cache, and its heap can have no memory of the host: programs have no heap until the card is reset\n");
+		gdev->heap.regions = 0;
+	}
+}
+
 /* A card without a heap works; so does one whose heap cannot be used. */
 void godwit_heap_init(struct godwit_device *gdev)
 {
-	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id)), i;
 	u64 begun;
 	int err;
+	u32 i;
 
 	mutex_init(&gdev->heap.lock);
 	mutex_init(&gdev->heap.choice);
-	/* Registers that are not there read as ones. */
-	if (id == ~0u)
+	if (!gdev->heap.known)
 		return;
-	if (GODWIT_HEAP_FIELD(ID__MAGIC, id) != GW_HEAP__ID__MAGIC_reset ||
-	    GODWIT_HEAP_FIELD(ID__MAJOR, id) != GW_HEAP__ID__MAJOR_reset) {
-		dev_warn(&gdev->pdev->dev, "a heap that identifies itself as %#010x: this driver knows none such\n", id);
-		return;
-	}
 	begun = godwit_heap_begun(gdev);
 	if (begun) {
 		/* Whoever wants none: its memory is taken all the same. */

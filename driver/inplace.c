@@ -15,6 +15,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "entries.h"
 
 /* How often pages that move meanwhile are looked for again. */
@@ -254,7 +255,7 @@ static int godwit_show(struct godwit_context *ctx, unsigned long index, unsigned
 	/* Nothing was asked of it, for the card had it. */
 	if (!(pfn & HMM_PFN_VALID))
 		return xa_load(&ctx->pages, index) ? 0 : -EBUSY;
-	return godwit_inplace_show(ctx, index, hmm_pfn_to_page(pfn), pfn & HMM_PFN_WRITE, fresh, row);
+	return godwit_inplace_show(ctx, index, godwit_found(index, pfn), pfn & HMM_PFN_WRITE, fresh, row);
 }
 
 /* @both: pages that cannot be the card's alone, a bit each. */
@@ -301,11 +302,13 @@ static int godwit_show_alone(struct godwit_context *ctx, const struct hmm_range 
 	return err;
 }
 
-/* Brings or shows pages; the memory map's lock is held for those that have moved. After an error some of them may be there. */
-static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how, int tries)
+/*
+ * Brings or shows pages, with room for what is made and found of each; the memory map's lock is held for those that have moved. After an
+ * error some of them may be there.
+ */
+static int godwit_show_with(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how, int tries,
+			    struct godwit_page **fresh, unsigned long *pfns)
 {
-	struct godwit_page *fresh[GODWIT_STEP_PAGES] = {};
-	unsigned long pfns[GODWIT_STEP_PAGES] = {};
 	struct hmm_range range = {
 		.notifier = &ctx->notifier,
 		.start = first << PAGE_SHIFT,
@@ -340,6 +343,27 @@ static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, e
 	return err;
 }
 
+static int godwit_show_found(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how, int tries)
+{
+	struct godwit_page *fresh[GODWIT_STEP_PAGES] = {};
+	unsigned long pfns[GODWIT_STEP_PAGES] = {};
+
+	return godwit_show_with(ctx, first, count, how, tries, fresh, pfns);
+}
+
+/* Shows a folio that has moved, in one go: it has one entry from the first. Without room for that it is shown like others. */
+static bool godwit_show_whole(struct godwit_context *ctx, u64 first, u32 count)
+{
+	struct godwit_page **fresh = kvcalloc(count, sizeof(*fresh) + sizeof(unsigned long), GFP_KERNEL | __GFP_NOWARN);
+	int err;
+
+	if (!fresh)
+		return false;
+	err = godwit_show_with(ctx, first, count, GODWIT_BRING_MOVED, GODWIT_HINT_TRIES, fresh, (void *)(fresh + count));
+	kvfree(fresh);
+	return !err;
+}
+
 /* Brings pages of the process for the card. -EFAULT: there are none, or it is not allowed. */
 int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum godwit_bring how)
 {
@@ -356,13 +380,16 @@ int godwit_inplace_bring(struct godwit_context *ctx, u64 first, u32 count, enum 
 }
 
 /*
- * Shows the card what has moved to it and may be written: a hint, so nothing is wrong with what is not shown. The memory map's lock is
- * held, and pages of the process may be under way.
+ * Shows the card what has moved to it, @whole, and may be written: a hint, so nothing is wrong with what is not shown. The memory map's
+ * lock is held, and pages of the process may be under way.
  */
-void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count)
+void godwit_inplace_show_moved(struct godwit_context *ctx, u64 first, u64 count, bool whole)
 {
 	u64 end = first + count;
 	u32 step;
+
+	if (whole && godwit_show_whole(ctx, first, count))
+		return;
 
 	for (; first < end; first += step) {
 		step = min_t(u64, end - first, GODWIT_STEP_PAGES - first % GODWIT_STEP_PAGES);

@@ -178,7 +178,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 {
 	struct godwit_device *gdev = ctx->device;
 	struct godwit_kernel *kernel = &gdev->kernel[run->slot];
-	u32 i, block = godwit_block(run->slot);
+	u32 i, block = godwit_block(run->slot), commands;
 	int err;
 
 	lockdep_assert_held(&kernel->lock);
@@ -191,6 +191,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	err = godwit_sync(gdev, true);
 	if (err)
 		return err;
+	commands = godwit_heap_kernels_commands(gdev);
 	godwit_turn_begin(gdev, kernel, turn);
 	godwit_lines_begin(gdev);
 
@@ -202,6 +203,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	if (godwit_turn_end(gdev, turn) && !err)
 		err = -ECANCELED;
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_OFF, 0);
+	godwit_heap_launched(ctx, commands);
 	if (err) {
 		/* Its accesses get errors from now on, which brings it to its end. */
 		kernel->rested = false;

@@ -108,7 +108,9 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 	struct vm_area_struct *vma;
 	struct godwit_moves moves;
 
-	if (end > BIT_ULL(ctx->device->va_bits) || godwit_moves_init(&moves, ctx, count, false))
+	/* With huge pages it may be more. */
+	if (end > BIT_ULL(ctx->device->va_bits) ||
+	    godwit_moves_init(&moves, ctx, godwit_folios_move() ? max_t(u64, count, GODWIT_MOVE_PAGES) : count, false))
 		return;
 	if (!mmget_not_zero(ctx->mm)) {
 		godwit_moves_fini(&moves);
@@ -120,6 +122,7 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 		stop = min(end, vma->vm_end);
 		if (!godwit_can_move(vma))
 			continue;
+		godwit_folio_widen(&moves, vma, &start, &stop);
 		godwit_alone_end(ctx, start >> PAGE_SHIFT, stop >> PAGE_SHIFT);
 		for (at = start; at < stop && vma->vm_flags & VM_WRITE; at = step) {
 			step = min(stop, at + GODWIT_STEP_PAGES * PAGE_SIZE);
@@ -137,28 +140,58 @@ void godwit_migrate_asked(struct godwit_context *ctx, u64 first, u64 count)
 	godwit_moves_fini(&moves);
 }
 
-/* Brings pages of an area home, that which is touched first; the others as far as memory is easily had. */
+/* Places for pages that come home: for that which is touched; for the others as far as memory is easily had. */
+static int godwit_place_touched(struct godwit_device *gdev, struct godwit_copy *copy, unsigned long touched)
+{
+	unsigned long i;
+	int err = 0, along;
+
+	godwit_copy_begin(gdev, copy);
+	godwit_place_home(gdev, copy, touched, GFP_HIGHUSER, &err);
+	for (i = 0; i < copy->count && !err; i++)
+		if (i != touched)
+			godwit_place_home(gdev, copy, i, GODWIT_GFP_ALONG, &along);
+	godwit_copy_close(gdev, copy);
+	return err;
+}
+
+/* A place for a folio; without one for its first page, which has Linux see to it that the touch comes again, for a page. */
+static int godwit_place_folio(struct godwit_device *gdev, struct godwit_copy *copy, bool hard)
+{
+	struct page *place = godwit_folio_is_taken(copy) ? godwit_folio_alloc(gdev, hard) : NULL;
+	int err = 0;
+
+	copy->whole = place;
+	godwit_copy_begin(gdev, copy);
+	if (place)
+		godwit_folio_add(gdev, copy, place, copy->src[0] & MIGRATE_PFN_WRITE);
+	else
+		godwit_place_home(gdev, copy, 0, GFP_HIGHUSER, &err);
+	godwit_copy_close(gdev, copy);
+	return err;
+}
+
+/* Brings pages of an area home, or a folio. */
 static vm_fault_t godwit_touched_some(struct godwit_device *gdev, struct vm_fault *vmf, struct migrate_vma *args, dma_addr_t *hosts)
 {
 	struct godwit_copy copy = { .src = args->src, .dst = args->dst, .home = true, .hosts = hosts };
-	unsigned long i, touched = ((vmf->address & PAGE_MASK) - args->start) >> PAGE_SHIFT;
-	int err = gdev ? 0 : -ENODEV, along;
+	int err = gdev ? 0 : -ENODEV;
 
 	if (migrate_vma_setup(args))
 		return VM_FAULT_SIGBUS;
-	if (gdev)
+	if (gdev) {
+		godwit_count(gdev, GODWIT_EVENT_PIECES, 1);
 		godwit_count(gdev, GODWIT_EVENT_TOUCHES, 1);
+	}
 	/* Somebody else was faster: the process looks again. */
 	if (!args->cpages)
 		return 0;
 	copy.count = (args->end - args->start) >> PAGE_SHIFT;
 	if (!err) {
-		godwit_copy_begin(gdev, &copy);
-		godwit_place_home(gdev, &copy, touched, GFP_HIGHUSER, &err);
-		for (i = 0; i < copy.count && !err; i++)
-			if (i != touched)
-				godwit_place_home(gdev, &copy, i, GODWIT_GFP_ALONG, &along);
-		godwit_copy_close(gdev, &copy);
+		if (args->flags & GODWIT_SELECT_FOLIOS)
+			err = godwit_place_folio(gdev, &copy, vmf->vma->vm_flags & VM_HUGEPAGE);
+		else
+			err = godwit_place_touched(gdev, &copy, ((vmf->address & PAGE_MASK) - args->start) >> PAGE_SHIFT);
 		err = godwit_fill(gdev, &copy) ? : err;
 	}
 	migrate_vma_pages(args);
@@ -168,6 +201,25 @@ static vm_fault_t godwit_touched_some(struct godwit_device *gdev, struct vm_faul
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
 	return err ? VM_FAULT_SIGBUS : 0;
+}
+
+/* Pages that come home with one that is touched, and the first of them; @whole: they are a folio, which comes as such. */
+static u32 godwit_touched_range(struct godwit_pool *pool, const struct vm_fault *vmf, u64 *first, bool *whole)
+{
+	u64 page = vmf->address >> PAGE_SHIFT;
+	u32 count;
+
+	*first = page;
+	*whole = godwit_folio_is_touched(vmf);
+	if (*whole) {
+		*first = round_down(page, GODWIT_MOVE_PAGES);
+		return GODWIT_MOVE_PAGES;
+	}
+	if (godwit_folio_is_split(vmf))
+		return 1;
+	count = godwit_pool_touched(pool, vmf->vma->vm_mm, page, first);
+	/* A folio that is next comes when it is touched. */
+	return godwit_folios_move() ? min_t(u64, count, round_up(page + 1, GODWIT_MOVE_PAGES) - *first) : count;
 }
 
 /*
@@ -184,20 +236,25 @@ static vm_fault_t godwit_touched(struct godwit_pool *pool, struct vm_fault *vmf)
 		.flags = MIGRATE_VMA_SELECT_DEVICE_PRIVATE,
 		.fault_page = vmf->page,
 	};
-	u64 page = vmf->address >> PAGE_SHIFT, first = page;
-	u32 count = godwit_pool_touched(pool, vmf->vma->vm_mm, page, &first);
 	void *room = NULL;
 	vm_fault_t done;
+	bool whole;
+	u64 first;
+	u32 count = godwit_touched_range(pool, vmf, &first, &whole);
 
-	/* Only in a walk, where the touched page is the first; without memory for the lists the fewest come. */
+	/* A folio, or in a walk, where the touched page is the first: of that the fewest come without memory for the lists. */
 	if (count > GODWIT_HOME_PAGES) {
-		room = kvzalloc(count * (2 * sizeof(*pages) + sizeof(*hosts)), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		room = kvzalloc(count * (2 * sizeof(*pages) + sizeof(*hosts)), GFP_KERNEL | __GFP_NOWARN | (whole ? 0 : __GFP_NORETRY));
+		if (!room && whole)
+			return VM_FAULT_OOM;
 		pages = room ? room : few;
 		hosts = room ? (void *)(pages + 2 * count) : few_hosts;
 		count = room ? count : GODWIT_HOME_PAGES;
 	}
 	args.src = pages;
 	args.dst = pages + count;
+	if (whole)
+		args.flags |= GODWIT_SELECT_FOLIOS;
 	args.start = max_t(u64, first << PAGE_SHIFT, vmf->vma->vm_start);
 	args.end = min_t(u64, (first + count) << PAGE_SHIFT, vmf->vma->vm_end);
 	done = godwit_touched_some(pool->device, vmf, &args, hosts);
@@ -216,24 +273,61 @@ vm_fault_t godwit_migrate_touched(struct vm_fault *vmf)
 	return done;
 }
 
-/* Brings pages of a pool back, whosever they are. -ENODEV: there is no use in going on. */
-static int godwit_migrate_home_some(struct godwit_pool *pool, unsigned long first, unsigned long count)
+/*
+ * Brings pages of a pool back, whosever they are: @count numbers of Linux's, in its @home. -ENODEV: there is no use in going on; -EAGAIN: it
+ * is a folio, @at in areas of anonymous memory, which stayed whole.
+ */
+static int godwit_migrate_home_some(struct godwit_pool *pool, unsigned long count, pgoff_t *at)
 {
-	unsigned long src[GODWIT_HOME_PAGES], dst[GODWIT_HOME_PAGES], i;
-	dma_addr_t hosts[GODWIT_HOME_PAGES];
-	struct godwit_copy copy = { .src = src, .dst = dst, .count = count, .home = true, .hosts = hosts };
+	struct godwit_home *home = pool->home;
+	struct godwit_copy copy = { .src = home->src, .dst = home->dst, .count = count, .home = true, .hosts = home->hosts };
+	unsigned long i;
+	bool folio;
 	int err, lacks = 0;
 
-	migrate_device_range(src, pool->first_pfn + first, count);
-	godwit_copy_begin(pool->device, &copy);
-	for (i = 0; i < count; i++)
-		godwit_place_home(pool->device, &copy, i, GFP_HIGHUSER, &lacks);
+	memset(home->dst, 0, sizeof(home->dst));
+	godwit_migrate_device_pfns(home->src, count);
+	folio = godwit_folio_is_taken(&copy);
+	if (folio) {
+		struct page *place = godwit_folio_alloc(pool->device, true);
+
+		*at = godwit_folio_index(&copy);
+		copy.whole = place;
+		godwit_copy_begin(pool->device, &copy);
+		if (place)
+			godwit_folio_add(pool->device, &copy, place, home->src[0] & MIGRATE_PFN_WRITE);
+	} else {
+		godwit_copy_begin(pool->device, &copy);
+		for (i = 0; i < count; i++)
+			godwit_place_home(pool->device, &copy, i, GFP_HIGHUSER, &lacks);
+	}
 	godwit_copy_close(pool->device, &copy);
 	err = godwit_fill(pool->device, &copy);
-	migrate_device_pages(src, dst, count);
+	migrate_device_pages(home->src, home->dst, count);
+	if (folio && !err && !(home->src[0] & MIGRATE_PFN_MIGRATE))
+		err = -EAGAIN;
 	godwit_tell_home(pool->device, 0, &copy);
-	migrate_device_finalize(src, dst, count);
+	migrate_device_finalize(home->src, home->dst, count);
 	return err;
+}
+
+/* The same of those that are in use of the 2 MiB around one: a folio in use is all of them. */
+static int godwit_migrate_home_around(struct godwit_pool *pool, unsigned long index)
+{
+	unsigned long end = round_up(index + 1, GODWIT_MOVE_PAGES), count = 0;
+	pgoff_t at = 0;
+	int err;
+
+	for (; index < end; index = godwit_pool_next(pool, index + 1))
+		pool->home->src[count++] = pool->first_pfn + index;
+	down_read(&pool->device_lock);
+	err = godwit_migrate_home_some(pool, count, &at);
+	up_read(&pool->device_lock);
+	if (err != -EAGAIN)
+		return err;
+	/* Its pages come the next time. */
+	godwit_folio_split(pool, at);
+	return 0;
 }
 
 /* The same of all of them; the card is still there, unless it is known to be gone. */
@@ -243,11 +337,9 @@ void godwit_migrate_home_all(struct godwit_pool *pool)
 	int tries, err = 0;
 
 	for (tries = 0; tries < GODWIT_HOME_TRIES && READ_ONCE(pool->groups.used) && !err; tries++)
-		for (at = godwit_pool_next(pool, 0); at < pool->groups.pages && !err; at = godwit_pool_next(pool, at + GODWIT_HOME_PAGES)) {
-			at = round_down(at, GODWIT_HOME_PAGES);
-			down_read(&pool->device_lock);
-			err = godwit_migrate_home_some(pool, at, GODWIT_HOME_PAGES);
-			up_read(&pool->device_lock);
+		for (at = godwit_pool_next(pool, 0); at < pool->groups.pages && !err;
+		     at = godwit_pool_next(pool, round_up(at + 1, GODWIT_MOVE_PAGES))) {
+			err = godwit_migrate_home_around(pool, at);
 			cond_resched();
 		}
 }

@@ -71,6 +71,19 @@ int godwit_table_init(struct godwit_device *gdev, struct gw_pt *table)
 	return godwit_pt_errno(gw_pt_init(table, &godwit_pt_ops, gdev, gdev->mode));
 }
 
+/*
+ * Maps what is in a row for the card. A table that is not what was written there may keep some of it after an error, which must not be
+ * reached when its pages are somebody else's.
+ */
+int godwit_table_map(struct godwit_device *gdev, struct gw_pt *table, const struct gw_pt_range *what, u64 pa, u32 perm, u32 order)
+{
+	int status = gw_pt_map(table, what->va, pa, what->size, perm, order);
+
+	if (status == GW_PT_ECORRUPT)
+		pci_clear_master(gdev->pdev);
+	return godwit_pt_errno(status);
+}
+
 /* Sets a context's root table; NULL takes it away, and is complete with the next invalidation. */
 void godwit_mmu_set_context(struct godwit_device *gdev, u32 number, const struct gw_pt *table)
 {

@@ -25,22 +25,24 @@
 /* Pieces that grow. */
 #define GODWIT_MOVE_GROWS (ilog2(GODWIT_MOVE_PAGES / GODWIT_MOVE_FIRST) / 2)
 
-/**
- * struct godwit_piece - pages that were taken from their process
- * @args: what Linux is told of them
- * @copy: their way
- * @why: one of them has no place
- */
-struct godwit_piece {
-	struct migrate_vma args;
-	struct godwit_copy copy;
-	int why;
-};
+/* A place that nobody takes. */
+static void godwit_place_put(struct page *place)
+{
+	if (!place)
+		return;
+	unlock_page(place);
+	put_page(place);
+}
+
+/* What was never touched is as writable as its area. */
+static bool godwit_is_writable(const struct godwit_piece *piece, unsigned long src)
+{
+	return src & MIGRATE_PFN_VALID ? src & MIGRATE_PFN_WRITE : piece->args.vma->vm_flags & VM_WRITE;
+}
 
 /* A page of the pool for page @i of the host; without one it stays where it is. */
 static void godwit_place_out(struct godwit_moves *moves, struct godwit_piece *piece, unsigned long i)
 {
-	bool writable = piece->args.vma->vm_flags & VM_WRITE;
 	struct godwit_copy *copy = &piece->copy;
 	unsigned long src = copy->src[i];
 	struct page *to;
@@ -51,11 +53,29 @@ static void godwit_place_out(struct godwit_moves *moves, struct godwit_piece *pi
 	to = godwit_pool_take(moves->pool, moves->ctx->mm, (piece->args.start >> PAGE_SHIFT) + i);
 	if (!to)
 		return;
-	/* A page that was never touched is as writable as its area. */
-	if (src & MIGRATE_PFN_VALID)
-		writable = src & MIGRATE_PFN_WRITE;
-	copy->dst[i] = migrate_pfn(page_to_pfn(to)) | (writable ? MIGRATE_PFN_WRITE : 0);
+	copy->dst[i] = migrate_pfn(page_to_pfn(to)) | (godwit_is_writable(piece, src) ? MIGRATE_PFN_WRITE : 0);
 	godwit_copy_add(moves->device, copy, i);
+}
+
+/* Pages that were taken from their process get their places: all of them one, if it is @place that they have taken. */
+static void godwit_place_all(struct godwit_moves *moves, struct godwit_piece *piece, struct page *place)
+{
+	struct godwit_copy *copy = &piece->copy;
+	unsigned long i;
+
+	copy->whole = place && godwit_folio_is_taken(copy);
+	godwit_copy_begin(moves->device, copy);
+	if (copy->whole && !godwit_fails(moves->device)) {
+		godwit_folio_add(moves->device, copy, place, godwit_is_writable(piece, copy->src[0]));
+		place = NULL;
+	}
+	for (i = 0; i < copy->count && !copy->whole; i++)
+		if (moves->home)
+			godwit_place_home(moves->device, copy, i, GFP_HIGHUSER, &piece->why);
+		else
+			godwit_place_out(moves, piece, i);
+	godwit_copy_close(moves->device, copy);
+	godwit_place_put(place);
 }
 
 /* A page of the host for page @i of a pool; without one it stays where it is, @err says why. */
@@ -85,10 +105,7 @@ int godwit_fill(struct godwit_device *gdev, struct godwit_copy *copy)
 	for (i = 0; i < copy->count && err; i++) {
 		struct page *to = migrate_pfn_to_page(copy->dst[i]);
 
-		if (!to)
-			continue;
-		unlock_page(to);
-		put_page(to);
+		godwit_place_put(to);
 		copy->dst[i] = 0;
 	}
 	return err;
@@ -101,7 +118,7 @@ static u32 godwit_count_moved(const struct godwit_copy *copy)
 
 	for (i = 0; i < copy->count; i++)
 		moved += copy->dst[i] && copy->src[i] & MIGRATE_PFN_MIGRATE;
-	return moved;
+	return moved * godwit_copy_pages(copy);
 }
 
 /* @address is 0 when all pages come home, whosever they are. */
@@ -113,6 +130,7 @@ void godwit_tell_home(struct godwit_device *gdev, u64 address, const struct godw
 		return;
 	trace_godwit_home(gdev->id, address, pages);
 	godwit_count(gdev, GODWIT_EVENT_PAGES_HOME, pages);
+	godwit_count(gdev, GODWIT_EVENT_FOLIOS_HOME, copy->whole);
 }
 
 static void godwit_tell_out(struct godwit_device *gdev, u64 address, const struct godwit_copy *copy)
@@ -123,14 +141,14 @@ static void godwit_tell_out(struct godwit_device *gdev, u64 address, const struc
 		return;
 	trace_godwit_out(gdev->id, address, pages);
 	godwit_count(gdev, GODWIT_EVENT_PAGES_OUT, pages);
+	godwit_count(gdev, GODWIT_EVENT_FOLIOS_OUT, copy->whole);
 }
 
-/* Takes pages of an area from their process, and has them be copied. */
+/* Takes pages of an area from their process, and has them be copied; a folio that is all of them, to its @place. */
 static int godwit_piece_begin(struct godwit_moves *moves, struct godwit_piece *piece, struct vm_area_struct *vma,
-			      unsigned long start, unsigned long end)
+			      unsigned long start, unsigned long end, struct page *place)
 {
 	struct godwit_copy *copy = &piece->copy;
-	unsigned long i;
 	int err;
 
 	copy->count = (end - start) >> PAGE_SHIFT;
@@ -138,18 +156,17 @@ static int godwit_piece_begin(struct godwit_moves *moves, struct godwit_piece *p
 	piece->args.vma = vma;
 	piece->args.start = start;
 	piece->args.end = end;
+	piece->args.flags = moves->home ? MIGRATE_VMA_SELECT_DEVICE_PRIVATE : MIGRATE_VMA_SELECT_SYSTEM;
+	if (place)
+		piece->args.flags |= GODWIT_SELECT_FOLIOS;
 	piece->why = 0;
+	godwit_count(moves->device, GODWIT_EVENT_PIECES, 1);
 	err = migrate_vma_setup(&piece->args);
 	if (err)
-		return err;
-	godwit_copy_begin(moves->device, copy);
-	for (i = 0; i < copy->count; i++)
-		if (moves->home)
-			godwit_place_home(moves->device, copy, i, GFP_HIGHUSER, &piece->why);
-		else
-			godwit_place_out(moves, piece, i);
-	godwit_copy_close(moves->device, copy);
-	return 0;
+		godwit_place_put(place);
+	else
+		godwit_place_all(moves, piece, place);
+	return err;
 }
 
 /* Waits for its copies, which the process gets. */
@@ -168,7 +185,7 @@ static void godwit_piece_end(struct godwit_moves *moves, struct godwit_piece *pi
 	moves->moved += moved;
 	/* The card is not to ask for what has just gone to it, nor for what was there and was taken from it with the others. */
 	if (!moves->home)
-		godwit_inplace_show_moved(moves->ctx, piece->args.start >> PAGE_SHIFT, piece->copy.count);
+		godwit_inplace_show_moved(moves->ctx, piece->args.start >> PAGE_SHIFT, piece->copy.count, piece->copy.whole);
 	/* Of pages that go to the card nothing is wrong when they stay. */
 	if (moves->home && !moved && !moves->err)
 		moves->err = err ? err : piece->why;
@@ -196,13 +213,17 @@ static unsigned long godwit_moves_next(const struct godwit_moves *moves, unsigne
 unsigned long godwit_moves_add(struct godwit_moves *moves, struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
 	while (start < end && !moves->err) {
-		unsigned long next = godwit_moves_next(moves, start, end);
+		struct godwit_piece *piece = moves->pieces[moves->begun % ARRAY_SIZE(moves->pieces)];
+		struct page *place;
+		unsigned long next;
 
 		if (!moves->device || READ_ONCE(moves->device->going)) {
 			moves->err = -ENODEV;
 			break;
 		}
-		moves->err = godwit_piece_begin(moves, moves->pieces[moves->begun % ARRAY_SIZE(moves->pieces)], vma, start, next);
+		place = godwit_folio_place(moves, vma, start, end, piece->args.src);
+		next = place ? start + GODWIT_FOLIO_BYTES : godwit_moves_next(moves, start, end);
+		moves->err = godwit_piece_begin(moves, piece, vma, start, next, place);
 		if (moves->err)
 			break;
 		start = next;
@@ -236,7 +257,6 @@ int godwit_moves_init(struct godwit_moves *moves, struct godwit_context *ctx, u6
 		args->src = (void *)(piece + 1);
 		args->dst = args->src + most;
 		args->pgmap_owner = moves->pool;
-		args->flags = home ? MIGRATE_VMA_SELECT_DEVICE_PRIVATE : MIGRATE_VMA_SELECT_SYSTEM;
 		piece->copy = (struct godwit_copy){ .src = args->src, .dst = args->dst, .home = home,
 						    .hosts = (void *)(args->dst + most) };
 		moves->pieces[i] = piece;

@@ -22,14 +22,18 @@ enum godwit_event {
 	GODWIT_EVENT_PAGES_SHOWN,
 	GODWIT_EVENT_PAGES_HIDDEN,
 	GODWIT_EVENT_JOINS,
+	GODWIT_EVENT_PIECES,
 	GODWIT_EVENT_PAGES_OUT,
 	GODWIT_EVENT_PAGES_HOME,
+	GODWIT_EVENT_FOLIOS_OUT,
+	GODWIT_EVENT_FOLIOS_HOME,
 	GODWIT_EVENT_TOUCHES,
 	GODWIT_EVENT_PAGES_ALONE,
 	GODWIT_EVENT_ALONE_TOUCHES,
 	GODWIT_EVENT_FIGHTS,
 	GODWIT_EVENT_DMA_INTERRUPTS,
 	GODWIT_EVENT_DMA_LISTS,
+	GODWIT_EVENT_DMA_COPIES,
 	GODWIT_EVENT_DMA_PAGES,
 	GODWIT_EVENT_DMA_DOORBELLS,
 	GODWIT_EVENT_DMA_DRAINS,
@@ -52,12 +56,14 @@ enum godwit_event {
  * @folder: in debugfs
  * @fail_every: one in so many allocations fails on purpose; 0: none does
  * @fail_turn: allocations since
+ * @fail_folios: no huge page is had on purpose, neither in the host nor in device memory
  */
 struct godwit_observed {
 	atomic64_t events[GODWIT_EVENTS];
 	struct dentry *folder;
 	u32 fail_every;
 	atomic_t fail_turn;
+	u32 fail_folios;
 };
 
 /* debugfs.c */

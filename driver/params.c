@@ -103,6 +103,11 @@ module_param_named(large_pages, godwit_param_large_pages, bool, 0644);
 MODULE_PARM_DESC(large_pages,
 		 "Neighbouring pages that are neighbours for the card, too, are mapped with entries of 64 KiB and 2 MiB (default: Y)");
 
+bool godwit_param_large_folios = true;
+module_param_named(large_folios, godwit_param_large_folios, bool, 0644);
+MODULE_PARM_DESC(large_folios,
+		 "Huge pages of the host move whole, where Linux can have that (default: Y)");
+
 unsigned int godwit_param_pool_mib = GODWIT_POOL_AUTO;
 module_param_named(pool_mib, godwit_param_pool_mib, uint, 0444);
 MODULE_PARM_DESC(pool_mib,

@@ -29,6 +29,7 @@ extern unsigned int godwit_param_home_most;
 extern unsigned int godwit_param_ahead_pages;
 extern bool godwit_param_move;
 extern bool godwit_param_large_pages;
+extern bool godwit_param_large_folios;
 extern unsigned int godwit_param_fight_ms;
 extern unsigned int godwit_param_alone_us;
 extern unsigned int godwit_param_pool_mib;

@@ -116,6 +116,10 @@ static int godwit_pci_on(struct godwit_device *gdev)
 		err = -ENODEV;
 		goto unmap_memory;
 	}
+	godwit_heap_probe(gdev);
+	err = godwit_heap_host_forget(gdev);
+	if (err)
+		goto unmap_memory;
 	vectors = pci_alloc_irq_vectors(pdev, vectors, vectors, PCI_IRQ_MSIX);
 	if (vectors < 0) {
 		err = vectors;
@@ -177,6 +181,7 @@ int godwit_up(struct pci_dev *pdev)
 	err = godwit_mmu_init(gdev);
 	if (err)
 		goto off;
+	godwit_heap_check_cache(gdev);
 	err = godwit_dma_init(gdev);
 	if (err)
 		goto mmu;

@@ -64,8 +64,9 @@ static int godwit_map(struct godwit_context *ctx, struct godwit_pinned *pinned)
 	lockdep_assert_held(&ctx->lock);
 	for_each_sgtable_dma_sg(&pinned->sgt, sg, i) {
 		u64 pa = GODWIT_HOST_APERTURE_BASE + sg_dma_address(sg);
+		struct gw_pt_range what = { .va = va, .size = sg_dma_len(sg) };
 
-		err = godwit_pt_errno(gw_pt_map(&ctx->table, va, pa, sg_dma_len(sg), perm, GW_PT_ORDER_2M));
+		err = godwit_table_map(ctx->device, &ctx->table, &what, pa, perm, GW_PT_ORDER_2M);
 		if (err) {
 			if (va > pinned->addr && godwit_unmap(ctx, pinned->addr, va - pinned->addr))
 				pci_clear_master(ctx->device->pdev);

@@ -5,7 +5,9 @@
  * from each other again and again stay in the host for a while, where both reach them.
  *
  * Advice holds for addresses, in a tree of ranges. What is remembered of a group of neighbours is when it last
- * went to the card, and how often in a row it was asked for soon after that, having come back.
+ * went to the card, and how often in a row it was asked for soon after that, having come back. The same is remembered of a huge page
+ * that goes whole since one of its pages is asked for, which may be another one each time: one that is fought for goes no more
+ * than the group, which splits it, and from then on each group has its own fights.
  */
 #include <linux/jiffies.h>
 #include <linux/maple_tree.h>
@@ -24,6 +26,7 @@ void godwit_place_init(struct godwit_context *ctx)
 	/* The thread that brings pages looks at it while programs change it. */
 	mt_init_flags(&ctx->advice, MT_FLAGS_USE_RCU);
 	xa_init(&ctx->fights);
+	xa_init(&ctx->whole_fights);
 	xa_init(&ctx->stays);
 }
 
@@ -31,6 +34,7 @@ void godwit_place_fini(struct godwit_context *ctx)
 {
 	mtree_destroy(&ctx->advice);
 	xa_destroy(&ctx->fights);
+	xa_destroy(&ctx->whole_fights);
 	godwit_stays_forget(ctx, 0, ULONG_MAX);
 	xa_destroy(&ctx->stays);
 }
@@ -91,6 +95,8 @@ void godwit_place_ends(struct godwit_context *ctx, unsigned long first, unsigned
 	/* Else they would be as many as there ever were addresses. */
 	xa_for_each_range(&ctx->fights, group, record, round_down(first, GODWIT_BRING_PAGES), last)
 		xa_erase(&ctx->fights, group);
+	xa_for_each_range(&ctx->whole_fights, group, record, round_down(first, GODWIT_MOVE_PAGES), last)
+		xa_erase(&ctx->whole_fights, group);
 }
 
 /* Whether memory moves of which this was said and of which nobody has to decide. */
@@ -149,13 +155,13 @@ static unsigned long godwit_fight_now(void)
 }
 
 /*
- * Whether a group that is to go to the card was there a moment ago and came back, time and again; takes down that it goes. As
- * long as pages of it are still there it is the same visit.
+ * Whether pages that are to go to the card were there a moment ago and came back, time and again; takes down that they go. As
+ * long as some of them are still there it is the same visit.
  */
-bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count)
+static bool godwit_fights(struct godwit_context *ctx, struct xarray *records, u64 first, u32 count)
 {
 	unsigned long soon = msecs_to_jiffies(READ_ONCE(godwit_param_fight_ms)), now = godwit_fight_now(), turns = 0;
-	void *record = xa_load(&ctx->fights, first);
+	void *record = xa_load(records, first);
 
 	if (!soon)
 		return false;
@@ -170,11 +176,23 @@ bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count)
 			turns++;
 	}
 	/* Without memory for that it is not remembered. */
-	xa_store(&ctx->fights, first, xa_mk_value(now << GODWIT_FIGHT_BITS | turns), GFP_KERNEL | __GFP_NOWARN);
+	xa_store(records, first, xa_mk_value(now << GODWIT_FIGHT_BITS | turns), GFP_KERNEL | __GFP_NOWARN);
 	if (turns < GODWIT_FIGHT_TURNS)
 		return false;
 	godwit_count(ctx->device, GODWIT_EVENT_FIGHTS, 1);
 	return true;
+}
+
+/* Of a group, one of whose pages is asked for. */
+bool godwit_place_fights(struct godwit_context *ctx, u64 first, u32 count)
+{
+	return godwit_fights(ctx, &ctx->fights, first, count);
+}
+
+/* Of a huge page around such a group. */
+bool godwit_place_whole_fights(struct godwit_context *ctx, u64 first)
+{
+	return godwit_fights(ctx, &ctx->whole_fights, first, GODWIT_MOVE_PAGES);
 }
 
 /* Whether pages in a row that nobody has asked for may move: all of them by what was said, and nobody fights for any. */

@@ -4,6 +4,7 @@
  * there. A pool outlives its card as long as a process has memory in it: what could not be brought back is lost, and who
  * touches it gets SIGBUS. The module stays loaded as long as a process has memory on a card.
  */
+#include <linux/delay.h>
 #include <linux/ioport.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -31,22 +32,51 @@ void godwit_pools_exit(void)
 	destroy_workqueue(godwit_pool_ends);
 }
 
+/* Of the groups, which know single pages only: a folio may have been split when it is let go of. */
+static void godwit_pool_give_back(struct godwit_pool *pool, unsigned long index, unsigned long count)
+{
+	bool idle;
+
+	spin_lock(&pool->free_lock);
+	while (count--)
+		godwit_groups_free(&pool->groups, index++);
+	idle = !pool->groups.used;
+	spin_unlock(&pool->free_lock);
+	/* The pool's end waits until the caller has let go of the page, and the module's end for that. */
+	if (idle)
+		module_put(THIS_MODULE);
+}
+
 /* May be called with any lock held, by whoever lets go of a page last. */
-static void godwit_pool_free(struct page *page)
+static void godwit_pool_free(struct page *page, u32 order)
 {
 	struct godwit_pool *pool = godwit_pool_of(page);
 
-	spin_lock(&pool->free_lock);
-	godwit_groups_free(&pool->groups, page_to_pfn(page) - pool->first_pfn);
-	spin_unlock(&pool->free_lock);
-	/* The pool's end waits until the caller has let go of the page, and the module's end for that. */
-	module_put(THIS_MODULE);
+	if (order == GODWIT_GROUP_ORDER)
+		atomic_dec(&pool->folios);
+	godwit_pool_give_back(pool, page_to_pfn(page) - pool->first_pfn, BIT(order));
 }
 
 GODWIT_DEFINE_PAGE_FREE(godwit_pool_free)
 
+#if GODWIT_HAS_FOLIOS
+/* The groups have single pages anyway. Without @tail the folio is split, and all that were made of it have been told. */
+static void godwit_pool_split(struct folio *head, struct folio *tail)
+{
+	if (tail) {
+		tail->pgmap = head->pgmap;
+		tail->mapping = head->mapping;
+	} else {
+		atomic_dec(&godwit_pool_of(&head->page)->folios);
+	}
+}
+#endif
+
 static const struct dev_pagemap_ops godwit_pool_ops = {
 	GODWIT_PAGE_FREE(godwit_pool_free),
+#if GODWIT_HAS_FOLIOS
+	.folio_split = godwit_pool_split,
+#endif
 	.migrate_to_ram = godwit_migrate_touched,
 };
 
@@ -72,6 +102,11 @@ u64 godwit_pool_used_bytes(struct godwit_device *gdev)
 	return gdev->pool ? (u64)READ_ONCE(gdev->pool->groups.used) << PAGE_SHIFT : 0;
 }
 
+u32 godwit_pool_folios(struct godwit_device *gdev)
+{
+	return gdev->pool ? atomic_read(&gdev->pool->folios) : 0;
+}
+
 /* Pages that come home with one that a processor touches, and the first of them. */
 u32 godwit_pool_touched(struct godwit_pool *pool, const struct mm_struct *mm, u64 page, u64 *first)
 {
@@ -83,24 +118,44 @@ u32 godwit_pool_touched(struct godwit_pool *pool, const struct mm_struct *mm, u6
 	return count;
 }
 
+/* The module stays as long as any page is in use. */
+static struct page *godwit_pool_take_some(struct godwit_pool *pool, const struct mm_struct *mm, u64 number, u32 order)
+{
+	unsigned long index = GODWIT_NO_PAGE;
+	struct page *page;
+
+	spin_lock(&pool->free_lock);
+	if (!pool->groups.used && !try_module_get(THIS_MODULE))
+		goto unlock;
+	if (order)
+		index = godwit_groups_take_all(&pool->groups, mm, number >> order);
+	else
+		index = godwit_groups_take(&pool->groups, mm, number);
+	if (!pool->groups.used)
+		module_put(THIS_MODULE);
+unlock:
+	spin_unlock(&pool->free_lock);
+	if (index == GODWIT_NO_PAGE)
+		return NULL;
+	page = pfn_to_page(pool->first_pfn + index);
+	godwit_zone_device_page_init(page, &pool->pgmap, order);
+	page->zone_device_data = NULL;
+	return page;
+}
+
 /* A page for page @number of a process's memory, locked and with one reference; NULL when all are in use. */
 struct page *godwit_pool_take(struct godwit_pool *pool, const struct mm_struct *mm, u64 number)
 {
-	unsigned long index;
-	struct page *page;
+	return godwit_pool_take_some(pool, mm, number, 0);
+}
 
-	if (!try_module_get(THIS_MODULE))
-		return NULL;
-	spin_lock(&pool->free_lock);
-	index = godwit_groups_take(&pool->groups, mm, number);
-	spin_unlock(&pool->free_lock);
-	if (index == GODWIT_NO_PAGE) {
-		module_put(THIS_MODULE);
-		return NULL;
-	}
-	page = pfn_to_page(pool->first_pfn + index);
-	godwit_zone_device_page_init(page, &pool->pgmap);
-	page->zone_device_data = NULL;
+/* The first of 2 MiB that are one folio, for those from page @number on; NULL without an aligned place for all of it. */
+struct page *godwit_pool_take_folio(struct godwit_pool *pool, const struct mm_struct *mm, u64 number)
+{
+	struct page *page = godwit_pool_take_some(pool, mm, number, GODWIT_GROUP_ORDER);
+
+	if (page)
+		atomic_inc(&pool->folios);
 	return page;
 }
 
@@ -113,6 +168,7 @@ unsigned long godwit_pool_next(struct godwit_pool *pool, unsigned long index)
 static void godwit_pool_delete(struct godwit_pool *pool)
 {
 	godwit_groups_fini(&pool->groups);
+	kvfree(pool->home);
 	kfree(pool);
 }
 
@@ -148,6 +204,9 @@ void godwit_pool_init(struct godwit_device *gdev)
 		goto without;
 	request.bytes = bytes;
 	if (godwit_groups_init(&pool->groups, bytes >> PAGE_SHIFT))
+		goto free_pool;
+	pool->home = kvzalloc(sizeof(*pool->home), GFP_KERNEL);
+	if (!pool->home)
 		goto free_pool;
 	if (gw_range_alloc(&gdev->frames, &request, &pool->base, NULL))
 		goto free_pool;
@@ -190,7 +249,9 @@ void godwit_pool_fini(struct godwit_device *gdev)
 	if (!pool)
 		return;
 	godwit_migrate_home_all(pool);
-	down_write(&pool->device_lock);
+	/* Who touches a page waits for this lock with the page locked, and who moves pages may wait for that page: nobody is kept waiting here. */
+	while (!down_write_trylock(&pool->device_lock))
+		fsleep(1000);
 	pool->device = NULL;
 	up_write(&pool->device_lock);
 	spin_lock(&pool->free_lock);

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from guest_checks import GUEST_S
+from kept import Guests
 
 from godwit.errors import SetupError
 from godwit.vm import guests, initramfs, kernel, machine, module
@@ -16,6 +18,16 @@ HERE = Path(__file__).parent
 
 
 Boot = Callable[..., machine.Ended]
+_guests = Guests()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _guests.file = str(item.path)
+
+
+def pytest_exception_interact(report: pytest.TestReport) -> None:
+    if report.failed:
+        _guests.failed()
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +60,8 @@ def stock(kernel_named: Callable[[str], kernel.Kernel]) -> kernel.Kernel:
 @pytest.fixture(scope="session")
 def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boot]:
     """By kernel: boots a guest with the module, and programs of `guest/` by name, and runs a script in it; with `rig` it has
-    /rig.ko, too, the tests' own module. Without a configuration there is no card.
+    /rig.ko, too, the tests' own module. Without a configuration there is no card. One that ended well before is not
+    booted again.
     """
 
     def on(kind: str) -> Boot:
@@ -59,7 +72,7 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             *programs: str,
             remove_at: str = "",
             insert_at: str = "",
-            timeout_s: float = 600,
+            timeout_s: float = GUEST_S,
             config: str | Path | None = "default",
             boot: str = "",
             memory_mib: int = 512,
@@ -75,15 +88,14 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             if rig:
                 built = module.beside(booted, HERE / "module").read_bytes()
                 guest = replace(guest, files={**guest.files, "/rig.ko": initramfs.plain(built)})
-            return machine.run(
-                booted,
-                guest,
-                card,
-                say=print,
-                remove_at=remove_at,
-                insert_at=insert_at,
-                timeout_s=timeout_s,
-            )
+            orders = {"remove_at": remove_at, "insert_at": insert_at}
+            record = _guests.place(booted, guest, sources, card, orders)
+            if record and (ended := _guests.find(record)):
+                return ended
+            ended = machine.run(booted, guest, card, say=print, timeout_s=timeout_s, **orders)
+            if record:
+                _guests.keep(record, ended)
+            return ended
 
         return run
 

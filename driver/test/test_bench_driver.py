@@ -52,8 +52,11 @@ NOTHING = dict.fromkeys(
         "dma_pages",
         "dma_doorbells",
         "dma_drains",
+        "dma_copies",
         "pages_out",
         "pages_home",
+        "folios_out",
+        "folios_home",
     ],
     0,
 )

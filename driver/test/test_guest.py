@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from guest_checks import KERNELS, LIMIT, checks
+from guest_checks import GUEST_S, KERNELS, LIMIT, checks
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -70,6 +70,9 @@ CHECKS = {
     ],
     "cases": [
         "open_close",
+        "anon_read_multiple",
+        "migrate_file_private",
+        "userfaultfd_read",
         "anon_write_huge",
         "anon_write_hugetlbfs",
         "hugetlbfs",
@@ -156,7 +159,7 @@ def guest(request: pytest.FixtureRequest, boot_on: Callable[[str], Boot]) -> End
     words["fuzz"] = f"timeout {1200 + FUZZ_S} /fuzz {CALLS} {os.environ.get('GODWIT_SEED', '')}"
     programs = "\n".join(f"{word} || code=1" for word in words.values())
     script = f"code=0\n{LOAD}{again}{programs}\n{PROBED}{guests.UNLOAD}"
-    ended = boot_on(request.param)(script, *CHECKS, timeout_s=600 + FUZZ_S)
+    ended = boot_on(request.param)(script, *CHECKS, timeout_s=GUEST_S + FUZZ_S)
     assert request.param == "stock" or not skipped(ended)
     return ended
 

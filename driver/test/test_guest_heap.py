@@ -36,6 +36,11 @@ CHECKS = {
         "what_makes_no_sense_is_refused",
         "a_heap_that_is_full_says_so",
     ],
+    "heap_kernel": [
+        "what_a_kernel_frees_is_gone_for_the_process",
+        "what_a_kernel_cuts_off_is_gone_and_the_rest_stays",
+        "what_a_kernel_refuses_or_leaves_alone_stays",
+    ],
     "runtime_heap": [
         "malloc_realloc_and_release_of_the_runtime_work",
         "refusals_have_the_heaps_reasons",
@@ -110,6 +115,42 @@ def test_each_memory_of_the_card_is_a_region(boot_on: Callable[[str], Boot], kin
 def test_regions_are_where_the_configuration_has_them() -> None:
     assert guests.load(CARD) == f"insmod /godwit.ko heap_regions={REGIONS}"
     assert regions.heap_regions(config.load("default").model_dump(mode="json")) == ""
+    with_host = config.load(CARD, ["heap.host_bytes=4MiB", "heap.host_strict=true"])
+    assert regions.heap_regions(with_host.model_dump(mode="json")) == f"{REGIONS},host:0x400000:strict"
+
+
+HOST = "0x1e800000:8M,host:4M:strict"
+"""The second region is memory of the host."""
+NO_HOST = ("host:4M", "0x1e800000:8M,host:3M", "0x1e800000:8M,host:4M:lax", "0x1e800000:8M,host:8M")
+"""Page tables are in the first, half a block, no such word, and more than Linux has in one piece."""
+OF_HOST = f"""
+for regions in {" ".join(NO_HOST)}; do
+  insmod /godwit.ko heap_regions=$regions || exit 1
+  [ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 0 ] && rmmod godwit || exit 1
+done
+dmesg | grep -q "in which page tables are" || exit 1
+dmesg | grep -q "has no 8 MiB of the host's memory in one piece" || exit 1
+dmesg -c > /dev/null
+insmod /godwit.ko heap_regions={HOST} || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 12582912 ] || exit 1
+"""
+ANOTHER = """
+rmmod godwit && insmod /godwit.ko heap_mib=6 || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 6291456 ] || code=1
+"""
+"""One with memory of the host ends with its driver: the next begins its own."""
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_memory_of_the_host_is_a_region(boot_on: Callable[[str], Boot], kind: str) -> None:
+    guest = boot_on(kind)(
+        f"code=0\n{OF_HOST}{LIMIT} /heap_host || code=1\n{ANOTHER}{guests.UNLOAD}", "heap_host", config=CARD
+    )
+    assert checks(guest) == {
+        "frames_of_the_host_are_one_memory_for_both": "",
+        "a_driver_that_goes_takes_them_back": "",
+    }
+    assert guest.code == 0
 
 
 @pytest.mark.parametrize("kind", KERNELS)

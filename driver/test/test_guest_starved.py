@@ -19,6 +19,7 @@ CARD = Path(__file__).parent / "dma.toml"
 CHECKS = [
     "a_context_that_does_not_open_leaves_nothing",
     "memory_that_is_pinned_or_not_is_whole",
+    "launches_are_right_or_end_with_a_fault",
     "nothing_is_lost_when_allocations_fail_at_random",
     "what_could_not_be_written_is_when_there_is_memory",
     "nothing_is_left_over",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A card that counts what crosses the link behind the driver, which decides by that where memory is used, on kernels where it can move and
-where it cannot. With the page cache that belongs to it, what each side writes is seen by the other, and nothing of it is lost.
+where it cannot. With the page cache that belongs to it, what each side writes is seen by the other, and nothing of it is lost. Its heap has
+no memory of the host, which the cache would keep lines of.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from guest_checks import KERNELS, LIMIT, checks
 from test_guest import CHECKS, skipped
+from test_guest_heap import CHECKS as HEAP
 
 from godwit.vm import costs, guests
 from godwit.vm.machine import Ended
@@ -18,6 +20,8 @@ from godwit.vm.machine import Ended
 Boot = Callable[..., Ended]
 
 CARD = Path(__file__).parent / "stays.toml"
+REGIONS = "heap_regions=0x1e800000:0x800000,0x1fc00000:0x400000"
+"""Where the card's configuration has them."""
 COSTS = "link_latency_ns=500 link_mbps=1000 leave_ns=0 leave_page_ns=0"
 CALLS = 2000
 EVERYWHERE = [
@@ -76,8 +80,29 @@ def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> Non
     assert guest.served["errors"] == 0
 
 
+HOST = f"""
+insmod /godwit.ko heap_regions=0x1e800000:8M,host:4M || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 0 ] || code=1
+dmesg | grep -q "has a page cache, and its heap can have no memory of the host" || code=1
+{LIMIT} /pinned || code=1
+rmmod godwit && insmod /godwit.ko heap_mib=4 || exit 1
+[ "$(cat /sys/class/misc/godwit0/heap_bytes)" = 4194304 ] || code=1
+{LIMIT} /heap || code=1
+"""
+"""Programs get nothing of it, all else of the card works, and the next driver begins a heap in the card's own memory, which works."""
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_a_heap_beside_a_page_cache_has_no_memory_of_the_host(
+    boot_on: Callable[[str], Boot], kind: str
+) -> None:
+    guest = boot_on(kind)(f"code=0{HOST}{guests.UNLOAD}", "pinned", "heap", config=CARD)
+    assert checks(guest) == dict.fromkeys(CHECKS["pinned"] + HEAP["heap"], "")
+    assert guest.code == 0
+
+
 def test_the_driver_is_told_what_the_link_costs() -> None:
-    assert guests.load(CARD) == f"insmod /godwit.ko {COSTS}"
+    assert guests.load(CARD) == f"insmod /godwit.ko {REGIONS} {COSTS}"
 
 
 def test_a_link_of_packets_carries_what_its_headers_leave() -> None:

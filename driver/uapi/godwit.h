@@ -287,10 +287,12 @@ struct godwit_allocation {
 #define GODWIT_HEAP_STATE_RECLAIMING 2u
 /* godwit_heap_state.flags: an allocation that is larger than what is free in the region is refused. */
 #define GODWIT_HEAP_STATE_STRICT 4u
+/* godwit_heap_state.flags: its frames are the host's memory, which accelerators reach over the link. */
+#define GODWIT_HEAP_STATE_HOST 8u
 
 /**
  * struct godwit_heap_state - a region of the heap's memory, with what all contexts have of it
- * @start: filled in, as all but @region: where it is in device memory
+ * @start: filled in, as all but @region: where it is, for the card
  * @bytes: of it
  * @free_bytes: ... that nobody has
  * @clean_bytes: ... and that need not be cleared first

@@ -52,6 +52,13 @@ static inline void *give(int fd, uint64_t bytes, uint32_t granule, uint32_t flag
 				     .op = GODWIT_ALLOCATION_MALLOC, .size = bytes, .granule = granule, .flags = flags });
 }
 
+/* The same of a region. */
+static inline void *give_of(int fd, uint32_t region, uint64_t bytes, uint32_t granule)
+{
+	return give_what(fd, (struct godwit_allocation){
+				     .op = GODWIT_ALLOCATION_MALLOC, .size = bytes, .granule = granule, .region = region });
+}
+
 static inline bool freed(int fd, void *pointer)
 {
 	return call(fd, GODWIT_ALLOCATION_FREE, (uint64_t)pointer, 0, 0, 0);

@@ -4,27 +4,11 @@
  * card is whole, and the card, which has all that it had, is there again afterwards. Sleep is Linux's own test of it, in which devices
  * sleep and nothing else does. A real reset: reset.c.
  */
-#include <pthread.h>
-
 #include "../module/rig.h"
 #include "files.h"
-#include "moves.h"
-#include "values.h"
+#include "in_use.h"
 
 #define POWER "/sys/power/"
-
-static int ended_with;
-
-/* Launches until one fails. */
-static void *launch(void *values)
-{
-	struct card_sum got;
-
-	while (!card_array_sum(card, values, COUNT, 0, &got))
-		;
-	ended_with = errno;
-	return NULL;
-}
 
 static bool sleeps(void)
 {
@@ -45,41 +29,25 @@ static bool is_told_of_a_reset(void)
 /* One thread works on memory here, another one's is on the card, a third one's is pinned. */
 static void lets_go_and_comes_back(const char *name, bool (*happens)(void))
 {
-	uint64_t *busy = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *away = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE),
-		 *pinned = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), wanted[3];
-	struct godwit_info info;
-	pthread_t other;
+	struct in_use used = in_use_new();
+	struct launches summing = { .from = used.busy };
 	int old, round;
 
 	for (round = 0; round < 3; round++) {
-		card = card_open();
-		CHECK(card >= 0, "open: %s", strerror(errno));
-		wanted[0] = fill(busy, 1 + round);
-		wanted[1] = fill(away, 11 + round);
-		wanted[2] = fill(pinned, 21 + round);
-		if (migrates())
-			MOVES(away, BYTES, 0, PAGES);
-		CHECK(!card_pin(card, pinned, BYTES, GODWIT_PIN_WRITE), "pin: %s", strerror(errno));
-		CHECK(!pthread_create(&other, NULL, launch, busy), "pthread_create");
+		USE(&used, round);
+		CHECK(launches_begin(&summing), "pthread_create");
 		usleep(20000);
 		CHECK(happens(), "%s", strerror(errno));
-		pthread_join(other, NULL);
-		CHECK(ended_with == ENODEV, "a launch ended with %s", strerror(ended_with));
-		REFUSED(ioctl(card, GODWIT_IOC_INFO, &info), ENODEV);
-		CHECK(sum_of(busy) == wanted[0] && sum_of(away) == wanted[1] && sum_of(pinned) == wanted[2], "another content");
-		/* The old file stays open once, which is in nobody's way. */
+		CHECK(launches_end(&summing) == ENODEV, "a launch ended with %s", strerror(summing.ended_with));
+		GONE_AND_WHOLE(&used);
 		old = card;
-		card = card_open();
-		CHECK(card >= 0, "open afterwards: %s", strerror(errno));
-		SEES(away, wanted[1]);
-		SEES(busy, wanted[0]);
+		WORKS_AGAIN(&used);
 		close(card);
+		/* The first old file stays open, which is in nobody's way. */
 		if (round)
 			close(old);
 	}
-	munmap(busy, BYTES);
-	munmap(away, BYTES);
-	munmap(pinned, BYTES);
+	in_use_free(&used);
 }
 
 static void a_machine_sleeps_while_its_card_is_used(const char *name)

@@ -6,7 +6,10 @@
  * of its writes.
  */
 #define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -27,6 +30,93 @@ static void open_close(const char *name)
 	CHECK(!ioctl(card, GODWIT_IOC_INFO, &after), "info: %s", strerror(errno));
 	CHECK(before.free_bytes == after.free_bytes, "%lld bytes of device memory",
 	      (long long)(before.free_bytes - after.free_bytes));
+}
+
+static void anon_read_multiple(const char *name)
+{
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(values, 1 + round);
+
+		SEES(values, sum);
+		munmap(values, BYTES);
+	}
+}
+
+/* Linux could move what was written of it; the driver leaves all memory of files where it is, and the file as it was. */
+static void migrate_file_private(const char *name)
+{
+	uint64_t *from = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *values, *file, sum, in_file = fill(from, 3);
+	int fd = memfd_create("private", 0);
+	struct godwit_migrate what = { .size = BYTES };
+
+	CHECK(write(fd, from, BYTES) == (ssize_t)BYTES, "write: %s", strerror(errno));
+	values = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	file = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(values != MAP_FAILED && file != MAP_FAILED, "mmap: %s", strerror(errno));
+	sum = fill(values, 4);
+	what.addr = (uint64_t)values;
+	CHECK(!migrates() || (!ioctl(card, GODWIT_IOC_MIGRATE, &what) && !what.pages), "%llu pages moved",
+	      (unsigned long long)what.pages);
+	SEES(values, sum);
+	fill(from, 5);
+	CHECK(copies(values, from) && !memcmp(values, from, BYTES), "no copy");
+	CHECK(sum_of(file) == in_file, "the file has what was written privately");
+	munmap(values, BYTES);
+	munmap(file, BYTES);
+	munmap(from, BYTES);
+	close(fd);
+}
+
+/* Gives each page that is asked for something else than zeros. */
+static void *give_pages(void *of)
+{
+	int uffd = *(int *)of;
+	uint64_t page[PAGE / 8];
+	struct uffd_msg message;
+
+	memset(page, 0xab, sizeof(page));
+	while (read(uffd, &message, sizeof(message)) == sizeof(message) && message.event == UFFD_EVENT_PAGEFAULT) {
+		struct uffdio_copy copy = { .src = (uint64_t)page, .dst = message.arg.pagefault.address / PAGE * PAGE, .len = PAGE };
+
+		ioctl(uffd, UFFDIO_COPY, &copy);
+	}
+	return NULL;
+}
+
+/*
+ * Who brings pages for the card brings them for all that use it, and waits for nobody's program: what is missing ends a launch with a fault.
+ * What the program has brought is there. (Linux's own checks of memory tell of each time that nobody waits.)
+ */
+static void userfaultfd_read(const char *name)
+{
+	uint64_t *values = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), i;
+	struct uffdio_register all = { .range = { .start = (uint64_t)values, .len = BYTES }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct card_sum got;
+	pthread_t thread;
+
+	if (uffd < 0 || !access("/sys/kernel/debug/kmemleak", F_OK)) {
+		close(uffd);
+		munmap(values, BYTES);
+		return;
+	}
+	CHECK(!ioctl(uffd, UFFDIO_API, &api) && !ioctl(uffd, UFFDIO_REGISTER, &all), "userfaultfd: %s", strerror(errno));
+	CHECK(!pthread_create(&thread, NULL, give_pages, &uffd), "pthread_create");
+	CHECK(!card_array_sum(card, values, COUNT, 0, &got), "%s", strerror(errno));
+	CHECK(got.run.end == GODWIT_RUN_FAULT && got.run.fault_address / PAGE * PAGE == (uint64_t)values, "end %u at %llx", got.run.end,
+	      (unsigned long long)got.run.fault_address);
+	for (i = 0; i < PAGES; i++)
+		CHECK(((volatile uint64_t *)values)[i * PAGE / 8] == 0xababababababababull, "page %llu", (unsigned long long)i);
+	SEES(values, COUNT * 0xababababababababull);
+	/* Nobody waits for pages any more: the thread reads until it is told to end. */
+	CHECK(!ioctl(uffd, UFFDIO_UNREGISTER, &all.range), "unregister: %s", strerror(errno));
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	close(uffd);
+	munmap(values, BYTES);
 }
 
 /* Pages that the card was the first to touch, in a huge one. */
@@ -186,6 +276,9 @@ int main(void)
 	if (!huge_reserve("2"))
 		printf("no huge pages: %s\n", strerror(errno));
 	TEST(open_close);
+	TEST(anon_read_multiple);
+	TEST(migrate_file_private);
+	TEST(userfaultfd_read);
 	TEST(anon_write_huge);
 	TEST(anon_write_hugetlbfs);
 	TEST(hugetlbfs);

@@ -8,6 +8,7 @@
 #include "values.h"
 
 static uint64_t *counted, counts;
+static unsigned long counted_pages;
 static pthread_t counter;
 static volatile bool counting;
 
@@ -17,27 +18,34 @@ static void *count_up(void *none)
 
 	(void)none;
 	for (counts = 0; counting; counts++)
-		for (i = 0; i < PAGES; i++)
+		for (i = 0; i < counted_pages; i++)
 			counted[i * PAGE / 8]++;
 	return NULL;
 }
 
-/* In memory of its own, @counted. */
-static inline bool counting_begins(void)
+/* In memory that is zero yet, @counted from then on. */
+static inline bool counting_begins_in(uint64_t *values, unsigned long pages)
 {
-	counted = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	counted = values;
+	counted_pages = pages;
 	counting = true;
 	return !pthread_create(&counter, NULL, count_up, NULL);
 }
 
-/* The first page that has another count than @counts; PAGES: none. */
+/* In memory of its own. */
+static inline bool counting_begins(void)
+{
+	return counting_begins_in(fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), PAGES);
+}
+
+/* The first page that has another count than @counts; as many as there are: none. */
 static inline int counting_ends(void)
 {
-	int page = 0;
+	unsigned long page = 0;
 
 	counting = false;
 	pthread_join(counter, NULL);
-	while (page < PAGES && counted[page * PAGE / 8] == counts)
+	while (page < counted_pages && counted[page * PAGE / 8] == counts)
 		page++;
 	return page;
 }

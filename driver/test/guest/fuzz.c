@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "files.h"
+#include "huge.h"
 #include "values.h"
 
 #define CALLERS 2
 #define ARENA_PAGES 64
+/* Calls after which the arena is a huge page again. */
+#define RENEWED 256
 
 static uint64_t calls = 4000, seed;
 static char *arena;
@@ -242,12 +246,23 @@ static void any_call(int fd, uint64_t *state)
 	}
 }
 
+/* The arena begins a huge page, of which it is a part: what is done to it meets all of that, as long as it is whole. */
+static void renew(void)
+{
+	mmap(arena, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	madvise(arena, HUGE, MADV_HUGEPAGE);
+	arena[HUGE - 1] = 1;
+}
+
 static void *caller(void *which)
 {
 	uint64_t state = seed + (uintptr_t)which, i;
 
-	for (i = 0; i < calls / CALLERS; i++)
+	for (i = 0; i < calls / CALLERS; i++) {
+		if (!which && !(i % RENEWED))
+			renew();
 		any_call(next(&state) % 4 ? card : victim, &state);
+	}
 	return NULL;
 }
 
@@ -300,9 +315,11 @@ static void calls_that_make_no_sense_harm_nobody(const char *name)
 	card = card_open();
 	blocks = device_open();
 	CHECK(!ioctl(card, GODWIT_IOC_INFO, &before), "info: %s", strerror(errno));
-	/* A page more, which stays and is no memory: what is filled in at the arena's end goes no further. */
-	arena = mmap(NULL, (ARENA_PAGES + 1) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(!mprotect(arena, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE), "arena: %s", strerror(errno));
+	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	/* A page more, which stays and is no memory: what is filled in at the end goes no further. */
+	arena = mmap(NULL, 2 * HUGE + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	arena = (char *)(((uintptr_t)arena + HUGE - 1) & ~(HUGE - 1));
+	renew();
 	CHECK(!pthread_create(&others[1], NULL, reopen, NULL), "threads");
 	for (i = 0; i < CALLERS; i++)
 		CHECK(!pthread_create(&callers[i], NULL, caller, (void *)i), "threads");

@@ -101,7 +101,7 @@ static bool blocks_end(void)
 	for (i = 0; i < KNOWN; i++)
 		if (known_buffers[i])
 			close(known_buffers[i]);
-	munmap(arena, ARENA_PAGES * PAGE);
+	munmap(arena, HUGE);
 	fd = device_open();
 	if (fd < 0)
 		return true;

@@ -3,14 +3,6 @@
 #include "allocations.h"
 #include "bus.h"
 
-static void *give_of(uint32_t region, uint64_t bytes, uint32_t granule)
-{
-	return give_what(card, (struct godwit_allocation){ .op = GODWIT_ALLOCATION_MALLOC,
-							    .size = bytes,
-							    .granule = granule,
-							    .region = region });
-}
-
 /* Bytes of a region that somebody has. */
 static uint64_t used(uint32_t region)
 {
@@ -27,8 +19,8 @@ static void each_region_gives_its_own_frames(const char *name)
 	CHECK(!(first.flags & GODWIT_HEAP_STATE_STRICT) && second.flags & GODWIT_HEAP_STATE_STRICT, "strictness");
 	CHECK(free_in_the_end(card, 1) + 20 * PAGE >= second.bytes, "%llu bytes are free",
 	      (unsigned long long)free_in_the_end(card, 1));
-	values = give_of(0, BYTES, 0);
-	copy = give_of(1, BYTES, 4);
+	values = give_of(card, 0, BYTES, 0);
+	copy = give_of(card, 1, BYTES, 4);
 	CHECK(values && copy, "status %u: %s", status, strerror(errno));
 	sum = fill(values, 1);
 	before[0] = used(0);
@@ -43,7 +35,7 @@ static void each_region_gives_its_own_frames(const char *name)
 	CHECK(is_nothing(copy), "the program still sees it");
 	munmap(values, BYTES);
 	munmap(copy, BYTES);
-	values = give_of(1, BYTES, 0);
+	values = give_of(card, 1, BYTES, 0);
 	CHECK(values && !values[0] && !values[COUNT - 1], "what another one wrote is there");
 	CHECK(freed(card, values), "status %u", status);
 	munmap(values, BYTES);
@@ -54,14 +46,14 @@ static void a_strict_region_refuses_what_it_has_not(const char *name)
 	uint64_t bytes = state_of(card, 1).bytes, *values;
 	void *promised;
 
-	CHECK(!give_of(1, 2 * bytes, 0) && status == NO_FRAME, "status %u", status);
-	values = give_of(1, BYTES, 0);
+	CHECK(!give_of(card, 1, 2 * bytes, 0) && status == NO_FRAME, "status %u", status);
+	values = give_of(card, 1, BYTES, 0);
 	CHECK(values, "status %u", status);
 	fill(values, 1);
 	CHECK(!resized(card, values, 2 * bytes) && status == NO_FRAME, "status %u", status);
 	CHECK(values[1] == 2 * 0x9e3779b97f4a7c15ull, "other content");
 	/* The first has less, and promises it. */
-	promised = give_of(0, 8 * bytes, 0);
+	promised = give_of(card, 0, 8 * bytes, 0);
 	CHECK(promised && freed(card, promised), "status %u", status);
 	munmap(promised, 8 * bytes);
 	CHECK(freed(card, values), "status %u", status);
@@ -79,7 +71,7 @@ static void a_region_that_is_not_there_is_refused(const char *name)
 	state.region = ~0u;
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP_STATE, &state), EINVAL);
 	/* Only a malloc names one. */
-	values = give_of(1, PAGE, 0);
+	values = give_of(card, 1, PAGE, 0);
 	what = (struct godwit_allocation){ .op = GODWIT_ALLOCATION_FREE, .pointer = (uint64_t)values, .region = 1 };
 	REFUSED(ioctl(card, GODWIT_IOC_HEAP, &what), EINVAL);
 	CHECK(freed(card, values), "status %u", status);

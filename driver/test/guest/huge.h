@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,10 +20,16 @@ static inline bool huge_reserve(const char *pages)
 	return done;
 }
 
-/* One, the process's own. */
+/* One, the process's own, behind which nothing is: the next memory may be an allocator's. */
 static inline void *huge_page(void)
 {
-	return mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	char *room = mmap(NULL, 3 * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+
+	if (room == MAP_FAILED)
+		return room;
+	at = (char *)(((uintptr_t)room + HUGE - 1) & ~(HUGE - 1));
+	munmap(room, 3 * HUGE);
+	return mmap(at, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 #endif /* GODWIT_HUGE_H_ */

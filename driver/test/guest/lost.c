@@ -3,7 +3,7 @@
  * A card that is pulled out while a kernel runs and memory moves: every register reads as ones from when this says so, or a
  * little later, wherever that is.
  *
- *	lost [MICROSECONDS [PAGES]]	how long kernel and migration have been running when this says so, and how much moves
+ *	lost [MICROSECONDS [PAGES [huge]]]	how long kernel and migration have been running when this says so, and how much moves, in huge pages
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,12 +16,15 @@
 #include "bus.h"
 #include "card.h"
 #include "check.h"
+#include "files.h"
+#include "huge.h"
 
 #define COUNT 20000
 #define HEAP_PAGES 64
 
 static unsigned int first_us;
 static int moving_pages = 64;
+static bool moving_huge;
 static uint64_t *moving;
 static int moved_last;
 
@@ -96,10 +99,19 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 	pinned[3] = touched[4] = 9;
 	CHECK(!card_pin(fd, pinned, COUNT * 8, GODWIT_PIN_WRITE), "pin: %s", strerror(errno));
 	CHECK(!card_array_sum(fd, pinned, COUNT, 0, &got) && got.sum == 9, "%s", strerror(errno));
-	moving = mmap(NULL, moving_pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	moving = mmap(NULL, moving_pages * 4096 + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (moving_huge) {
+		moving = (uint64_t *)(((uintptr_t)moving + HUGE - 1) & ~(HUGE - 1));
+		CHECK(tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"), "%s", strerror(errno));
+		CHECK(!madvise(moving, moving_pages * 4096, MADV_HUGEPAGE), "madvise: %s", strerror(errno));
+	}
 	for (i = 0; i < moving_pages; i++)
 		moving[i * 512] = moving_value(i);
 	CHECK(!pthread_create(&mover, NULL, move, &fd), "pthread_create");
+	for (i = 0; moving_huge && after(DEBUG "counters", "\nfolios_out ") < 1; i++) {
+		CHECK(i < 10000, "no huge page has gone");
+		usleep(1000);
+	}
 	usleep(first_us);
 	printf("pull the card out\n");
 	fflush(stdout);
@@ -146,6 +158,7 @@ int main(int count, char **words)
 		first_us = strtoul(words[1], NULL, 0);
 	if (count > 2)
 		moving_pages = strtoul(words[2], NULL, 0);
+	moving_huge = count > 3;
 	TEST(a_card_that_is_pulled_out_ends_launches_and_nothing_else);
 	return failures != 0;
 }

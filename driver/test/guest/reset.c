@@ -3,13 +3,11 @@
  * The card's function is reset, by Linux's own file for that: launches end with ENODEV, what programs have in memory is whole, what they had
  * of the card's heap is gone and says so, and the card is as new.
  */
-#include <pthread.h>
-
 #include "allocations.h"
 #include "bind.h"
 #include "bus.h"
 #include "files.h"
-#include "moves.h"
+#include "in_use.h"
 
 #define HEAP_BYTES "/sys/class/misc/godwit0/heap_bytes"
 
@@ -20,28 +18,6 @@ static bool is_reset(void)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", card_slot);
 	return tell(path, "1");
-}
-
-struct launches {
-	pthread_t thread;
-	uint64_t *from;
-	uint64_t *to;
-	int ended_with;
-};
-
-/* Launches until one fails: a sum, or a copy if there is a place for it. */
-static void *launch(void *all)
-{
-	struct launches *what = all;
-	struct card_sum sum;
-	struct godwit_run run;
-	uint32_t done;
-
-	while (what->to ? !card_memcopy(card, what->to, what->from, BYTES, &run, &done) :
-			  !card_array_sum(card, what->from, COUNT, 0, &sum))
-		;
-	what->ended_with = errno;
-	return NULL;
 }
 
 /* Whether the card has a heap, as far as programs are concerned. */
@@ -55,23 +31,14 @@ static bool has_heap(void)
 /* Memory is used here, is on the card, is pinned, and is the heap's; kernels read and write all of it. */
 static void a_card_is_reset_while_it_is_used(const char *name)
 {
-	uint64_t *busy = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *away = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE),
-		 *pinned = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *copied = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE),
-		 *heap, wanted[3];
+	struct in_use used = in_use_new();
+	uint64_t *copied = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *heap;
 	struct godwit_allocation more = { .op = GODWIT_ALLOCATION_MALLOC, .size = PAGE };
-	struct launches summing = { .from = busy }, copying = { .from = pinned };
-	struct godwit_info info;
+	struct launches summing = { .from = used.busy }, copying = { .from = used.pinned };
 	int old, round;
 
 	for (round = 0; round < 3; round++) {
-		card = card_open();
-		CHECK(card >= 0, "open: %s", strerror(errno));
-		wanted[0] = fill(busy, 1 + round);
-		wanted[1] = fill(away, 11 + round);
-		wanted[2] = fill(pinned, 21 + round);
-		if (migrates())
-			MOVES(away, BYTES, 0, PAGES);
-		CHECK(!card_pin(card, pinned, BYTES, GODWIT_PIN_WRITE), "pin: %s", strerror(errno));
+		USE(&used, round);
 		heap = has_heap() ? give(card, BYTES, 0, 0) : NULL;
 		CHECK(heap || !has_heap(), "status %u: %s", status, strerror(errno));
 		if (heap) {
@@ -79,38 +46,27 @@ static void a_card_is_reset_while_it_is_used(const char *name)
 			fill(heap, 31 + round);
 		}
 		copying.to = heap ? heap : copied;
-		CHECK(!pthread_create(&summing.thread, NULL, launch, &summing), "pthread_create");
-		CHECK(!pthread_create(&copying.thread, NULL, launch, &copying), "pthread_create");
+		CHECK(launches_begin(&summing) && launches_begin(&copying), "pthread_create");
 		usleep(20000 + 7000 * round);
 		CHECK(is_reset(), "reset: %s", strerror(errno));
-		pthread_join(summing.thread, NULL);
-		pthread_join(copying.thread, NULL);
-		CHECK(summing.ended_with == ENODEV && copying.ended_with == ENODEV, "launches ended with %s and %s",
+		CHECK(launches_end(&summing) == ENODEV && launches_end(&copying) == ENODEV, "launches ended with %s and %s",
 		      strerror(summing.ended_with), strerror(copying.ended_with));
-		REFUSED(ioctl(card, GODWIT_IOC_INFO, &info), ENODEV);
-		REFUSED(card_unpin(card, pinned, BYTES), ENODEV);
-		CHECK(sum_of(busy) == wanted[0] && sum_of(away) == wanted[1] && sum_of(pinned) == wanted[2], "another content");
+		GONE_AND_WHOLE(&used);
 		if (heap) {
 			CHECK(is_nothing(heap) && is_nothing(heap + COUNT - 1), "memory of the heap outlives its card");
 			REFUSED(ioctl(card, GODWIT_IOC_HEAP, &more), ENODEV);
 			munmap(heap, BYTES);
 		}
-		/* The old file stays open, which is in nobody's way. */
 		old = card;
-		card = card_open();
-		CHECK(card >= 0, "open afterwards: %s", strerror(errno));
-		SEES(away, wanted[1]);
-		SEES(busy, wanted[0]);
-		CHECK(copies(copied, pinned) && sum_of(copied) == wanted[2], "the card does not copy");
+		WORKS_AGAIN(&used);
+		CHECK(copies(copied, used.pinned) && sum_of(copied) == used.wanted[2], "the card does not copy");
 		if (has_heap())
 			CHECK(free_in_the_end(card, 0) + 20 * PAGE >= state_of(card, 0).bytes, "the heap lacks %llu bytes",
 			      (unsigned long long)(state_of(card, 0).bytes - free_in_the_end(card, 0)));
 		close(card);
 		close(old);
 	}
-	munmap(busy, BYTES);
-	munmap(away, BYTES);
-	munmap(pinned, BYTES);
+	in_use_free(&used);
 	munmap(copied, BYTES);
 }
 
@@ -134,35 +90,26 @@ static bool is_taken_off_the_bus(void)
 /* It neither gets at the host's memory nor tells of pages that it needs: whoever waits for it, waits in vain. */
 static void a_card_that_stands_works_after_its_reset(const char *name)
 {
-	uint64_t *busy = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), *away = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), wanted[2];
-	struct launches summing = { .from = busy };
+	struct in_use used = in_use_new();
+	struct launches summing = { .from = used.busy };
 	int old;
 
 	CHECK(tell(PARAMETERS "fence_ms", "500"), "%s", strerror(errno));
-	card = card_open();
-	CHECK(card >= 0, "open: %s", strerror(errno));
-	wanted[0] = fill(busy, 1);
-	wanted[1] = fill(away, 11);
-	if (migrates())
-		MOVES(away, BYTES, 0, PAGES);
-	CHECK(!pthread_create(&summing.thread, NULL, launch, &summing), "pthread_create");
+	USE(&used, 0);
+	CHECK(launches_begin(&summing), "pthread_create");
 	usleep(20000);
 	CHECK(is_taken_off_the_bus(), "%s", strerror(errno));
 	usleep(100000);
 	CHECK(is_reset(), "reset: %s", strerror(errno));
-	pthread_join(summing.thread, NULL);
-	CHECK(summing.ended_with == ENODEV, "a launch ended with %s", strerror(summing.ended_with));
-	CHECK(sum_of(busy) == wanted[0] && sum_of(away) == wanted[1], "another content");
+	CHECK(launches_end(&summing) == ENODEV, "a launch ended with %s", strerror(summing.ended_with));
+	GONE_AND_WHOLE(&used);
+	/* What works may take as long as it likes, on a machine that has other things to do. */
+	CHECK(tell(PARAMETERS "fence_ms", "60000"), "%s", strerror(errno));
 	old = card;
-	card = card_open();
-	CHECK(card >= 0, "open afterwards: %s", strerror(errno));
-	SEES(away, wanted[1]);
-	SEES(busy, wanted[0]);
+	WORKS_AGAIN(&used);
 	close(card);
 	close(old);
-	CHECK(tell(PARAMETERS "fence_ms", "60000"), "%s", strerror(errno));
-	munmap(busy, BYTES);
-	munmap(away, BYTES);
+	in_use_free(&used);
 }
 
 /* With the driver or without it, which takes the card before or after. */

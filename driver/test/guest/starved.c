@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory that Linux does not give, by its own fault injection (failslab, fail_page_alloc): of calls that open and pin each allocation
- * fails once, by its turn (fail-nth), wherever in Linux it is; of all others, and of the thread that brings pages for the card, one in so
- * many at random. Calls end right or say ENOMEM, launches end right or with a fault, nothing is lost, and nothing is left over.
+ * Memory that Linux does not give, by its own fault injection (failslab, fail_page_alloc): of calls that open and pin, of launches, and of
+ * the thread that brings pages for these, each allocation fails once, by its turn (fail-nth), wherever in Linux it is; of all others one
+ * in so many at random. Calls end right or say ENOMEM, launches end right or with a fault, nothing is lost, and nothing is left over.
  *
  * On a kernel that has fault injection: `debug`.
  */
@@ -276,6 +276,23 @@ static void memory_that_is_pinned_or_not_is_whole(const char *name)
 	munmap(values, BYTES);
 }
 
+/* In the host, and nothing that the card knows of. */
+static int come_home_unseen(void)
+{
+	return come_home() ?: take_away();
+}
+
+/* Of the call itself, and of the thread that has what it reads go to the card, or come home to be made writable first. */
+static void launches_are_right_or_end_with_a_fault(const char *name)
+{
+	begin(3);
+	FAILS(&self, come_home_unseen, launch, 2);
+	FAILS(&server, come_home_unseen, launch, 10);
+	FAILS(&server, go_out_protected, launch, 10);
+	SEES(values, wanted);
+	munmap(values, BYTES);
+}
+
 /* All of it, while this thread and that which brings pages get one allocation in so many not. */
 static void nothing_is_lost_when_allocations_fail_at_random(const char *name)
 {
@@ -354,6 +371,7 @@ int main(void)
 	}
 	TEST(a_context_that_does_not_open_leaves_nothing);
 	TEST(memory_that_is_pinned_or_not_is_whole);
+	TEST(launches_are_right_or_end_with_a_fault);
 	TEST(nothing_is_lost_when_allocations_fail_at_random);
 	TEST(what_could_not_be_written_is_when_there_is_memory);
 	TEST(nothing_is_left_over);

@@ -2,8 +2,10 @@
 /* Memory of which the driver decides whether it moves, by the lines that cross the link, and memory that both sides read; and what each side
  * writes in memory that a card with a page cache uses where it is. Where nothing can move, it stays. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "places.h"
@@ -12,6 +14,8 @@
 /* Pages of a group, and their values. */
 #define GROUP 16ul
 #define GROUP_VALUES (GROUP * PAGE / 8)
+/* Memory in which some in a row is looked for. */
+#define AREA (32 * BYTES)
 /* Values of a line. */
 #define LINE_VALUES 8
 /* Longest wait for the driver's thread, in steps of a millisecond. */
@@ -43,15 +47,38 @@ static bool takes(void)
 	return !ioctl(card, GODWIT_IOC_INFO, &info) && !(info.flags & GODWIT_INFO_LINES_MIX);
 }
 
-/* Memory that begins with a group. */
+/* Whether pages are neighbours in physical memory, too, upwards or downwards. */
+static bool in_a_row(const char *start)
+{
+	uint64_t entries[PAGES];
+	int pagemap = open("/proc/self/pagemap", O_RDONLY), i;
+	bool row = pread(pagemap, entries, sizeof(entries), (uintptr_t)start / PAGE * 8) == sizeof(entries);
+
+	close(pagemap);
+	row = row && (entries[1] - entries[0] == 1 || entries[0] - entries[1] == 1);
+	for (i = 1; i < PAGES && row; i++)
+		row = entries[i] - entries[i - 1] == entries[1] - entries[0];
+	return row;
+}
+
+/*
+ * Memory that begins with a group, in a row if Linux has that: the card counts by 64 KiB of physical memory, and a launch reports nothing
+ * of such of which it uses few pages.
+ */
 static uint64_t *groups(void)
 {
-	char *found = mmap(NULL, BYTES + GROUP * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *start = (char *)(((uintptr_t)found + GROUP * PAGE - 1) / (GROUP * PAGE) * (GROUP * PAGE));
+	char *found = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = found + AREA;
+	char *first = (char *)(((uintptr_t)found + GROUP * PAGE - 1) / (GROUP * PAGE) * (GROUP * PAGE)), *start = first;
 
+	memset(found, 0, AREA);
+	while (start + BYTES <= end && !in_a_row(start))
+		start += GROUP * PAGE;
+	if (start + BYTES > end)
+		start = first;
 	if (start > found)
 		munmap(found, start - found);
-	munmap(start + BYTES, found + GROUP * PAGE - start);
+	if (end > start + BYTES)
+		munmap(start + BYTES, end - start - BYTES);
 	return (uint64_t *)start;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What programs of the tests cannot do themselves: be another driver that imports a dma-buf, ask the kernel for contiguous memory
- * as drivers do, leave the kernel's pages all over memory, be a machine whose description names contiguous memory, and have a card's
- * driver told of a reset that is none. For tests alone, and for one of them at a time.
+ * as drivers do, leave the kernel's pages all over memory, be a machine whose description names contiguous memory, have a card's
+ * driver told of a reset that is none, and be a disk in memory, to which pages are swapped out. For tests alone, and for one of them at a
+ * time.
  */
+#include <linux/blkdev.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
@@ -18,10 +20,12 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
+#include <linux/vmalloc.h>
 
 #include "rig.h"
 
 #define RIG_MAX_AREAS 20
+#define RIG_DISK_BYTES (16ul << 20)
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 MODULE_IMPORT_NS(DMA_BUF);
@@ -244,6 +248,60 @@ static int rig_describe(void)
 	return PTR_ERR_OR_ZERO(rig_described);
 }
 
+static struct gendisk *rig_disk;
+static void *rig_disk_memory;
+
+static void rig_disk_submit(struct bio *bio)
+{
+	loff_t at = (loff_t)bio->bi_iter.bi_sector << SECTOR_SHIFT;
+	struct bvec_iter iter;
+	struct bio_vec piece;
+
+	bio_for_each_segment(piece, bio, iter) {
+		if (op_is_write(bio_op(bio)))
+			memcpy_from_bvec(rig_disk_memory + at, &piece);
+		else
+			memcpy_to_bvec(&piece, rig_disk_memory + at);
+		at += piece.bv_len;
+	}
+	bio_endio(bio);
+}
+
+static const struct block_device_operations rig_disk_ops = {
+	.owner = THIS_MODULE,
+	.submit_bio = rig_disk_submit,
+};
+
+/* /dev/rigdisk */
+static int rig_disk_add(void)
+{
+	struct queue_limits limits = { .physical_block_size = PAGE_SIZE };
+	int err;
+
+	rig_disk_memory = vzalloc(RIG_DISK_BYTES);
+	rig_disk = rig_disk_memory ? blk_alloc_disk(&limits, NUMA_NO_NODE) : ERR_PTR(-ENOMEM);
+	err = PTR_ERR_OR_ZERO(rig_disk);
+	if (err)
+		goto free;
+	rig_disk->fops = &rig_disk_ops;
+	strscpy(rig_disk->disk_name, "rigdisk", sizeof(rig_disk->disk_name));
+	set_capacity(rig_disk, RIG_DISK_BYTES >> SECTOR_SHIFT);
+	err = add_disk(rig_disk);
+	if (!err)
+		return 0;
+	put_disk(rig_disk);
+free:
+	vfree(rig_disk_memory);
+	return err;
+}
+
+static void rig_disk_remove(void)
+{
+	del_gendisk(rig_disk);
+	put_disk(rig_disk);
+	vfree(rig_disk_memory);
+}
+
 static int __init rig_init(void)
 {
 	int err;
@@ -258,9 +316,14 @@ static int __init rig_init(void)
 		err = rig_describe();
 	if (err)
 		goto device;
+	err = rig_disk_add();
+	if (err)
+		goto described;
 	err = misc_register(&rig_misc);
 	if (!err)
 		return 0;
+	rig_disk_remove();
+described:
 	platform_device_unregister(rig_described);
 device:
 	platform_device_unregister(rig_device);
@@ -273,6 +336,7 @@ static void __exit rig_exit(void)
 	struct page *page, *other;
 
 	misc_deregister(&rig_misc);
+	rig_disk_remove();
 	rig_give();
 	list_for_each_entry_safe(page, other, &rig_scattered, lru) {
 		list_del(&page->lru);

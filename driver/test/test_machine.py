@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine that does not end says where it hangs, none hangs by its clocks, and nothing is left of one whose owner was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from godwit import cards
+from godwit.errors import GodwitError
+from godwit.vm.kernel import Kernel
+from godwit.vm.machine import Ended
+
+Boot = Callable[..., Ended]
+
+
+def test_a_guest_that_hangs_says_where(boot_on: Callable[[str], Boot]) -> None:
+    with pytest.raises(GodwitError) as hangs:
+        boot_on("stock")("echo here; while :; do :; done", config=None, timeout_s=30)
+    said = str(hangs.value).splitlines()
+    assert said[0] == "the guest has not ended in 30 s; its last lines:"
+    assert any("Kernel panic" in line and "NMI" in line for line in said)
+
+
+TRACED = "/sys/kernel/debug/tracing/trace"
+
+
+def test_no_guest_compares_its_processors_clocks(boot_on: Callable[[str], Boot]) -> None:
+    """Of which Linux 7.3 hangs now and then, on a machine that does much else."""
+    script = f"sleep 1; grep -q -v '^#' {TRACED} && ! grep clocksource_watchdog {TRACED}"
+    assert boot_on("backports")(script, config=None, boot="trace_event=timer:timer_expire_entry").code == 0
+
+
+OWNER = """
+import sys
+from godwit.vm import kernel, machine
+machine.run(kernel.ensure("stock"), machine.Guest("echo here; sleep 1000"), sys.argv[1], say=lambda line: print(line, flush=True))
+"""
+
+
+def programs_in(folder: Path) -> list[str]:
+    """Those that run and were told of the folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = process.read_bytes().split(b"\0")
+            found += [words[0].decode()] if any(bytes(folder) in word for word in words) else []
+    return found
+
+
+def test_nothing_is_left_of_a_machine_whose_owner_is_killed(stock: Kernel, tmp_path: Path) -> None:
+    card = f"sim:{cards.ensure('default').library}"
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, card],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as owner:
+        assert owner.stdout is not None
+        assert "here\n" in owner.stdout
+        # The card's server, QEMU, and who ends them.
+        assert len(programs_in(tmp_path)) == 3
+        owner.kill()
+    for _ in range(100):
+        if not programs_in(tmp_path):
+            break
+        time.sleep(0.1)
+    assert programs_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
