@@ -9,7 +9,7 @@ itself: nothing is copied, and a kernel is given the same pointer that Python se
 >>> import godwit, numpy
 >>> with godwit.open("sim:default") as card:
 ...     values = card.put(numpy.arange(1000, dtype="int64"))
-...     result = card.launch("array_sum", values=values, count=1000, dtype=1)
+...     result = card.launch("array_sum", values=values, count=1000)
 ...     print(result.sum, result.cycles > 0)
 499500 True
 """
@@ -27,7 +27,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from godwit.arguments import Argument, native_arguments
+from godwit.arguments import Argument, Mode, native_arguments
 from godwit.arrow import ArrayBuffer, ArrowArray, ArrowStream
 from godwit.buffers import Access, Buffer, PageSize, Shape, end
 from godwit.counters import nested
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from godwit import _native
     from godwit.report import Progress
 
-Mode = Literal["translate", "bare"]
 OPERATOR_CODES = {">": 0, ">=": 1, "<": 2, "<=": 3, "==": 4, "!=": 5}
 """Comparisons as the `op` argument of the kernel `split` has them."""
 
@@ -334,7 +333,7 @@ class Card:
     ) -> LaunchResult:
         """Runs a kernel to its end, after the launches of it that came before.
 
-        args: the kernel's arguments by name. A buffer gives its address, None the null pointer, an integer
+        args: the kernel's arguments by name. A buffer, and a view of one, gives its address, None the null pointer, an integer
         itself; results (`out_...`) are not given. arguments: more of them, for names that are parameters here, such as
         ``mode`` and ``context``. mode ``bare`` gives physical addresses instead, for
         comparison: every buffer must then be physically contiguous. timeout_cycles: raises HangError when the
@@ -345,7 +344,8 @@ class Card:
         when nothing moves any more. Ctrl-C stops the kernel.
         """
         space = context or self.default_context
-        plain = native_arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
+        shared = space.shared_memory if space.shared else None
+        plain = native_arguments(kernel, arguments, args, shared, self.kernels.get(kernel), mode)
         try:
             done = self.native.launch(
                 kernel,
@@ -375,11 +375,12 @@ class Card:
         waits for its turn; kernels beside each other run at once. The arguments are those of `launch`.
         """
         space = context or self.default_context
-        plain = native_arguments(kernel, arguments, args, space.shared_memory if space.shared else None)
+        shared = space.shared_memory if space.shared else None
+        plain = native_arguments(kernel, arguments, args, shared, self.kernels.get(kernel), mode)
         native = self.native.start(
             kernel, plain, space.native, mode=mode, timeout_cycles=timeout_cycles, check_status=check_status
         )
-        return Launch(kernel, native)
+        return Launch(kernel, native, (arguments, args))
 
     def stats(self) -> dict[str, int]:
         """Totals since the card was opened: cycles, time_ps, link_ps, bytes and bursts on the memory side."""

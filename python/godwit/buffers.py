@@ -27,11 +27,26 @@ else:
     except ImportError:  # the native module is not built: help, doctor and card builds work without it
         ViewOfSelf = object
 
-PageSize = Literal["auto", "4K", "64K", "2M", "1G"]
+# fmt: off
+PageSize = Literal[
+    "auto",
+    "4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K",
+    "1M", "2M", "4M", "8M", "16M", "32M", "64M", "128M", "256M", "512M", "1G",
+]
+# fmt: on
+"""Every card has pages of 4K, 64K, 2M and 1G; one with `walker.napot = "any"` has the others, too."""
 Access = Literal["r", "w", "rw"]
 """What kernels may do; the page-table format has no write-only memory, so that ``w`` allows reading too."""
 
 Shape = SupportsIndex | Sequence[SupportsIndex]
+
+
+def held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """`array` as elements of `dtype`, None when those cannot hold it: integers as they are, others by numpy's ``same_kind``."""
+    if array.dtype.kind in "bui" and dtype.kind in "bui":
+        found = array.astype(dtype)
+        return found if (found == array).all() else None
+    return array.astype(dtype) if not array.size or np.can_cast(array.dtype, dtype, "same_kind") else None
 
 
 class Buffer(ViewOfSelf):
@@ -112,8 +127,8 @@ class Buffer(ViewOfSelf):
     def upload(self, data: ArrayLike, offset: int = 0) -> None:
         """Copies `data` over the host link to byte `offset`, by the card's page DMA; without one the modelled time is added.
 
-        An array must have this buffer's dtype; numbers and lists of them are made to, if it holds them exactly enough
-        (numpy's ``same_kind``). Bytes, and a buffer of bytes (uint8, void), take what they are given. Raises ArgumentError.
+        An array must have this buffer's dtype; numbers and lists of them are made to, if it holds them: integers as they are, others
+        by numpy's ``same_kind``. Bytes, and a buffer of bytes (uint8, void), take what they are given. Raises ArgumentError.
         """
         array = self._elements(data)
         if offset < 0 or offset + array.nbytes > self.nbytes:
@@ -131,12 +146,13 @@ class Buffer(ViewOfSelf):
         raw = self.dtype == np.uint8 or self.dtype.kind == "V" or array.dtype == np.uint8
         if array.dtype == self.dtype or raw:
             return array
-        if hasattr(data, "dtype") or not np.can_cast(array.dtype, self.dtype, "same_kind"):
+        elements = None if hasattr(data, "dtype") else held(array, self.dtype)
+        if elements is None:
             raise ArgumentError(
                 f"{array.dtype} elements for a buffer of {self.dtype}: give array.astype('{self.dtype}'), "
                 "or .view('u1') for the bytes as they are"
             )
-        return array.astype(self.dtype)
+        return elements
 
     def download(self, offset: int = 0, nbytes: int | None = None) -> bytes:
         """Copies `nbytes` (to the end when None) from byte `offset` over the host link."""

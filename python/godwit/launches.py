@@ -79,9 +79,11 @@ class Launch:
     measures is the same in every run. A launch that is dropped is cancelled; its buffers live until it has ended.
     """
 
-    def __init__(self, kernel: str, native: _native.Launch) -> None:
+    def __init__(self, kernel: str, native: _native.Launch, arguments: object = ()) -> None:
+        """arguments: whose memory the kernel works on; they are let go with the result."""
         self.kernel = kernel
         self.native = native
+        self._arguments = arguments
         self._lock = threading.Lock()
         self._taken = False
         self._result: LaunchResult | None = None
@@ -177,6 +179,7 @@ class Launch:
             if self._taken:
                 return
             self._taken = True
+            self._arguments = ()
             try:
                 self._result = LaunchResult.of(self.kernel, self.native.take())
             except Exception as error:

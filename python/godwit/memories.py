@@ -41,7 +41,7 @@ def number_of(card: Card, region: str | None, *, of_heap: bool = False) -> int |
     names = names_of(card, of_heap=of_heap)
     if region not in names:
         raise ArgumentError(
-            f"the card has no memory '{region}', it has {', '.join(names)}; {nearest(region, names)}".rstrip(
+            f"the card has no memory '{region}', it has {', '.join(names)}; {nearest(str(region), names)}".rstrip(
                 "; "
             )
         )

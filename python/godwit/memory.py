@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from godwit import _native
-    from godwit.api import Card, Mode
-    from godwit.arguments import Argument
+    from godwit.api import Card
+    from godwit.arguments import Argument, Mode
     from godwit.launches import Launch, LaunchResult
 
 Place = Literal["device", "host"]
@@ -130,7 +130,8 @@ class Context:
     ) -> HeapMemory:
         """`nbytes` bytes from the heap in hardware, which read as zero; frames come when kernels or this process write.
 
-        granule: bytes that come together, a power of two from 4 KiB to 2 MiB. small: a slot of 64 KiB that shares its page table
+        granule: bytes that come together, a power of two from 4 KiB to 2 MiB, or the next smaller one that there is: 64 KiB or 4 KiB on a card
+        without `walker.napot = "any"`. small: a slot of 64 KiB that shares its page table
         with others, for many small things. region: the memory of the card that frames come from (`Card.memories`), which the heap has a
         part of (`heap_bytes`), ``host`` for memory of this process over the link (`heap.host_bytes`), the first when None; without
         strict another one if there are fewer free than `nbytes` needs now, or if a strict region (`heap_strict`) refuses. Needs a card with `heap.slots`. Raises ArgumentError or

@@ -119,12 +119,23 @@ class OutputSet:
 
 def check_png(path: Path) -> None:
     """Raises InputError for a path that no picture can be written to: before anything is run for it."""
-    if path.suffix != ".png" or not path.resolve().parent.is_dir():
-        raise InputError(
-            f"cannot write '{path}'",
-            found="it is no .png" if path.suffix != ".png" else "there is no such directory",
-            hint="a file ending in .png, in a directory that is there",
-        )
+    found = None
+    if path.suffix != ".png":
+        found = "it is no .png"
+    elif path.is_dir():
+        found = "a directory of that name"
+    elif not path.resolve().parent.is_dir():
+        found = "there is no such directory"
+    else:
+        try:
+            # Permissions do not say it all: a file system may be read-only, or have no files of ours.
+            with tempfile.TemporaryFile(dir=path.resolve().parent):
+                pass
+        except OSError as error:
+            found = error.strerror or str(error)
+    if found is not None:
+        hint = "a file ending in .png, in a directory that is there and that you may write to"
+        raise InputError(f"cannot write '{path}'", found=found, hint=hint)
 
 
 @contextmanager

@@ -4,9 +4,9 @@
 >>> import godwit, numpy
 >>> values = numpy.arange(100_000, dtype="int64")
 >>> with godwit.open("sim:default", shared=True) as card:
-...     print(card.launch("array_sum", values=values, count=len(values), dtype=1).sum)
+...     print(card.launch("array_sum", values=values, count=len(values)).sum)
 ...     values[0] += 1
-...     print(card.launch("array_sum", values=values, count=len(values), dtype=1).sum)
+...     print(card.launch("array_sum", values=values, count=len(values)).sum)
 4999950000
 4999950001
 """
@@ -72,7 +72,7 @@ def array_of(what: str, value: object) -> np.ndarray:
         array = np.frombuffer(value, dtype=np.uint8)
     if array is None:
         raise ArgumentError(
-            f"{what} is a {type(value).__name__}, not a numpy array: kernels are given memory, so say whose with "
+            f"{what} is of type {type(value).__name__}, not a numpy array: kernels are given memory, so say whose with "
             "numpy.asarray, or put it on the card"
         )
     if array.dtype.hasobject:

@@ -19,7 +19,7 @@ from godwit.report import Row, rows_json
 from godwit.spec import config
 
 CONFIG = "default"
-TRAFFIC = ('card.kernels=["traffic"]',)
+TRAFFIC = ('card.kernels=["traffic"]', 'walker.napot="any"')
 HASHJOIN = ('card.kernels=["hashjoin"]',)
 
 
@@ -65,13 +65,23 @@ def test_prefetch_in_miniature(tmp_path, monkeypatch):
 
 def test_paper_w_in_miniature(loads, tmp_path, monkeypatch):
     from bench.suites import papers_w
+    from bench.suites.papers_w import table
 
     monkeypatch.setattr(papers_w, "BURSTS", (1, 32))
-    amount = papers_w.Amount(128 << 20, beats=200, bursts=30, linear_bytes=256 << 10, linear_bursts=(16,))
+    # The card of test_split_malloc.py.
+    monkeypatch.setattr(table, "CONFIG", str(toolchain.root() / "crates/godwit/tests/heap.toml"))
+    monkeypatch.setattr(table, "OVERRIDES", table.OVERRIDES[:1])
+    amount = papers_w.Amount(
+        128 << 20, beats=200, bursts=30, linear_bytes=256 << 10, linear_bursts=(16,), linear_pages=("128K",)
+    )
     rows = papers_w.run(silent, quick=True, amount=amount)
-    assert sum(row.row.startswith("linear reads") for row in rows) == 2 * 3
+    assert sum(row.row.startswith("linear reads") for row in rows) == 2 * 3 + 1
     assert sum(row.row.startswith("linear writer") for row in rows) == 3
     assert sum("over the best of fewer" in row.row for row in rows) == len(papers_w.BURSTS)
+    assert sum("(Fig. 6.1)" in row.row for row in rows) == 4
+    assert sum(row.row.startswith("split of") for row in rows) == 2 * 5
+    most = next(row for row in rows if row.row.endswith("(Fig. 1.2), most memory"))
+    assert most.reached
     check(papers_w, rows, tmp_path / "w.png")
 
 

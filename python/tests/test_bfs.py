@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from godwit import api
+from godwit import api, data
 from godwit.errors import CheckError
 from godwit.run import bfs
 from godwit.run.workload import Setup
@@ -47,6 +47,21 @@ def test_real_graphs(call, tmp_path, name):
     assert (report["reached"], report["depth"]) == (len(graph), max(wanted.values()))
     assert report["edges_seen"] == 2 * graph.size()
     assert report["outputs"] == {"levels": str(output)}
+
+
+def test_a_real_graph_of_some_size(call, tmp_path):
+    """The European high-voltage grid."""
+    path, output = tmp_path / "edges.parquet", tmp_path / "levels.parquet"
+    assert data.grid(path) == (9241, 16_049)
+    done = call(
+        "run", "bfs", "--input", path, "--source", "4000", "--undirected", "--output", output, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(path)
+    graph = networkx.Graph(zip(table["source"].to_pylist(), table["target"].to_pylist(), strict=True))
+    assert levels_of(output) == networkx.single_source_shortest_path_length(graph, 4000)
+    report = json.loads(done.stdout)
+    assert (report["vertices"], report["edges"], report["reached"]) == (9241, 32_098, 9241)
 
 
 @pytest.mark.parametrize("options", [(), ("--page-size", "64K"), ("--memory", "cmt")], ids=str)

@@ -309,15 +309,20 @@ def test_bench_json_is_one_array_of_rows(godwit, suites, tmp_path):
     assert (tmp_path / "x.png").exists()
 
 
-@pytest.mark.parametrize("plot", ["x.foo", "none/x.png"])
+@pytest.mark.parametrize("plot", ["x.foo", "none/x.png", "directory.png"])
 def test_a_plot_that_cannot_be_is_refused_before_anything_is_measured(godwit, suites, tmp_path, plot):
+    (tmp_path / "directory.png").mkdir()
     done = godwit("bench", "demo", "--plot", tmp_path / plot, GODWIT_ROOT=str(suites))
     assert "cannot write" in assert_one_clear_error(done) and "goals" not in done.stdout
 
 
 def test_what_was_measured_is_printed_where_its_plot_cannot_be_written(godwit, suites, tmp_path):
-    (tmp_path / "x.png").mkdir()
-    done = godwit("bench", "demo", "--plot", tmp_path / "x.png", GODWIT_ROOT=str(suites))
+    plot = tmp_path / "x.png"
+    suite = suites / "bench" / "suites" / "demo.py"
+    # It could be written when the suite began.
+    made = f"def run(progress):\n    __import__('os').mkdir({str(plot)!r})\n"
+    suite.write_text(suite.read_text().replace("def run(progress):\n", made))
+    done = godwit("bench", "demo", "--plot", plot, GODWIT_ROOT=str(suites))
     assert done.returncode == 1
     assert "1 of 2 goals reached" in done.stdout and "plot:" not in done.stdout
     assert "cannot write the plot" in done.stderr

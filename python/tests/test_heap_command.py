@@ -96,6 +96,14 @@ def test_arrow_on_heap_memory_is_the_memory(card):
         memory.free()
     with pytest.raises(ArgumentError, match="it holds"):
         memory.to_arrow(pa.int64(), 1 << 40)
+    for data_type in (
+        pa.utf8(),
+        pa.dictionary(pa.int8(), pa.utf8()),
+        pa.struct([("a", pa.int8())]),
+        pa.null(),
+    ):
+        with pytest.raises(ArgumentError, match="not one buffer of fixed width"):
+            memory.to_arrow(data_type, 1)
     del array
     memory.free()
 
@@ -211,6 +219,25 @@ def table(tmp_path):
     return path
 
 
+def test_a_heap_is_added_for_outputs_that_are_to_be_there(heap_library):
+    from godwit.run import on_heap
+    from godwit.run.workload import Setup
+
+    for outputs, overrides in (
+        ("heap", ("heap.slots=1024",)),
+        ("malloc", ("heap.slots=1024",)),
+        ("mapped", ()),
+        (None, ("heap.slots=1024",)),
+    ):
+        setup, there = on_heap.prepared(Setup(), outputs)
+        assert (setup.overrides, there) == (overrides, outputs != "mapped")
+    # What cannot have one, or is to have none, has none.
+    for without in (Setup(config="tiny"), Setup(overrides=("heap.slots=0",)), Setup(memory="copy")):
+        assert on_heap.prepared(without, None) == (without, False)
+    with_one = Setup(config=str(CONFIG))
+    assert on_heap.prepared(with_one, None) == (with_one, True) == on_heap.prepared(with_one, "heap")
+
+
 def split(call, table, *more):
     return call(
         "run", "split", "--input", table, "--column", "x", "--where", "> 15", "--output-dir", table.parent / "out",
@@ -219,7 +246,7 @@ def split(call, table, *more):
 
 
 def test_split_writes_outputs_that_nobody_sized(call, table, heap_library):
-    done = split(call, table)
+    done = split(call, table, "--row-numbers")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     value = {name: each["value"] for name, each in report["figures"].items()}
@@ -283,7 +310,7 @@ def test_split_on_mapped_outputs_and_what_cannot_be(call, table, heap_library):
     for more, words in (
         (("--outputs", "heep"), "no outputs 'heep'"),
         (("--outputs", "heap", "--memory", "copy"), "does not go with --memory copy"),
-        (("--outputs", "heap", "--set", "heap.slots=0"), "needs a card with a heap"),
+        (("--outputs", "heap", "--set", "heap.slots=0"), "a card without a heap"),
     ):
         done = split(call, table, *more)
         assert done.returncode == 1 and words in done.stderr, done.stderr

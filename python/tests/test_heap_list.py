@@ -76,12 +76,18 @@ def test_what_stays_belongs_to_the_context(card):
 
 def test_a_kernel_that_fills_the_heap_by_itself_is_stopped_and_says_why(library):
     with godwit.open(f"sim:{library}") as card:
-        with pytest.raises(godwit.OutOfMemory, match="heap_list"):
-            # 16 pages each that it writes: more than the heap has.
+        with card.context() as context, pytest.raises(godwit.OutOfMemory, match=r"heap_list.* 0 are free"):
+            # 16 pages each that it writes: more than the heap has, to the last frame.
             card.launch(
-                "heap_list", count=1000, bytes=16 * PAGE, how=16 * 4, keep=1, timeout_cycles=50_000_000
+                "heap_list",
+                context=context,
+                count=1000,
+                bytes=16 * PAGE,
+                how=16 * 4,
+                keep=1,
+                timeout_cycles=50_000_000,
             )
-        # And goes on with what is free again.
+        # And goes on with what the context gave back.
         assert card.launch("heap_list", count=3, bytes=PAGE).status == 0
 
 

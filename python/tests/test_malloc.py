@@ -134,6 +134,12 @@ def test_what_is_refused_says_why(card):
         (ArgumentError, "at least one byte", lambda: memory.realloc(0)),
         (ArgumentError, "granule does not exist", lambda: card.malloc(1, granule=5000)),
         (ArgumentError, "granule does not exist", lambda: card.malloc(1, granule=4 << 20)),
+        (ArgumentError, "that is no size", lambda: card.malloc(1, granule=-1)),
+        (ArgumentError, "that is no size", lambda: card.malloc(-1)),
+        (ArgumentError, "that is no size", lambda: memory.realloc(-1)),
+        (ArgumentError, "that is no size", lambda: memory.realloc(1 << 64)),
+        (ArgumentError, "no memory '1'", lambda: card.malloc(1, region=1)),
+        (ArgumentError, "have no bytes", lambda: memory.to_numpy("V0")),
         (
             ArgumentError,
             "never gave that pointer",

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from godwit.errors import InputError
-from godwit.outputs import OutputSet, placed
+from godwit.outputs import OutputSet, check_png, placed
 
 OLD, NEW = pa.table({"x": [0]}), pa.table({"x": [1, 2, 3]})
 
@@ -122,3 +122,21 @@ def test_what_is_placed_takes_its_place_at_the_end(tmp_path):
 def test_what_is_no_file_is_written_as_it_is():
     with placed(Path("/dev/null")) as place:
         assert place == Path("/dev/null")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a.svg", "it is no .png"),
+        ("nowhere/a.png", "there is no such directory"),
+        ("there.png", "a directory of that name"),
+        ("/proc/a.png", "No such file or directory"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, name, found):
+    (tmp_path / "there.png").mkdir()
+    with pytest.raises(InputError) as refused:
+        check_png(tmp_path / name)
+    assert refused.value.found == found
+    check_png(tmp_path / "a.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["there.png"]

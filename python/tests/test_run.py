@@ -50,6 +50,8 @@ def split(call, path: Path, column: str, where: str, out: Path, *more: str) -> d
         where,
         "--output-dir",
         out,
+        "--outputs",
+        "mapped",
         "--json",
         *more,
     )
@@ -95,8 +97,9 @@ def test_an_empty_table_gives_two_empty_tables(call, tmp_path):
     path = tmp_path / "none.parquet"
     pq.write_table(pa.table({"x": pa.array([], pa.int64()), "s": pa.array([], pa.string())}), path)
     done = call(
-        "run", "split", "--input", path, "--column", "x", "--where", "> 1", "--output-dir", tmp_path / "out"
-    )
+        "run", "split", "--input", path, "--column", "x", "--where", "> 1", "--output-dir", tmp_path / "out",
+        "--outputs", "mapped"
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for name in ("matches", "rest"):
         assert pq.read_table(tmp_path / "out" / f"{name}.parquet").equals(pq.read_table(path))
@@ -289,6 +292,8 @@ def test_a_wrong_result_of_either_run_fails_and_keeps_old_outputs(
         "x",
         "--where",
         "> 500",
+        "--outputs",
+        "mapped",
         "--output-dir",
         out,
     )
@@ -327,6 +332,8 @@ def test_a_kernel_that_writes_nothing_does_not_pass_on_the_other_runs_result(cal
         "> 5",
         "--output-dir",
         tmp_path / "out",
+        "--outputs",
+        "mapped",
     )
     done = call("run", "split", *where)
     assert done.returncode == 1
@@ -337,7 +344,7 @@ def test_ctrl_c_ends_a_run_with_130_and_leaves_nothing(tmp_path):
     pq.write_table(pa.table({"x": np.arange(8_000_000)}), tmp_path / "in.parquet")
     command = [sys.executable, "-m", "godwit", "run", "split", "--input", "in.parquet", "--column", "x"]
     with subprocess.Popen(
-        [*command, "--where", "> 5", "--output-dir", "out"],
+        [*command, "--where", "> 5", "--output-dir", "out", "--outputs", "mapped"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

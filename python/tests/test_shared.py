@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import mmap
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -44,6 +46,21 @@ def test_a_plain_array_is_summed_and_comes_back_by_itself(card):
     result = card.launch("array_sum", values=values, count=len(values), dtype=1)
     assert result.sum == 100_000 * 99_999 // 2 + 1000
     assert (values == np.arange(100_000) + 1000 * (np.arange(100_000) == 50_000)).all()
+
+
+def test_a_forked_child_frees_what_kernels_used(card):
+    values = np.arange(100_000, dtype="int64")
+    card.launch("array_sum", values=values, count=len(values), dtype=1)
+    child = os.fork()
+    if child == 0:
+        del values
+        os._exit(0)
+    # One that hangs ends.
+    late = threading.Timer(120, os.kill, (child, signal.SIGKILL))
+    late.start()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    late.cancel()
+    assert card.launch("array_sum", values=values, count=len(values), dtype=1).sum == values.sum()
 
 
 def test_a_kernel_writes_into_a_plain_array(card):

@@ -56,7 +56,7 @@ def test_edges_of_a_photograph_on_shared_memory(call, tmp_path, picture, access)
     assert value["shared_cycles"] > value["cycles"] > report["picture_bytes"]
 
 
-@pytest.mark.parametrize("memory", ["pages", "cmt"])
+@pytest.mark.parametrize("memory", ["device", "cmt"])
 def test_arrays_of_any_size(godwit, tmp_path, seed, memory):
     array = np.random.default_rng(seed).integers(0, 256, (7, 130), np.uint8)
     np.save(tmp_path / "in.npy", array)

@@ -245,6 +245,7 @@ def test_named_configurations_are_what_their_names_say():
         ("page_cache.counters=8", ["page_cache.counters", "must be 0 (no access counters)", "16"]),
         ("page_cache.counters=64", ["page_cache.counters", "64 groups", "set page_cache.pages"]),
         ("page_cache.ahead=1", ["page_cache.ahead", "legal is 0 to 0 with 0 pages"]),
+        ("page_cache.eager=true", ["page_cache.eager", "found page_cache.page_kib = 64"]),
         ("l2.ways=3", ["l2.ways", "3", "a power of two from 1 to 16"]),
         ("l2.ways=32", ["l2.ways", "32", "a power of two from 1 to 16"]),
         ("translator.replacement=mru", ["translator.replacement", "mru", "lru or plru or fifo or random"]),
@@ -278,6 +279,8 @@ def test_named_configurations_are_what_their_names_say():
 )
 def test_wrong_values_are_refused_with_what_is_legal(override, parts):
     extra = ["memory.interleave_bytes=128"] if "row_bytes" in override else []
+    if "eager" in override:
+        extra = ["page_cache.pages=16", "page_cache.page_kib=64"]
     with pytest.raises(ConfigError) as caught:
         config.load("tiny", [*extra, override])
     text = " ".join((str(caught.value), caught.value.found, caught.value.hint))

@@ -54,12 +54,40 @@ def test_d_has_the_rows_of_b_and_then_of_c_in_the_memory_of_a(call, tmp_path, se
     assert plot.stat().st_size > 1000
 
 
+def test_a_plot_that_cannot_be_written_leaves_nothing_behind(call, tmp_path, monkeypatch):
+    from godwit.run import memory_plot
+
+    def fails(path, *_, **__):
+        path.write_bytes(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(memory_plot, "draw", fails)
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"x": pa.array([1, 2, 3], pa.int64())}), path)
+    done = chain(call, path, "--plot", tmp_path / "memory.png")
+    assert done.returncode == 1 and "No space left on device" in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_people_are_told_where_plot_and_table_are(call, tmp_path):
+    path, plot = tmp_path / "in.parquet", tmp_path / "memory.png"
+    pq.write_table(pa.table({"x": pa.array([1, 2, 3], pa.int64())}), path)
+    done = call(
+        "run", "split-chain", "--input", path, "--column", "x", "--where", "> 1", "--then-where", "> 2",
+        "--output-dir", tmp_path, "--config", CONFIG, "--set", KERNELS, "--plot", plot,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"then: {tmp_path / 'then.parquet'}\nplot: {plot}\n")
+
+
 def test_what_cannot_be_chained_is_refused_before_anything_runs(call, tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"x": pa.array([1] * 700_000, pa.int64()), "s": ["a"] * 700_000}), path)
     for more, options, words in (
         ((), {"column": "z"}, "no column 'z'"),
-        ((), {"then_where": "> 1.5"}, "needs a whole number"),
+        ((), {"then_where": "> 1.5"}, "--then-where '> 1.5' needs a whole number"),
+        ((), {"then_where": "x"}, "--then-where 'x' is not a predicate"),
+        (("--plot", "/proc/a.png"), {}, "cannot write '/proc/a.png'"),
         (("--then-column", "s"), {}, "holds string"),
         (("--granule", "8K"), {}, "no granule '8K'"),
         (("--plot", tmp_path / "a.svg"), {}, "it is no .png"),

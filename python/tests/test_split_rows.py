@@ -117,8 +117,12 @@ def test_text_that_cannot_be_split_is_refused_before_anything_runs(call, tmp_pat
         done = split(call, path, *more)
         assert done.returncode == 1 and words in done.stderr, done.stderr
         assert not (tmp_path / "out").exists()
-    done = call("run", "split", "--input", path, "--column", "x", "--where", "> 1", "--text", "t")
-    assert done.returncode == 1 and "--text needs --rows" in done.stderr, done.stderr
+    for option, named in ((("--text", "t"), "--text"), (("--outputs", "malloc"), "--outputs malloc")):
+        done = call(
+            "run", "split", "--input", path, "--column", "x", "--where", "> 1", *option, "--row-numbers"
+        )
+        words = f"{named} does not go with --row-numbers"
+        assert done.returncode == 1 and words in done.stderr, done.stderr
 
 
 def test_what_cannot_be_split_is_refused_before_anything_runs(call, tmp_path):

@@ -93,7 +93,7 @@ def test_both_modes_give_the_same_picture(call, tmp_path, picture):
     assert value["software"]["moved_bytes"] > value["accelerator"]["moved_bytes"] == 6 * picture_bytes
 
 
-@pytest.mark.parametrize("memory", ["pages", "cmt"])
+@pytest.mark.parametrize("memory", ["device", "cmt"])
 def test_arrays_of_any_size(godwit, tmp_path, seed, memory):
     """An array in, an array out; an even number of iterations ends in the buffer that it began in."""
     array = np.random.default_rng(seed).integers(0, 256, (7, 130), np.uint8)

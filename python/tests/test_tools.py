@@ -66,11 +66,47 @@ def test_all_groups_run_and_are_summed_up_although_one_fails():
     assert output.splitlines()[-1] == "2 passed, 1 failed"
 
 
+def test_a_group_has_its_own_environment():
+    shows = "import os; print(os.environ['GODWIT_OF_GROUP'], flush=True)"
+    code, output = finish(
+        start(
+            f"run_all([Group('a', [sys.executable, '-c', {shows!r}], environment={{'GODWIT_OF_GROUP': 'x y'}})])"
+        )
+    )
+    assert (code, output.splitlines()[2]) == (0, "x y")
+
+
 def test_checks_are_counted_where_a_group_says_how():
     code, output = finish(
         start("count = lambda output: Count(int(output), 0)\nsys.exit(run_all([group('a', 'print(40)')]))")
     )
     assert (code, output.splitlines()[-1]) == (0, "40 passed, 0 failed")
+
+
+def test_the_sum_names_what_failed(tmp_path: Path):
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="3" failures="1" errors="1" skipped="0">'
+        '<testcase classname="a.b" name="c[1]"><failure message="assert 1 == 2&#10;where">x</failure></testcase>'
+        '<testcase classname="a.b" name="d"><error message="the guest ended&#10;[ 1.0] BUG: kernel NULL pointer&#10;more"/></testcase>'
+        '<testcase classname="a.b" name="e"/></testsuite></testsuites>'
+    )
+    says = "print('test heap::it ... ok'); print('test heap::other - should panic ... FAILED'); print('test result: FAILED. 1 passed; 1 failed')"
+    code, output = finish(
+        start(
+            "from run_groups import count_cargo, count_junit\nfrom pathlib import Path\n"
+            f"sys.exit(run_all([Group('a', ['true'], count_junit(Path({str(report)!r})))], [Group('b', [sys.executable, '-c', {says!r}], count_cargo)]))"
+        )
+    )
+    assert code == 1
+    assert output.splitlines()[-6:] == [
+        "  a                                1 passed    2 failed",
+        "    failed: a.b::c[1]: assert 1 == 2",
+        "    failed: a.b::d: the guest ended [ 1.0] BUG: kernel NULL pointer",
+        "  b                                1 passed    1 failed",
+        "    failed: heap::other",
+        "2 passed, 3 failed",
+    ]
 
 
 def test_ctrl_c_ends_what_runs_and_begins_nothing_more(tmp_path: Path):

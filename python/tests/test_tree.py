@@ -38,7 +38,7 @@ def test_look_ups_of_the_reference(seed):
     assert 0 < sum(key in values for key in asked.tolist()) < 500
 
 
-@pytest.mark.parametrize("memory", ["pages", "copy", "shared"])
+@pytest.mark.parametrize("memory", ["device", "copy", "shared"])
 def test_every_value_is_found(call, memory):
     options = ["--nodes", "3000", "--lookups", "300", "--memory", memory]
     done = call("run", "tree", *CARD, *options, "--json")
@@ -48,7 +48,7 @@ def test_every_value_is_found(call, memory):
     assert 250 < report["found"] < 300
     assert report["visited"] > 300 * 9
     assert ("shared_time" in value) == (memory == "shared")
-    if memory != "pages":
+    if memory != "device":
         # One pass over the nodes at the rate of staging.
         assert value["relocation_time"] == pytest.approx(32 * 3000 / 4.4e9)
 

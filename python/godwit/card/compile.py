@@ -14,7 +14,7 @@ from godwit.card import litedram
 from godwit.card import plan as plans
 from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
 from godwit.card.messages import warnings_of
-from godwit.card.plan import Plan, cpp_header, rtl_dirs, simulation_sources
+from godwit.card.plan import Plan, cpp_headers, rtl_dirs, simulation_sources
 from godwit.card.process import Compilers
 from godwit.card.slots import slots
 from godwit.card.streams import agents, links
@@ -49,7 +49,8 @@ def generate_sources(work: Path, todo: Plan) -> tuple[list[Path], list[Path]]:
             placed, links(kernels, todo.config), agents(kernels, todo.config), todo.config
         ).items():
             (rtl / f"{name}.sv").write_text(text)
-    (work / "generated" / "c" / "gw_card_config.h").write_text(cpp_header(todo))
+    for name, text in cpp_headers(todo).items():
+        (work / "generated" / "c" / name).write_text(text)
 
     files = [*shared_packages()]
     files += [rtl / name for name in RTL_PACKAGES]
@@ -128,7 +129,10 @@ def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         report("verilate", 1, 1)
 
         files = max(FILES, min(jobs, MOST_FILES))
-        simulation = unite(simulation_sources(), generated, "gw_simulation", files)
+        own, common = plans.by_description(simulation_sources())
+        simulation = unite(common, generated, "gw_simulation", files) + unite(
+            own, generated, "gw_description", 1
+        )
         # Both models' headers.
         options = tuple(option for each in models for option in each.options)
         units = [Unit(path, "fast", options) for path in simulation]

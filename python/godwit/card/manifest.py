@@ -88,6 +88,12 @@ class Arg(BaseModel):
     """This result is not 0 when a run went wrong."""
     default: Annotated[int, Field(ge=0)] | None = None
     """What a launch gives when it is not told; 0 is the null pointer. None: a launch must be told."""
+    of: Name | None = None
+    """A launch that knows the element type of this buffer need not be told: it gives the number that the type has in `codes`."""
+    codes: dict[
+        Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")], Annotated[int, Field(ge=0)]
+    ] = {}
+    """Numbers of element types, by numpy's names: int32, float64."""
     description: str = ""
 
     @model_validator(mode="after")
@@ -98,6 +104,10 @@ class Arg(BaseModel):
             raise ValueError(
                 f"argument {self.name}: `status` is for a result (out_u32, out_u64), and only for one"
             )
+        if bool(self.codes) != (self.of is not None) or (
+            self.of and self.kind not in (ArgKind.U32, ArgKind.U64)
+        ):
+            raise ValueError(f"argument {self.name}: `of` and `codes` go together, and are for u32 and u64")
         if self.default is not None:
             most = 0 if self.kind is ArgKind.BUFFER else (1 << 32 * self.kind.words) - 1
             if self.kind.is_result or self.default > most:
@@ -145,6 +155,9 @@ class Manifest(BaseModel):
     control: Protocol | None = None
     """How a launch talks to the control block; None: as the RTL shows, else ap_ctrl_hs."""
     args: list[Arg] = []
+    independent: bool = False
+    """Bursts that were asked for end whatever else the kernel waits for: when the address of a write leaves its data follow, what is
+    read is always taken, and nothing of it is stopped half way. Others' ports have a buffer where accesses can be parked."""
     heap: HeapStreams | None = None
     """The kernel calls malloc, realloc and free; None: it does not."""
 
@@ -169,6 +182,10 @@ class Manifest(BaseModel):
     def _names_and_offsets_are_unique(self) -> Self:
         if len(marked := [arg.name for arg in self.args if arg.status]) > 1:
             raise ValueError(f"`status` marks one result; here {' and '.join(marked)}")
+        buffers = {arg.name for arg in self.args if arg.kind is ArgKind.BUFFER}
+        for arg in self.args:
+            if arg.of is not None and arg.of not in buffers:
+                raise ValueError(f"argument {arg.name}: `of` is a buffer's name, and {arg.of} is none")
         constants = [arg.constant for arg in self.args]
         for arg in self.args:
             if constants.count(arg.constant) > 1:

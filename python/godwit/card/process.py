@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 
 from godwit import toolchain
 from godwit.errors import InputError
+from godwit.group import Group
 
 
 class BuildError(InputError):
@@ -18,20 +18,10 @@ class BuildError(InputError):
 
 
 class Compilers:
-    """Runs commands in a process group of their own, which ends with this object.
-
-    A guard leads the group: a shell that waits for the end of a pipe which only this process holds, then kills the group
-    and so itself. The pipe ends on `close`, and also when this process is killed in a way that it cannot see.
-    """
+    """Runs commands in a process group of their own, which ends with this object, and with this process."""
 
     def __init__(self) -> None:
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", "read _; kill -KILL 0"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-        )
+        self._group = Group()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -43,10 +33,7 @@ class Compilers:
     def close(self) -> None:
         """Ends whatever still runs."""
         self._closed = True
-        assert self._guard.stdin is not None
-        with contextlib.suppress(OSError):
-            self._guard.stdin.close()
-        self._guard.wait()
+        self._group.close()
 
     def run(self, command: list[str], failure: str, *, cwd: Path | None = None, **variables: str) -> str:
         """What a command prints, run with some more environment variables. BuildError(`failure`) when it fails."""
@@ -61,7 +48,7 @@ class Compilers:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            process_group=self._guard.pid,
+            process_group=self._group.pid,
         )
         try:
             text, _ = process.communicate()

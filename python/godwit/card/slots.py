@@ -62,3 +62,9 @@ def slots(kernels: Sequence[Kernel], external_ports: int) -> list[Slot]:
             free += index > 0
         placed.append(Slot(kernel, number, tuple(bundles)))
     return placed
+
+
+def buffered_ports(kernels: Sequence[Kernel], external_ports: int) -> list[int]:
+    """Ports of kernels whose bursts may wait for something else of theirs."""
+    needed = [slot for slot in slots(kernels, external_ports) if not slot.kernel.manifest.independent]
+    return sorted(port for slot in needed for port in slot.ports)

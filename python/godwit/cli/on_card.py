@@ -54,16 +54,16 @@ Kernel = Annotated[
 PageSize = Annotated[
     str,
     typer.Option(
-        metavar="auto|4K|64K|2M|1G",
-        help="Pages to map buffers with; auto takes the largest that fit.",
+        metavar="auto|4K|64K|2M|1G|...",
+        help="Pages to map buffers with; auto takes the largest that fit. Other powers of two up to 1G need --set walker.napot=any.",
         rich_help_panel=_CARD,
     ),
 ]
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="pages|cmt|shared|copy|in-place|auto",
-        help="cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer; copy with explicit copies; "
+        metavar="device|cmt|shared|copy|in-place|auto",
+        help="device: buffers of the card, alone. cmt runs once more on contiguous memory, a block and an entry of the range TLB a buffer; copy with explicit copies; "
         "shared with copies and on plain memory whose pages move, and says what moved; in-place leaves buffers in host "
         "memory, where the kernel reaches them over the link; auto is shared beside plain memory that stays, and such of which the "
         "system decides what stays.",
@@ -106,7 +106,7 @@ def _shared(
     overrides: Overrides = None,
     kernel: Kernel = None,
     page_size: PageSize = "auto",
-    memory: Memory = "pages",
+    memory: Memory = "device",
     waves: Waves = None,
     axi_trace: AxiTrace = None,
     events: Events = None,

@@ -44,7 +44,8 @@ def _print(outcome: Outcome) -> None:
     console.print("  ".join(counts), soft_wrap=True)
     console.print(figures_table("", outcome.figures, boxed=console.is_terminal))
     console.print("[green]checked[/green]: all results equal the reference computed on the host")
-    for name, path in outcome.facts.get("outputs", {}).items():
+    made = {"plot": outcome.facts["plot"]} if "plot" in outcome.facts else {}
+    for name, path in (outcome.facts.get("outputs", {}) | made).items():
         console.print(f"{name}: {path}", markup=False, soft_wrap=True)
 
 
@@ -87,36 +88,38 @@ def split(
         str | None,
         typer.Option(
             metavar="heap|mapped|malloc",
-            help="Outputs that are sized before and mapped, or, as well, ones that nobody sized, on the heap in hardware; malloc: and, "
-            "with --rows, ones that the kernel allocates by itself.",
-            show_default="heap on a card with one",
+            help="Outputs that are sized before and mapped, or, as well, ones that nobody sized, on the heap in hardware; malloc: and "
+            "ones that the kernel allocates by itself.",
+            show_default="heap, on a card that can have one",
         ),
     ] = None,
     rows: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--rows",
-            help="The kernel writes the column's rows themselves, values with validity, not row numbers; the files hold that column.",
+            "--rows/--row-numbers",
+            help="The kernel writes the column's rows themselves, values with validity, and the files hold that column; or row numbers, "
+            "and the files hold all columns.",
+            show_default="rows on the heap, else row numbers",
         ),
-    ] = False,
+    ] = None,
     text: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="With --rows: a utf8 column that is split beside it, offsets, bytes and validity.",
+            help="A utf8 column whose rows are split beside it, offsets, bytes and validity.",
         ),
     ] = None,
 ) -> Work:
     """Split a Parquet table in two by a predicate on one column, on the card.
 
-    The kernel streams the column from device memory through a translated port and writes the row numbers that
-    match, and those that do not; with --rows the column's rows themselves. Nulls do not match; NaN compares as IEEE 754 says. The
+    The kernel streams the column from device memory through a translated port and writes the rows that match, and those that do not,
+    or their numbers, into outputs that grow where it writes. Nulls do not match; NaN compares as IEEE 754 says. The
     result is checked against pyarrow.compute.
     """
 
     def work(setup: Setup) -> Outcome:
         from godwit.errors import InputError
-        from godwit.run import split, split_rows
+        from godwit.run import on_heap, split, split_rows
 
         given: dict[str, Any] = {
             "path": path,
@@ -125,14 +128,17 @@ def split(
             "output_dir": output_dir,
             "outputs": outputs,
         }
-        if rows or outputs == "malloc":
-            return split_rows.run(setup, **given, text=text)
-        if text is not None:
+        needs_rows = "--text" if text is not None else "--outputs malloc" if outputs == "malloc" else None
+        if needs_rows and rows is False:
             raise InputError(
-                "--text needs --rows",
-                found="without it the kernel writes row numbers, and the files hold all columns",
-                hint="add --rows, or leave --text out",
+                f"{needs_rows} does not go with --row-numbers",
+                found="the kernel writes row numbers, and the files hold all columns",
+                hint="leave one of them out",
             )
+        # A kernel of the caller's is one of `split`, unless it is said to be the other.
+        _, heap = on_heap.prepared(setup, outputs)
+        if rows or needs_rows or (rows is None and heap and setup.kernel is None):
+            return split_rows.run(setup, **given, text=text)
         return split.run(setup, **given)
 
     return work

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from godwit.buffers import Buffer
-from godwit.run.workload import PAGE_SIZES, Check, Measurement, as_bytes, measure
+from godwit.run.workload import EVERYWHERE, PAGE_SIZES, Check, Measurement, as_bytes, measure
 
 if TYPE_CHECKING:
     from godwit.api import Card
@@ -33,7 +33,7 @@ class Shared:
 
 def block_bytes(nbytes: int, page_size: PageSize) -> tuple[int, int]:
     """What a block of `nbytes` takes and is aligned to, so that its pages are as large as a buffer's."""
-    sizes = sorted(set(PAGE_SIZES.values()), reverse=True) if page_size == "auto" else [PAGE_SIZES[page_size]]
+    sizes = sorted(EVERYWHERE.values(), reverse=True) if page_size == "auto" else [PAGE_SIZES[page_size]]
     align = next((size for size in sizes if size <= nbytes), 4096)
     return -(-max(nbytes, 1) // align) * align, align
 

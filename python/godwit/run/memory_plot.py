@@ -20,7 +20,8 @@ def draw(path: Path, points: Sequence[dict[str, Any]], input_bytes: int, *, cloc
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    begin = points[0]["cycle"]
+    # Time counts from where something is taken: before it the host writes its input.
+    begin = next((point for point in points if point["bytes"]), points[0])["cycle"]
     times = [(point["cycle"] - begin) / clock_hz * 1e6 for point in points]
     axis.step(times, [point["bytes"] / MIB for point in points], where="post", color="#4a7ebb")
     lines = {"A": input_bytes, "2 A + 64 KiB (goal)": 2 * input_bytes + GRANULE, "3 A": 3 * input_bytes}
@@ -31,13 +32,15 @@ def draw(path: Path, points: Sequence[dict[str, Any]], input_bytes: int, *, cloc
         )
     for time, point in zip(times, points, strict=True):
         if point["what"] not in ("touch", "reclaim", "begin"):
+            axis.axvline(time, linewidth=0.6, color="#cccccc")
             axis.annotate(
-                point["what"], (time, point["bytes"] / MIB), rotation=20, fontsize=8, xytext=(-4, 6),
-                textcoords="offset points", ha="right",
+                point["what"], (time, 0.98), xycoords=("data", "axes fraction"), rotation=90, fontsize=8,
+                ha="right", va="top",
             )  # fmt: skip
     axis.set_title("MiB of device memory taken", loc="left", fontsize=10)
     axis.set_xlabel("µs of simulated time")
     largest = max(3 * input_bytes, *(point["bytes"] for point in points), GRANULE)
+    axis.set_xlim(-0.04 * times[-1], 1.02 * times[-1])
     axis.set_ylim(bottom=0, top=1.1 * largest / MIB)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)

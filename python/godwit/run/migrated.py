@@ -36,6 +36,7 @@ COUNTS = {
     "lent": ("lent, which cannot move", "bytes"),
     "prefetched": ("came along with what was asked for", "bytes"),
     "evicted": ("made room on the card", "bytes"),
+    "looks": ("... chosen by looks at who uses them", "groups"),
     "requests": ("pages that the kernel asked for", "requests"),
     "duplicate_requests": ("... asked for twice in a batch", "requests"),
     "batches": ("batches of requests", "batches"),

@@ -96,33 +96,40 @@ class Allocated:
         ]
 
 
-def wanted(setup: Setup, outputs: str | None) -> bool:
-    """Whether outputs are on the heap: what was asked for, else whether there is one. Raises InputError when there is none."""
+def prepared(setup: Setup, outputs: str | None) -> tuple[Setup, bool]:
+    """The setup, on a card with a heap where outputs are there, and whether they are: what was asked for, else whether the card can have
+    one. Raises InputError when there cannot be one and it was asked for.
+    """
     from godwit.errors import nearest
+    from godwit.run.heap_tour import with_heap
     from godwit.spec import config
 
-    has = bool(config.load(setup.config, setup.overrides).heap.slots)
     if outputs is None:
-        return has and setup.memory == "pages"
+        if setup.memory != "device":
+            return setup, False
+        # Errors of the setup itself are its own.
+        config.load(setup.config, setup.overrides)
+        try:
+            with_one = with_heap(setup)
+            config.load(with_one.config, with_one.overrides)
+        except InputError:
+            return setup, False
+        return with_one, True
     if outputs not in OUTPUTS:
         raise InputError(
             f"no outputs '{outputs}'",
             found="outputs are " + ", ".join(OUTPUTS),
             hint=nearest(outputs, OUTPUTS),
         )
-    if outputs != "mapped" and not has:
-        raise InputError(
-            f"--outputs {outputs} needs a card with a heap",
-            found=f"configuration '{setup.config}' has none",
-            hint="--set heap.slots=1024, or --outputs mapped",
-        )
-    if outputs != "mapped" and setup.memory != "pages":
+    if outputs == "mapped":
+        return setup, False
+    if setup.memory != "device":
         raise InputError(
             f"--outputs {outputs} does not go with --memory {setup.memory}",
             found="outputs on the heap are compared with mapped ones in device memory",
             hint="leave --memory out, or --outputs mapped",
         )
-    return outputs != "mapped"
+    return with_heap(setup), True
 
 
 def run_on_heap(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``godwit run split``: the rows of a Parquet table that match a predicate and the others, chosen by the
+"""``godwit run split --row-numbers``: the rows of a Parquet table that match a predicate and the others, chosen by the
 kernel `split`.
 """
 
@@ -39,12 +39,12 @@ def run(
 
     A row matches as pyarrow.compute says; nulls go to the rest, NaN compares as in IEEE 754. Both runs
     (virtual and physical addresses) are checked row by row before anything is written. outputs: ``heap`` runs once more with outputs
-    that nobody sized, and takes the results from there; None does so on a card with a heap. Raises GodwitError of some kind, and then
+    that nobody sized, and takes the results from there; None does so on a card that can have a heap. Raises GodwitError of some kind, and then
     leaves the output directory as it was.
     """
     predicate, array = column_to_split(path, column, where)
+    setup, heap = on_heap.prepared(setup, outputs)
     setup = setup.with_kernel("split")
-    heap = on_heap.wanted(setup, outputs)
     with OutputSet(output_dir) as files, setup.open() as card:
         kernel = setup.kernel_name(card, "split")
         context = setup.context(card)
@@ -104,9 +104,11 @@ def run(
     return Outcome("split", f"split {path.name}: {column} {predicate}", described, figures, facts)
 
 
-def column_to_split(path: Path, column: str, where: str) -> tuple[Predicate, pa.Array]:
-    """The predicate and the column it is about. Raises InputError for anything that the kernels do not take."""
-    predicate = parse(where)
+def column_to_split(
+    path: Path, column: str, where: str, option: str = "--where"
+) -> tuple[Predicate, pa.Array]:
+    """The predicate, given by `option`, and the column it is about. Raises InputError for anything that the kernels do not take."""
+    predicate = parse(where, option)
     array = read_column(path, column)
     predicate.value(array.type)
     if len(array) >= 1 << 32:

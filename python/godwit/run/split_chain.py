@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +19,8 @@ import numpy as np
 
 from godwit.api import OPERATOR_CODES
 from godwit.arrow import DTYPE_CODES
-from godwit.errors import CheckError, InputError, TooLarge
-from godwit.outputs import OutputSet, check_png
+from godwit.errors import CheckError, InputError, TooLarge, nearest
+from godwit.outputs import OutputSet, check_png, placed
 from godwit.report import Figure
 from godwit.run import split_rows
 from godwit.run.heap_tour import heap_events, with_heap
@@ -165,7 +166,11 @@ def run(
 
     granules = {"4K": 4096, "64K": GRANULE}
     if granule not in granules:
-        raise InputError(f"no granule '{granule}'", found="granules: " + ", ".join(granules))
+        raise InputError(
+            f"no granule '{granule}'",
+            found="granules: " + ", ".join(granules),
+            hint=nearest(granule.upper(), granules),
+        )
     if plot is not None:
         check_png(plot)
     table = _table(path, column, where, then_column or column, then_where)
@@ -187,9 +192,16 @@ def run(
         over_time = list(_over_time(heap, heap_events(events, heap.points[-1]["cycle"]), granules[granule]))
         made = pa.Array.from_buffers(table.then.array.type, len(heap.made), [None, pa.py_buffer(heap.made)])
         written = {"then": str(files.write("then.parquet", pa.table({table.then.name: made})))}
-        files.commit()
-    if plot:
-        draw(plot, over_time, table.nbytes, clock_hz=clock_hz)
+        try:
+            with placed(plot) if plot else nullcontext() as place:
+                if place:
+                    draw(place, over_time, table.nbytes, clock_hz=clock_hz)
+                # Neither is there without the other.
+                files.commit()
+        except OSError as error:
+            raise InputError(
+                f"cannot write '{plot}'", found=error.strerror or str(error), hint="--plot"
+            ) from None
     described = {
         **split_facts(path, column, table.first.predicate, table.first.array, int(table.first.matches.sum())),
         "then": {"column": table.then.name, "where": str(table.then.predicate)},
@@ -210,7 +222,7 @@ def run(
 def _table(path: Path, column: str, where: str, then_column: str, then_where: str) -> Table:
     """Both columns. Raises InputError for what the kernels do not take."""
     predicate, array = column_to_split(path, column, where)
-    then_predicate, then_array = column_to_split(path, then_column, then_where)
+    then_predicate, then_array = column_to_split(path, then_column, then_where, "--then-where")
     table = Table(Column(column, array, predicate), Column(then_column, then_array, then_predicate))
     text_bytes = then_array.nbytes if table.beside else 0
     if text_bytes >= 1 << 31:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``godwit run split --rows``: a column's rows themselves, values with validity, in two arrays, by the kernel `split_rows`, and those of
+"""``godwit run split``: a column's rows themselves, values with validity, in two arrays, by the kernel `split_rows`, and those of
 a utf8 column beside it.
 """
 
@@ -53,7 +53,7 @@ def run(
 
     predicate, array = column_to_split(path, column, where)
     beside = split_text.read(setup, path, text) if text is not None else None
-    heap = on_heap.wanted(setup, outputs)
+    setup, heap = on_heap.prepared(setup, outputs)
     allocates = outputs == "malloc"
     more_kernels = {
         "split_text": beside,

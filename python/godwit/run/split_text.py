@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The utf8 column of ``godwit run split --rows --text``: its rows in two columns, offsets, bytes and validity, by the kernel
+"""The utf8 column of ``godwit run split --text``: its rows in two columns, offsets, bytes and validity, by the kernel
 `split_text`, and with ``--outputs malloc`` by `split_text_malloc` in memory that it takes from the heap by itself.
 """
 
@@ -73,7 +73,7 @@ def read(setup: Setup, path: Path, name: str) -> Text:
     """The utf8 column `name` of the Parquet file. Raises InputError for one that the kernel cannot split."""
     import pyarrow as pa
 
-    if setup.memory != "pages" or setup.kernel is not None:
+    if setup.memory != "device" or setup.kernel is not None:
         option = "--kernel" if setup.kernel is not None else f"--memory {setup.memory}"
         raise InputError(
             f"--text does not go with {option}",

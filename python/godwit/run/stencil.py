@@ -255,7 +255,7 @@ def _require(setup: Setup, iterations: int, points: int, mode: str) -> None:
         raise InputError(f"no stencil of {points} points", found="stencils have 5 or 9 points")
     if mode not in MODES:
         raise InputError(f"no mode '{mode}'", found="modes: " + ", ".join(MODES), hint=nearest(mode, MODES))
-    if mode == "software" and setup.memory != "pages":
+    if mode == "software" and setup.memory != "device":
         raise InputError(
             f"mode software does not run on memory '{setup.memory}'",
             found="the host copies tiles to device memory",

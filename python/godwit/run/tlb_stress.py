@@ -57,7 +57,7 @@ class Point:
     page_table_reads: int
     range_hits: int | None = None
     """None on a card without a second-level TLB."""
-    memory: str = "pages"
+    memory: str = "device"
     """Or ``cmt``: the footprint is a block of contiguous memory, with an entry of the range TLB."""
 
 
@@ -124,7 +124,7 @@ def run(
         raise InputError(f"{accesses} accesses cannot be made", found="legal is 1 to 4,294,967,295")
     if not 1 <= outstanding <= MAX_OUTSTANDING:
         raise InputError(f"{outstanding} reads cannot be in flight", found=f"legal is 1 to {MAX_OUTSTANDING}")
-    if setup.memory not in ("pages", "cmt"):
+    if setup.memory not in ("device", "cmt"):
         raise InputError(
             f"tlb-stress does not run on memory '{setup.memory}'",
             found="it measures translation of buffers on the card",
@@ -141,7 +141,7 @@ def run(
             held = fragment(card, max(sizes), setup.page_size)
         with card.context() as context:
             buffer = stress_buffer(context, max(sizes), setup.page_size, frames, seed)
-            places = [("pages", buffer)]
+            places = [("device", buffer)]
             if setup.memory == "cmt":
                 block = place(context, max(sizes), setup.page_size)
                 block.to_numpy()[...] = buffer.to_numpy()
@@ -304,7 +304,7 @@ def plot(sweep: Sweep, path: Path) -> None:
     curves = dict.fromkeys((point.pattern, point.memory) for point in sweep.points)
     for number, (wanted, memory) in enumerate(curves):
         line = [point for point in sweep.points if (point.pattern, point.memory) == (wanted, memory)]
-        pattern = wanted if memory == "pages" else f"{wanted}, contiguous"
+        pattern = wanted if memory == "device" else f"{wanted}, contiguous"
         kib = [point.footprint_bytes / 1024 for point in line]
         colour = f"C{number}"
         cycles.plot(kib, [point.cycles_per_access for point in line], "o-", color=colour, label=pattern)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ class Predicate:
 
     operator: str
     constant: str
+    option: str = field(default="--where", compare=False)
+    """Where it was given: what messages name."""
 
     def __str__(self) -> str:
         return f"{self.operator} {self.constant}"
@@ -67,12 +69,12 @@ class Predicate:
         return pc.fill_null(matches, False)
 
 
-def parse(text: str) -> Predicate:
-    """Parses ``'> 15'``. Raises InputError for anything but one operator and one number."""
+def parse(text: str, option: str = "--where") -> Predicate:
+    """Parses ``'> 15'``, the value of `option`. Raises InputError for anything but one operator and one number."""
     match = _PREDICATE.fullmatch(text)
     if not match:
         raise InputError(
-            f"--where '{text}' is not a predicate",
+            f"{option} '{text}' is not a predicate",
             found="it has to be one of " + " ".join(OPERATORS) + " and a number",
             hint=f"quote it for the shell: {_EXAMPLES}",
         )
@@ -81,17 +83,17 @@ def parse(text: str) -> Predicate:
         number = _number(match[2])
     except ValueError:
         raise InputError(
-            f"--where '{text}' compares with something that is not a number",
+            f"{option} '{text}' compares with something that is not a number",
             found=f"'{match[2]}'",
             hint=f"a number such as in {_EXAMPLES}",
         ) from None
     if math.isnan(number):
         raise InputError(
-            f"--where '{text}' compares with NaN",
+            f"{option} '{text}' compares with NaN",
             found="NaN is not equal to, above or below anything",
             hint="'!= VALUE' keeps the rows that are NaN, '== VALUE' drops them",
         )
-    return Predicate(operator, match[2])
+    return Predicate(operator, match[2], option)
 
 
 def _number(text: str) -> int | float:
@@ -116,14 +118,14 @@ def _integer(predicate: Predicate, name: str, *, bits: int) -> int:
     value = _number(predicate.constant)
     if isinstance(value, float):
         raise InputError(
-            f"--where '{predicate}' needs a whole number",
+            f"{predicate.option} '{predicate}' needs a whole number",
             found=f"the column holds {name}",
             hint=f"'{predicate.operator} {math.floor(value) if math.isfinite(value) else 0}'",
         )
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     if not low <= value <= high:
         raise InputError(
-            f"--where '{predicate}' is out of the column's range",
+            f"{predicate.option} '{predicate}' is out of the column's range",
             found=f"{name} holds {low} to {high}",
             hint="choose a constant inside that range",
         )
@@ -143,7 +145,7 @@ def _floating(predicate: Predicate, name: str, *, single: bool) -> float:
         fits = False
     if not fits:
         raise InputError(
-            f"--where '{predicate}' is out of the column's range",
+            f"{predicate.option} '{predicate}' is out of the column's range",
             found=f"the column holds {name}",
             hint="choose a smaller constant, or compare with inf",
         )

@@ -32,10 +32,17 @@ if TYPE_CHECKING:
     from godwit.run.contiguous import Shared
     from godwit.run.migrated import Migrated
 
-PAGE_SIZES = {"auto": 4096, "4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
+EVERYWHERE = {"4K": 4096, "64K": 65536, "2M": 2 << 20, "1G": 1 << 30}
+"""Page sizes that every card has."""
+PAGE_SIZES = {
+    "auto": 4096,
+    **{f"{4 << order}K": 4096 << order for order in range(8)},
+    **{f"{1 << order}M": 1 << 20 + order for order in range(10)},
+    "1G": 1 << 30,
+}
 """Page sizes by name; the number is what an allocation is rounded up to."""
 
-MEMORIES = ("pages", "cmt", "shared", "copy", "in-place", "auto")
+MEMORIES = ("device", "cmt", "shared", "copy", "in-place", "auto")
 """Where data is: in buffers of the card in pages alone; beside that in contiguous memory, with an entry of the range TLB a buffer; beside
 that in plain memory of the process, whose pages move, and with explicit copies; or with these only; or in host memory, where the kernel uses
 it in place; or, beside what ``shared`` has, in plain memory that stays, and in such of which the system decides what stays."""
@@ -60,7 +67,7 @@ class Setup:
     kernel: Path | None = None
     """Source of a kernel that takes the place of Godwit's own; it must have the same arguments."""
     page_size: PageSize = "auto"
-    memory: str = "pages"
+    memory: str = "device"
     """One of `MEMORIES`. A process runs ``cmt`` once: it has one pool of contiguous memory."""
     waves: Path | None = None
     axi_trace: Path | None = None
@@ -100,13 +107,20 @@ class Setup:
         from godwit import api
         from godwit.spec import config
 
-        if self.in_place and not config.load(self.config, self.overrides).page_cache.pages:
+        found = config.load(self.config, self.overrides)
+        if self.page_size not in ("auto", *EVERYWHERE) and found.walker.napot != "any":
+            raise InputError(
+                f"no pages of {self.page_size}",
+                found=f"configuration '{self.config}' has pages of {', '.join(EVERYWHERE)}",
+                hint="--set walker.napot=any",
+            )
+        if self.in_place and not found.page_cache.pages:
             raise InputError(
                 "memory 'in-place' needs a page cache",
                 found=f"configuration '{self.config}' has none",
                 hint="--set page_cache.pages=16, or --config ng",
             )
-        if self.memory == "auto" and not config.load(self.config, self.overrides).page_cache.counters:
+        if self.memory == "auto" and not found.page_cache.counters:
             raise InputError(
                 "memory 'auto' needs a page cache with access counters",
                 found=f"configuration '{self.config}' has none",

@@ -44,7 +44,7 @@ def config_package(config: Config) -> str:
         "MissEntries": (config.translator.miss_entries, "addresses waiting for a translation, a channel"),
         "Outstanding": (config.translator.outstanding, "bursts in flight, a channel"),
         "PortBuffers": (
-            sum(1 << port for port in config.translator.buffered_ports),
+            sum(1 << port for port in config.buffered_ports),
             "bit i: gw_port_buffer before port i",
         ),
         "L2Sets": (config.l2.sets, "sets of the L2 TLB, 0 = none"),
@@ -64,6 +64,7 @@ def config_package(config: Config) -> str:
         "WalkLineBeats": (config.walker.line_beats, "beats of 64 bytes of such a line"),
         "WalkCacheEntries": (config.walker.cache_entries, "walk-cache entries of an upper level"),
         "WalkPrefetch": (int(config.walker.prefetch), "page-table lines are prefetched"),
+        "AnyNapot": (int(config.walker.napot == "any"), "pages of any power of two"),
         "PageRequests": (config.page_requests.places, "pages asked for at a time, 0 = no page requests"),
         "NumContexts": (config.contexts.count, "contexts"),
         "HeapSlots": (config.heap.slots, "slots of the heap of each class, 0 = none"),
@@ -90,6 +91,10 @@ def config_package(config: Config) -> str:
         "CacheSpare": (config.page_cache.spare, "pages kept free"),
         "CacheRestLines": (config.page_cache.rest_lines, "lines of a rest that are asked for at a time"),
         "CacheAhead": (config.page_cache.ahead, "pages read ahead of who reads in order, 0 = none"),
+        "CacheEager": (
+            int(config.page_cache.eager),
+            "pages that were written through are written to the host before they leave",
+        ),
         "CacheReads": (config.page_cache.reads, "read bursts under way"),
         "CacheWrites": (config.page_cache.writes, "write bursts under way"),
         "CacheFills": (config.page_cache.fills, "reads over the link under way"),

@@ -130,10 +130,16 @@ class Config(Section):
             )
         return self
 
+    @property
+    def buffered_ports(self) -> list[int]:
+        """Those that are named: whose kernels need it by themselves the card builder names, who reads their manifests."""
+        found = self.translator.buffered_ports
+        return [] if found == "auto" else found
+
     @model_validator(mode="after")
     def _buffers(self) -> Config:
         """Buffered ports are there, and named once."""
-        found = self.translator.buffered_ports
+        found = self.buffered_ports
         if len(set(found)) < len(found) or not set(found) <= set(range(self.ports)):
             raise ValueError(
                 f"translator.buffered_ports: legal is each of 0 to {self.ports - 1} at most once, found {found}"
@@ -164,6 +170,17 @@ class Config(Section):
         if cache.ahead > most:
             raise ValueError(
                 f"page_cache.ahead: legal is 0 to {most} with {cache.pages} pages and {cache.fills} fills, found {cache.ahead}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _eager(self) -> Config:
+        """Pages of 4 KiB only are written before they leave."""
+        cache = self.page_cache
+        if cache.pages and cache.eager and cache.page_kib != 4:
+            raise ValueError(
+                f"page_cache.eager: pages of 4 KiB only are written before they leave, found page_cache.page_kib = {cache.page_kib}; "
+                "set eager to false or page_kib to 4"
             )
         return self
 

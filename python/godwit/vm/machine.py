@@ -16,13 +16,18 @@ from pathlib import Path
 
 from godwit import toolchain
 from godwit.errors import GodwitError, SetupError
-from godwit.vm import debian, initramfs, module
+from godwit.group import Group
+from godwit.vm import debian, initramfs, module, monitor
 from godwit.vm.kernel import Kernel, bookworm, trixie
 
 QEMU_AT_LEAST = (10, 1)
 """The first QEMU with `vfio-user-pci`."""
 _MESSAGE_TIMEOUT_MS = 600_000
 """A simulated card may take long for an answer; a card that does not answer is lost for good."""
+_LAST_WORDS_S = 30.0
+"""... and so may a machine that is asked where it hangs."""
+_LAST_LINES = 60
+"""Those of a Linux that was: what it found wrong, and two processors' calls."""
 END = "godwit-guest-end"
 """The last line of a guest, with the exit code of its program."""
 
@@ -35,6 +40,8 @@ mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /sys/kernel/debug
 mount -t tmpfs shm /dev/shm
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+# What Linux complains of in its own start is nobody's here: with its checks of memory it does, in some starts.
+dmesg -c > /dev/null
 {script}
 echo {end} $?
 poweroff -f
@@ -123,9 +130,11 @@ def command(
     words += ["-machine", "q35,memory-backend=m", "-object", memory]
     words += ["-nodefaults", "-display", "none", "-no-reboot"]
     words += [word for line in serial for word in ("-serial", line)]
-    # A machine beside others may stand still for long: neither its timer nor its stalls say anything.
+    # A machine beside others may stand still for long: neither its timer nor its stalls say anything. Linux 7.3 can hang for ever when it
+    # compares its processors' clocks while it changes to another clock: it waits, by the one that interrupts drive, and lets none come.
     boot = (
-        "console=ttyS0 panic=-1 oops=panic quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 nowatchdog"
+        "console=ttyS0 panic=-1 oops=panic unknown_nmi_panic quiet no_timer_check rcupdate.rcu_cpu_stall_suppress=1 "
+        "nowatchdog tsc=nowatchdog"
     )
     words += [
         "-kernel",
@@ -143,13 +152,17 @@ def command(
 
 
 @contextlib.contextmanager
-def serving(card: str, socket: Path, errors: Path, spares: bool = False) -> Iterator[subprocess.Popen[str]]:
+def serving(
+    card: str, socket: Path, errors: Path, group: Group, spares: bool = False
+) -> Iterator[subprocess.Popen[str]]:
     """The server of a card, from when it listens on; with `spares`, of one that can be replaced."""
     with errors.open("w") as log:
         words = [str(server()), "--card", card, "--socket", str(socket), "--json", "--control"]
         words += ["--spares"] if spares else []
         pipe = subprocess.PIPE
-        process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=log, text=True)
+        process = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=log, text=True, process_group=group.pid
+        )
         try:
             while not socket.exists():
                 if process.poll() is not None:
@@ -165,11 +178,18 @@ def serving(card: str, socket: Path, errors: Path, spares: bool = False) -> Iter
 @contextlib.contextmanager
 def _started(kernel: Kernel, guest: Guest, card: str | None, spares: bool = False) -> Iterator[_Started]:
     """The card's server, and the words that start QEMU with it."""
-    with tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder, contextlib.ExitStack() as stack:
-        archive, socket, errors = (Path(folder) / name for name in ("initramfs", "card", "errors"))
+    with (
+        tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder,
+        Group(Path(folder)) as group,
+        contextlib.ExitStack() as stack,
+    ):
+        archive, socket, errors, asked = (
+            Path(folder) / name for name in ("initramfs", "card", "errors", "monitor")
+        )
         archive.write_bytes(files(guest))
-        process = stack.enter_context(serving(card, socket, errors, spares)) if card else None
-        yield _Started(command(kernel, archive, guest, socket if card else None), process, errors)
+        process = stack.enter_context(serving(card, socket, errors, group, spares)) if card else None
+        words = command(kernel, archive, guest, socket if card else None)
+        yield _Started(words, process, errors, asked, group)
 
 
 @dataclass(frozen=True)
@@ -177,6 +197,9 @@ class _Started:
     words: list[str]
     server: subprocess.Popen[str] | None
     errors: Path
+    monitor: Path
+    group: Group
+    """That ends with this process; QEMU at a terminal is in the terminal's."""
 
 
 def run(
@@ -205,7 +228,7 @@ def run(
                 started.server.stdin.flush()
             say(line)
 
-        lines = _follow(started.words, timeout_s * kernel.slower, heard)
+        lines = _follow(started, timeout_s * kernel.slower, heard)
         code = _code(lines, started.errors)
         served = _served(started.server, started.errors) if started.server else {}
         return Ended(lines, code, served, time.monotonic() - start)
@@ -217,13 +240,30 @@ def interact(kernel: Kernel, guest: Guest, card: str | None = "sim:default") -> 
         return subprocess.run(started.words, check=False).returncode
 
 
-def _follow(words: list[str], timeout_s: float, say: Callable[[str], None]) -> list[str]:
+def _follow(started: _Started, timeout_s: float, say: Callable[[str], None]) -> list[str]:
+    """What the guest says until it ends; one that does not in time is asked where it is, and ended."""
+    words = [*started.words, *monitor.words(started.monitor)]
     with subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        process_group=started.group.pid,
     ) as process:
-        late = threading.Timer(timeout_s, process.kill)
-        late.start()
         lines: list[str] = []
+        silent: list[str] = []
+        overdue = threading.Event()
+
+        def end() -> None:
+            overdue.set()
+            if not monitor.interrupt(started.monitor):
+                silent.append("QEMU does not answer: it waits for the card")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0 if silent else _LAST_WORDS_S)
+            process.kill()
+
+        late = threading.Timer(timeout_s, end)
+        late.start()
         try:
             assert process.stdout is not None
             for raw in process.stdout:
@@ -232,14 +272,12 @@ def _follow(words: list[str], timeout_s: float, say: Callable[[str], None]) -> l
                 say(line)
             process.wait()
         finally:
-            on_time = late.is_alive()
             late.cancel()
             if process.poll() is None:
                 process.kill()
-        if not on_time:
-            raise GodwitError(
-                f"the guest has not ended in {timeout_s:.0f} s; its last lines:\n" + "\n".join(lines[-20:])
-            )
+        if overdue.is_set():
+            tail = "\n".join([*lines[-_LAST_LINES:], *silent])
+            raise GodwitError(f"the guest has not ended in {timeout_s:.0f} s; its last lines:\n{tail}")
         return lines
 
 
@@ -248,7 +286,7 @@ def _code(lines: list[str], errors: Path) -> int:
         if line.startswith(END):
             return int(line.split()[1])
     said = errors.read_text().strip() if errors.exists() else ""
-    tail = "\n".join([*lines[-20:], said])
+    tail = "\n".join([*lines[-_LAST_LINES:], said])
     raise GodwitError(f"the guest ended before its script did; its last lines:\n{tail}")
 
 

@@ -103,6 +103,12 @@ def program(source: Path, headers: dict[str, str]) -> bytes:
         return out.read_bytes()
 
 
+def has_rust(source: Path) -> bool:
+    """Whether a program has one of our libraries in it."""
+    text = source.read_text(errors="replace")
+    return bool(_RUNTIME.search(text) or _POOL.search(text))
+
+
 def runtime() -> Path:
     """The static library of the runtime, built if its sources have changed."""
     return of_crates("the runtime", ["-p", "godwit", "--lib"], "libgodwit.a")

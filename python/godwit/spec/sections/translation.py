@@ -33,10 +33,11 @@ class Translator(Section):
         ge=2, le=256, description="addresses a channel (AR, AW) can have waiting for a translation"
     )
     outstanding: int = Field(ge=1, le=256, description="bursts a channel can have in flight")
-    buffered_ports: list[int] = Field(
-        default=[],
+    buffered_ports: Annotated[list[int] | Literal["auto"], Legal("auto, or ports")] = Field(
+        default="auto",
         description="ports with a gw_port_buffer before their translator: for an accelerator whose channels wait for each other, or "
-        "that may stop half way, when its accesses can be parked or others must not wait for it",
+        "that may stop half way, when its accesses can be parked or others must not wait for it. `auto`: on a card with page "
+        "requests or a heap those of kernels whose manifest does not say that they are `independent`",
     )
 
 
@@ -96,6 +97,11 @@ class Walker(Section):
     cache_entries: int = Field(ge=1, le=64, description="entries of the walk cache of each upper level")
     prefetch: bool = Field(
         default=True, description="the line after one that followed its predecessor is fetched ahead"
+    )
+    napot: Literal["64K", "any"] = Field(
+        default="64K",
+        description="pages of several entries (N): `64K`: Svnapot; `any`: each power of two from 8 KiB to 1 GiB "
+        "([page tables](page-tables.md#pages-of-any-power-of-two)), and [granules](blocks/heap.md#granules) of the heap from 4 KiB to 2 MiB",
     )
 
 

@@ -124,6 +124,10 @@ class PageCache(Section):
         le=4,
         description="pages read ahead of who reads in order, pages / 4 at most, with fills 16 at most, of 4 KiB only; 0 = none",
     )
+    eager: bool = Field(
+        default=False,
+        description="pages of 4 KiB that were written through are written to the host while the link is idle, and stay; else when they leave",
+    )
     spare: int = Field(
         default=1,
         ge=0,
