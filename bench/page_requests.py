@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of `godwit bench translate` on pages that the host brings: what passes the accesses that wait for them, and what is asked for.
 
-A port reads pages that are not there, and the host takes long, so that all of them wait while another port reads what is mapped.
+A port reads pages that are not there, and the host takes long, so that all of them wait while another port reads what is mapped. And how
+long after the host's response each has its data.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
 
 import godwit
 from bench import ports
@@ -21,13 +25,14 @@ LEAD = 1500
 LATENCY = 10
 WAKEUP_US = 100
 MAX_CYCLES = 10_000_000
+SINGLE = 16
+COSTS = (f"host.wakeup_ns={WAKEUP_US * 1000}", "host.page_ns=0")
 CONFIG = f"default, ideal data memory, page tables L = {LATENCY}, the host takes {WAKEUP_US} µs to begin"
 
 
 def rows() -> Iterator[Row]:
     """All of them, on one card."""
-    costs = (f"host.wakeup_ns={WAKEUP_US * 1000}", "host.page_ns=0")
-    with ports.open_card(LATENCY, ("card.external_ports=2", *costs)) as card, card.context() as context:
+    with _card() as card, card.context() as context:
         for port in (WAITING, PASSING):
             ports.bind(card, context, port)
         # Pages of which no entry covers two.
@@ -57,6 +62,56 @@ def rows() -> Iterator[Row]:
         )
         few = ACCESSES // 4
         yield _row(f"page requests of {ACCESSES} reads of {few} pages", asked / few, "requests/page", "<= 1")
+    yield from _answers()
+
+
+def _card(events: Path | None = None) -> godwit.Card:
+    return ports.open_card(LATENCY, ("card.external_ports=2", *COSTS), events=events)
+
+
+def _answers() -> Iterator[Row]:
+    """From the host's response, when gw_fault takes it, to the data at the port."""
+    with tempfile.TemporaryDirectory(prefix="godwit-bench-") as directory:
+        path = Path(directory) / "events.arrow"
+        with _card(path) as card, card.context() as context:
+            ports.bind(card, context, WAITING)
+            with context.reserve(SINGLE * PAGE) as absent:
+                single = [_read(card, [absent.address + number * PAGE])[0] for number in range(SINGLE)]
+            with context.reserve(ACCESSES * PAGE) as absent:
+                together = _read(card, [absent.address + number * PAGE for number in range(ACCESSES)])
+        responses = _responses(path)
+    if len(responses) != SINGLE + ACCESSES:
+        raise godwit.DeviceError(f"{len(responses)} responses to page requests of {SINGLE + ACCESSES} pages")
+    taken = [data - response for data, response in zip(single, responses, strict=False)]
+    name = "from the response to a page request to the data"
+    yield _row(f"{name}, one read, mean of {SINGLE}", mean(taken), "cycles", None)
+    yield _row(f"{name}, one read, longest", max(taken), "cycles", None)
+    last = max(together) - responses[-1]
+    yield _row(f"{name}, {ACCESSES} reads of as many pages, behind the last response", last, "cycles", None)
+
+
+def _read(card: godwit.Card, addresses: list[int]) -> list[int]:
+    """Cycles in which the last beat of each read came."""
+    ids = 1 << card.config["axi"]["id_width"]
+    requests = [(WAITING, n, n % ids, at, 1, ports.BEAT_SIZE, None) for n, at in enumerate(addresses)]
+    card.native.port_submit(requests)
+    card.native.port_drain(MAX_CYCLES)
+    answers = card.native.port_poll()
+    if len(answers) != len(addresses) or any(answer["resp"] for answer in answers):
+        raise godwit.DeviceError("reads of pages that the host brings ended with an error")
+    return [answer["done_cycle"] for answer in answers]
+
+
+def _responses(events: Path) -> list[int]:
+    """Cycles in which the host's responses were taken, in order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with pa.OSFile(str(events)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    level, event = (table[name].cast(pa.string()) for name in ("level", "event"))
+    resolved = pc.and_(pc.equal(level, "page"), pc.equal(event, "resolved"))
+    return table.filter(resolved)["cycle"].to_pylist()
 
 
 def _beside(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import godwit
 from godwit.api import Card, Context
@@ -37,10 +38,10 @@ class Bursts:
         return self.span / len(self.accepted)
 
 
-def open_card(page_table_latency: int, overrides: Sequence[str] = ()) -> Card:
+def open_card(page_table_latency: int, overrides: Sequence[str] = (), *, events: Path | None = None) -> Card:
     """The default translation path with one driven port in place of the kernels, and ideal data memory.
 
-    overrides: further ones, as ``--set`` has them.
+    overrides: further ones, as ``--set`` has them. events: where those of the whole session go when the card is closed.
     """
     return godwit.open(
         "sim:default",
@@ -51,6 +52,7 @@ def open_card(page_table_latency: int, overrides: Sequence[str] = ()) -> Card:
             "page_table_latency_cycles": page_table_latency,
             "requests_per_cycle": 4.0,
         },
+        events=events,
     )
 
 

@@ -24,18 +24,26 @@ SUITE, CONFIG, KERNEL = "driver", "tapasco", "backports"
 CACHED = toolchain.root() / "driver/test/stays.toml"
 """A card with a page cache, on which pages in place are the card's alone."""
 KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
+FOLIO = 512
+"""Pages of one that moves whole."""
 SIZES = (32 * KIB, MIB, 8 * MIB)
 WAYS = {"demand": "on demand", "hand": "by calls", "in_place": "in place"}
 WAYS |= {f"{way}_small": f"{name} by 4 KiB" for way, name in WAYS.items()}
 """How an array goes, and the same with entries of 4 KiB alone."""
 ALONE = "in_place_alone"
 WAYS[ALONE] = "in place with a page cache"
-TIMED = ("demand", "hand")
+HUGE = "huge"
+"""Of huge pages, which move whole, or in pieces (`large_folios=N`)."""
+WAYS |= {f"{way}_whole": f"{WAYS[way]}, huge pages whole" for way in ("demand", "hand")}
+WAYS |= {f"{way}_pieces": f"{WAYS[way]}, huge pages in pieces" for way in ("demand", "hand")}
+HUGE_SIZES = (2 * MIB, 32 * MIB)
+TIMED = ("demand", "hand", "demand_whole", "hand_whole", "demand_pieces", "hand_pieces")
 PHASES = {"there": "first launch", "again": "second launch", "home": "home"}
 EVENTS = {
     "requests": ("page_requests",),
     "batches": ("batches",),
-    "DMA descriptors": ("dma_pages",),
+    "DMA descriptors": ("dma_copies",),
+    "moves": ("pieces",),
     "DMA lists": ("dma_lists",),
     "DMA doorbells": ("dma_doorbells",),
     "interrupts": ("mmu_interrupts", "dma_interrupts", "kernel_interrupts"),
@@ -66,12 +74,15 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     alone, _ = _guest(sizes[:2], progress, CACHED, ALONE)
     progress("the same in user space", 0, 0)
     own = {size: _user_space(size) for size in sizes}
+    if not quick:
+        progress("huge pages", 0, 0)
+        counted |= _guest(HUGE_SIZES, progress, CONFIG, HUGE)[0]
     events = [*_events(counted, release, CONFIG), *_events(alone, release, CACHED.stem)]
     return [*events, *_times(counted, release, own)]
 
 
 def _guest(sizes: tuple[int, ...], progress: Progress, config: str | Path, only: str) -> tuple[Counted, str]:
-    """What is counted on a card of this configuration; `only`: of one way, which stays in the host."""
+    """What is counted on a card of this configuration; `only`: of the ways of huge pages, or of one, which stays in the host."""
     from godwit.vm import guests, kernel, machine
 
     booted = kernel.ensure(KERNEL, lambda what: progress(what, 0, 0))
@@ -143,7 +154,7 @@ def modelled_us(count: Mapping[str, int], *, home: bool) -> float:
     """Time of migrations by what was counted: groups and pages by the host's work, bytes by the link, register writes, and interrupts with
     who they wake. As the runtime's own time has it, pages cost the host what they cost before they cross.
 
-    Pages are given to the card a doorbell at a time, and it copies those while the host works on the next; only where it has nothing left
+    A folio that moves whole is taken to cost the host what a page does. Pages are given to the card a doorbell at a time, and it copies those while the host works on the next; only where it has nothing left
     (`dma_drains`) do they follow one another: the host's work on the first doorbell's pages, and the crossing of the last one's.
     """
     from godwit.spec import config as configs
@@ -151,14 +162,15 @@ def modelled_us(count: Mapping[str, int], *, home: bool) -> float:
     found = configs.load(CONFIG)
     host, link = found.host, found.host_link
     pages, drains = count["pages_home"] if home else count["pages_out"], count["dma_drains"]
+    copies = pages - (FOLIO - 1) * (count["folios_home"] if home else count["folios_out"])
     group, page = (host.return_ns, host.return_page_ns) if home else (host.leave_ns, host.leave_page_ns)
     woken = host.interrupt_ns + host.wakeup_ns
     crossing = PAGE / (link.to_host_gbps if home else link.bandwidth_gbps)
     batch = count["dma_pages"] / max(count["dma_doorbells"], 1)
     # Interrupts that wake nobody take the host's time all the same.
-    work = count["dma_lists"] * group + pages * page + count["dma_doorbells"] * link.register_latency_ns
+    work = count["dma_lists"] * group + copies * page + count["dma_doorbells"] * link.register_latency_ns
     work += max(count["dma_interrupts"] - drains, 0) * host.interrupt_ns
-    first = group + batch * page + link.register_latency_ns
+    first = group + batch * copies / max(pages, 1) * page + link.register_latency_ns
     by_host, by_link = work + drains * batch * crossing, drains * first + count["dma_pages"] * crossing
     return (max(by_host, by_link) + (drains + count["mmu_interrupts"]) * woken) / 1e3
 

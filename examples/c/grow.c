@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 
 	/* Of two frees the second one is refused, and nothing else happens. */
 	check(godwit_release_memory(context, memory), "release");
-	if (godwit_release_memory(context, memory) != GODWIT_EINVAL) {
+	if (godwit_release_memory(context, memory) != GODWIT_EINVAL || godwit_last_refusal() != GODWIT_REFUSED_NOT_LIVE) {
 		fprintf(stderr, "grow: the second release was not refused\n");
 		return 1;
 	}

@@ -3,11 +3,13 @@
  * An array goes to the card and comes home, in each way that the driver has, also without large pages; what the driver counted meanwhile is said in a line each:
  *
  *	ways BYTES...
+ *	ways huge BYTES...	only those of huge pages, which move whole, or page by page
  *	ways NAME BYTES...	only that in which it stays in the host, by this name
  */
 #include <stdio.h>
 
 #include "../../../driver/test/guest/files.h"
+#include "../../../driver/test/guest/huge.h"
 #include "../../../driver/test/guest/places.h"
 
 #define MOST_COUNTERS 64
@@ -89,13 +91,16 @@ static bool launch(const uint64_t *values, uint64_t bytes, uint64_t wanted)
 	       got.sum == wanted;
 }
 
-/* One way: @by_hand moves them by calls, @in_place leaves them where they are. */
-static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
+/* One way: @by_hand moves them by calls, @in_place leaves them where they are; @huge: they are huge pages. */
+static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place, bool huge)
 {
-	uint64_t *values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), wanted, i;
+	uint64_t room = huge ? bytes + HUGE : bytes, wanted, i;
+	char *area = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *values = (uint64_t *)(huge ? ((uintptr_t)area + HUGE - 1) & ~(HUGE - 1) : (uintptr_t)area);
 	char said[64];
 	bool right;
 
+	madvise(values, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	for (i = 0; i < bytes / 8; i++)
 		values[i] = i * 0x9e3779b97f4a7c15ull;
 	wanted = sum_up(values, bytes);
@@ -110,21 +115,30 @@ static bool way(const char *name, uint64_t bytes, bool by_hand, bool in_place)
 	right = right && (!by_hand || moves(values, bytes, GODWIT_MIGRATE_TO_HOST)) && sum_up(values, bytes) == wanted;
 	snprintf(said, sizeof(said), "counted %s home %llu", name, (unsigned long long)bytes);
 	count(said);
-	munmap(values, bytes);
+	munmap(area, room);
 	return right;
 }
 
 static bool all_ways(uint64_t bytes)
 {
-	return way("demand", bytes, false, false) && way("hand", bytes, true, false) && way("in_place", bytes, false, true) &&
-	       tell(PARAMETERS "large_pages", "N") && way("demand_small", bytes, false, false) &&
-	       way("hand_small", bytes, true, false) && way("in_place_small", bytes, false, true) &&
-	       tell(PARAMETERS "large_pages", "Y");
+	return way("demand", bytes, false, false, false) && way("hand", bytes, true, false, false) &&
+	       way("in_place", bytes, false, true, false) && tell(PARAMETERS "large_pages", "N") &&
+	       way("demand_small", bytes, false, false, false) && way("hand_small", bytes, true, false, false) &&
+	       way("in_place_small", bytes, false, true, false) && tell(PARAMETERS "large_pages", "Y");
+}
+
+/* Linux has no huge pages where memory is as little as here, if it is not told to. */
+static bool huge_ways(uint64_t bytes)
+{
+	return tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise") && tell(PARAMETERS "large_folios", "Y") &&
+	       way("demand_whole", bytes, false, false, true) && way("hand_whole", bytes, true, false, true) &&
+	       tell(PARAMETERS "large_folios", "N") && way("demand_pieces", bytes, false, false, true) &&
+	       way("hand_pieces", bytes, true, false, true);
 }
 
 int main(int argc, char **argv)
 {
-	bool only = argc > 1 && !strtoull(argv[1], NULL, 0);
+	bool only = argc > 1 && !strtoull(argv[1], NULL, 0), huge = only && !strcmp(argv[1], "huge");
 	int i;
 
 	card = card_open();
@@ -135,7 +149,7 @@ int main(int argc, char **argv)
 	for (i = only ? 2 : 1; i < argc; i++) {
 		uint64_t bytes = strtoull(argv[i], NULL, 0);
 
-		if (!(only ? way(argv[1], bytes, false, true) : all_ways(bytes))) {
+		if (!(huge ? huge_ways(bytes) : only ? way(argv[1], bytes, false, true, false) : all_ways(bytes))) {
 			printf("another sum, or no launch: %s\n", strerror(errno));
 			return 1;
 		}

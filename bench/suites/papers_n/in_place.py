@@ -148,7 +148,7 @@ def _stencil(
 ) -> Iterator[Row]:
     """Fig. 4."""
     values = {}
-    for mode, memory in (("accelerator", "in-place"), ("software", "pages")):
+    for mode, memory in (("accelerator", "in-place"), ("software", "device")):
         outcome = stencil.run(
             Setup("ng", overrides, memory=memory),
             path=path,

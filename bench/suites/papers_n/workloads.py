@@ -7,14 +7,18 @@ result is compared with numpy's.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 import godwit
 from bench.suites.papers_n import crossover
+from godwit import data
 from godwit.api import Card
 from godwit.report import Progress, Row
 from godwit.run import bfs, sobel, stencil
@@ -59,7 +63,10 @@ def _programs(quick: bool) -> Iterator[Program]:
     for edge, iterations in ((128, 2),) if quick else ((256, 1), (256, 4), (256, 16)):
         yield _stencil(random, edge, iterations)
     for vertices, degree in ((1 << 10, 4),) if quick else ((1 << 12, 8), (1 << 15, 8)):
-        yield _bfs(random, vertices, degree)
+        edges = random.integers(0, vertices, (2, vertices * degree))
+        yield _bfs(f"{vertices:,} vertices with {degree} edges", *edges, vertices)
+    if not quick:
+        yield _grid()
 
 
 def _array(values: np.ndarray) -> np.ndarray:
@@ -125,13 +132,22 @@ def _stencil(random: np.random.Generator, edge: int, iterations: int) -> Program
     )
 
 
-def _bfs(random: np.random.Generator, vertices: int, degree: int) -> Program:
-    begins, ends = random.integers(0, vertices, (2, vertices * degree))
+def _grid() -> Program:
+    """The European high-voltage grid, `godwit data grid`: a graph that is wide, 57 edges from end to end."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "edges.parquet"
+        vertices, _ = data.grid(path)
+        table = pq.read_table(path)
+    begins, ends = (table[name].to_numpy() for name in ("source", "target"))
+    return _bfs("the European grid", np.concatenate([begins, ends]), np.concatenate([ends, begins]), vertices)
+
+
+def _bfs(name: str, begins: np.ndarray, ends: np.ndarray, vertices: int) -> Program:
     offsets, targets = bfs.compressed(begins, ends, vertices)
     wanted = bfs.reference(offsets, targets, 0)
     levels = np.zeros(vertices, np.uint32)
     return Program(
-        f"bfs of {vertices:,} vertices with {degree} edges",
+        f"bfs of {name}",
         "bfs",
         {
             "offsets": _array(offsets),

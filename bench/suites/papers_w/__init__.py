@@ -4,8 +4,10 @@
 Configuration `fletcher`: 71-cycle reads, one request every four cycles (page tables included), one L1 entry. Random
 reads go over 2 GiB in pages of 2 MiB, where the paper has pages of 64 MiB: 1,024 pages instead of 32, so that nearly
 every access misses in the L1. Two walkers: one that reads page tables 64 bytes at a time (*short lines*: three walks of
-four read memory, as 32 lines of eight entries are kept), and the configuration's own, which reads 1 KiB at a time.
-The allocator's rows are on a card of `default` with a heap (heap.py), and on a small one with several memories (memories.py).
+four read memory, as 32 lines of eight entries are kept), and the configuration's own, which reads 1 KiB at a time; that
+one walks pages of any power of two, so that linear reads (Fig. 6.3) have the sizes that the paper's text names, too.
+The allocator's rows are on a card of `default` with a heap (heap.py; the application: table.py), and on a small one with several memories
+(memories.py).
 
 Every size of a TLB or of the walker is a card of its own; all else (page size, burst, pattern, physical addresses) is
 measured on the same ones.
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import loads
-from bench.suites.papers_w import heap, memories
+from bench.suites.papers_w import banked, heap, memories, table
 from bench.suites.papers_w.figures import draw
 from godwit.api import Card, Context
 from godwit.buffers import Buffer
@@ -52,13 +54,17 @@ class Design:
     """In four ways."""
     long_lines: bool = False
     """Page-table lines as the configuration has them; otherwise as many as `SHORT_LINES`, of 64 bytes."""
+    any_pages: bool = False
+    """Pages of any power of two."""
 
     @property
     def overrides(self) -> tuple[str, ...]:
         """On top of `fletcher`."""
         lines = () if self.long_lines else ("walker.line_beats=1", f"walker.lines={SHORT_LINES}")
+        pages = ("walker.napot=any",) if self.any_pages else ()
         return (
             *lines,
+            *pages,
             f"translator.l1_entries={self.l1_entries}",
             f"walker.requests={self.walks}",
             f"l2.sets={self.l2_entries // 4}",
@@ -69,7 +75,8 @@ class Design:
     def __str__(self) -> str:
         entries = "one L1 entry" if self.l1_entries == 1 else f"{self.l1_entries} L1 entries"
         second = f", {self.l2_entries} L2 entries" if self.l2_entries else ", no L2"
-        return f"{entries}{second}, {self.walks} walks, {'long' if self.long_lines else 'short'} lines"
+        pages = ", pages of any power of two" if self.any_pages else ""
+        return f"{entries}{second}, {self.walks} walks, {'long' if self.long_lines else 'short'} lines{pages}"
 
 
 @dataclass(frozen=True)
@@ -82,10 +89,12 @@ class Amount:
     bursts: int = 750
     linear_bytes: int = 64 << 20
     linear_bursts: tuple[int, ...] = (4, 16, 64)
+    linear_pages: tuple[str, ...] = ("256K", "1M", "4M", "16M", "64M")
+    """1, 4 and 64 MiB are those that the paper's text names."""
 
 
-FULL, QUICK = Amount(), Amount(beats=6_000, bursts=400, linear_bursts=(16,))
-BASE, LONG = Design(), Design(long_lines=True)
+FULL, QUICK = Amount(), Amount(beats=6_000, bursts=400, linear_bursts=(16,), linear_pages=("1M", "4M"))
+BASE, LONG = Design(), Design(long_lines=True, any_pages=True)
 LARGE_L1 = Design(32)
 WALKS = tuple(Design(walks=walks) for walks in (2, 16))
 HIERARCHY = (Design(16, l2_entries=256), Design(16, l2_entries=2048))
@@ -130,8 +139,10 @@ def run(progress: Progress, quick: bool = False, amount: Amount | None = None) -
     for design in (*walks, BASE, LONG, *large_l1, *hierarchy):
         rows += _random_rows(design, shares[design], size)
     rows += _drop(shares, walks, size)
+    rows += banked.rows(BASE.overrides, size.span, size.beats, progress)
     rows += heap.rows(progress, quick)
     rows += memories.rows(progress, quick)
+    rows += table.rows(progress, quick)
     return rows
 
 
@@ -201,7 +212,13 @@ def _linear(card: Card, design: Design, size: Amount) -> Iterator[Row]:
     Bursts of four beats need every request slot, so that each page-table read costs one: a short line of eight 4 KiB pages
     0.8 %, one for each 64 KiB page 0.4 %. That is what the configuration has long lines for, and only they have a goal.
     """
-    for page_size, goal in (("4K", "99.7"), ("64K", "99.9"), ("2M", "99.9")):
+    own = size.linear_pages if design.any_pages else ()
+    for page_size, goal in (
+        ("4K", "99.7"),
+        ("64K", "99.9"),
+        ("2M", "99.9"),
+        *((page, "99.9") for page in own),
+    ):
         with card.context() as context:
             buffer = loads.buffer_of(context, size.linear_bytes, page_size)
             for beats in size.linear_bursts:
@@ -283,5 +300,5 @@ def _drop(shares: dict[Design, dict[int, float]], fewer: tuple[Design, ...], siz
 
 
 def plot(rows: list[Row], path: Path) -> None:
-    """The paper's figures as curves: share of raw throughput by burst."""
+    """The paper's figures as curves, and its table of growth."""
     draw(rows, path, THEIRS, FEW_PAGES)
