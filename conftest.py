@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tests are spread over processes (`pytest -n 2`): the longest first, those that share a slow fixture in one process."""
 
+import re
+
 import pytest
 
 # What takes longest, longest first: a process that meets one of them last leaves the other cores idle.
@@ -13,6 +15,7 @@ FIRST = (
     "python/tests/test_package.py",
     "hw/test/walker/",
     "kernels/test/",
+    "driver/test/test_guest",
     "card/test/",
     "hw/test/",
     "core/test/",
@@ -24,6 +27,10 @@ TOGETHER = (
     "python/tests/test_install.py",
     "python/tests/test_ip.py",
     "python/tests/test_package.py",
+)
+# Files whose tests share a guest: one for each kernel that it boots.
+GUESTS = re.compile(
+    r"(driver/test/test_guest(?:_cmt|_contig|_dma|_heap|_starved|_stays)?\.py)::.*?(?:\[(stock|backports|debug)\b.*)?$"
 )
 
 
@@ -39,9 +46,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
-        """One test at a time, or one file of those that stay together."""
+        """One test at a time, or one file of those that stay together, or all of a guest."""
 
         def _split_scope(self, nodeid: str) -> str:
+            if guest := GUESTS.match(nodeid):
+                return f"{guest[1]} {guest[2]}"
             file = nodeid.partition("::")[0]
             return file if file in TOGETHER else nodeid
 

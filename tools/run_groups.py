@@ -13,23 +13,27 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # A group that says nothing for so long hangs: more than the longest test takes on a slow machine.
 SILENCE_S = 20 * 60
+# Of what a failure says, so much; and of a guest's end the line that has its cause.
+WIDTH = 300
+GRAVE = "BUG:|Oops|Kernel panic"
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many checks of a group passed and failed."""
+    """How many checks of a group passed and failed, and which failed, in a line each."""
 
     passed: int
     failed: int
+    failures: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,14 @@ class Group:
     name: str
     command: list[str]
     count: Callable[[str], Count] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def count_cargo(output: str) -> Count:
     """Sums libtest's closing lines."""
     found = re.findall(r"test result: \w+\. (\d+) passed; (\d+) failed", output)
-    return Count(sum(int(p) for p, _ in found), sum(int(f) for _, f in found))
+    failures = re.findall(r"^test (\S+) .*\.\.\. FAILED$", output, re.MULTILINE)
+    return Count(sum(int(p) for p, _ in found), sum(int(f) for _, f in found), tuple(failures))
 
 
 def count_junit(report: Path) -> Callable[[str], Count]:
@@ -53,15 +59,23 @@ def count_junit(report: Path) -> Callable[[str], Count]:
     def count(_output: str) -> Count:
         if not report.exists():
             return Count(0, 1)
-        suites = ElementTree.parse(report).getroot().iter("testsuite")
+        root = ElementTree.parse(report).getroot()
         total = bad = skipped = 0
-        for suite in suites:
+        for suite in root.iter("testsuite"):
             total += int(suite.get("tests", 0))
             bad += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
             skipped += int(suite.get("skipped", 0))
-        return Count(total - bad - skipped, bad)
+        return Count(total - bad - skipped, bad, tuple(_failures(root)))
 
     return count
+
+
+def _failures(root: ElementTree.Element) -> Iterator[str]:
+    for case in root.iter("testcase"):
+        for found in (*case.iter("failure"), *case.iter("error")):
+            why = found.get("message", "").splitlines()
+            grave = next((line for line in why if re.search(GRAVE, line)), "")
+            yield f"{case.get('classname')}::{case.get('name')}: {' '.join([*why[:1], grave])[:WIDTH].rstrip()}"
 
 
 class _Watchdog:
@@ -116,6 +130,7 @@ def run(group: Group, *, alone: bool = True, silence_s: float = SILENCE_S) -> Co
     print(f"\n==> {group.name}: {' '.join(group.command)}", flush=True)
     start = time.monotonic()
     env = dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=f"{VENV / 'bin'}:{os.environ['PATH']}")
+    env |= group.environment
     process = subprocess.Popen(
         group.command,
         cwd=ROOT,
@@ -175,6 +190,8 @@ def run_all(*rows: list[Group]) -> int:
     print("\nsummary")
     for group, count in counts:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")
+        for failure in count.failures:
+            print(f"    failed: {failure}")
     passed = sum(count.passed for _, count in counts)
     failed = sum(count.failed for _, count in counts)
     print(f"{passed} passed, {failed} failed")
