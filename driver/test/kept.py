@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -34,16 +35,24 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _said(*command: str) -> str:
+    return subprocess.run(command, cwd=toolchain.root(), capture_output=True, text=True, check=True).stdout
+
+
 @functools.cache
-def _crates() -> str:
-    """What cargo makes of this checkout: not by its bytes, for each clone's are a little different."""
+def _crates(*packages: str) -> str:
+    """What cargo makes packages of this checkout of: not by its bytes, for each clone's are a little different."""
     root = toolchain.root()
-    places = (root / "crates", root / "core", root / "build/spec")
+    named = [word for package in packages for word in ("--package", package)]
+    tree = _said("cargo", "tree", *named, "--edges", "normal,build", "--prefix", "none", "--locked")
+    ours = {Path(found[1]) for line in tree.splitlines() if (found := re.search(r"\((/[^)]*)\)", line))}
+    assert {path.name for path in ours} >= set(packages), tree
+    places = (*sorted(ours), root / "core", root / "build/spec")
     files = [path for place in places for path in place.rglob("*") if path.suffix in _COMPILED]
     files = [path for path in files if path.is_file() and not {"tests", "benches"} & set(path.parts)]
     files += [root / "Cargo.toml", root / "Cargo.lock"]
     made_of = [f"{path.relative_to(root)} {_digest(path)}" for path in sorted(files)]
-    made_of.append(subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout)
+    made_of.append(_said("rustc", "--version"))
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
 
 
@@ -83,8 +92,10 @@ class Guests:
         made_of += [_digest(path) for path in (kernel.image, *sources)]
         if card:
             made_of.append(_digest(Path(card.removeprefix("sim:"))))
-        if card or rust:
-            made_of.append(_crates())
+        if card:
+            made_of.append(_crates("godwit-vfio"))
+        if rust:
+            made_of.append(_crates("godwit", "godwit-cmt"))
         text = json.dumps(made_of)
         return toolchain.cache_dir() / "guests" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 

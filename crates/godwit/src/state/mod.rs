@@ -244,8 +244,8 @@ impl State {
         self.unmap_all(id, serial, &[(va, len)])
     }
 
-    /// The same for several ranges, waited for once; translations of pages whose A was taken are dropped with them. After an error those
-    /// before the one that failed are unmapped.
+    /// The same for several ranges, waited for once; translations of pages whose A was taken are dropped with them, or with the next that are, if
+    /// nothing could be unmapped. After an error those before the one that failed are unmapped.
     pub fn unmap_all(
         &mut self,
         id: usize,
@@ -258,7 +258,11 @@ impl State {
         let unmapped = ranges
             .iter()
             .try_for_each(|(va, len)| table.unmap(*va, *len, &mut what));
-        self.forget(id, &what)?;
+        if what.is_needed() {
+            self.forget(id, &what)?;
+        } else {
+            self.context(id, serial)?.aged = what;
+        }
         self.context(id, serial)?.table.reclaim();
         Ok(unmapped?)
     }
