@@ -140,6 +140,7 @@ sys.exit(run_all([Group("a", [sys.executable, "-c", {first!r}], count_cargo, aga
             ["    failed: a::b", "    failed: a::c"],
         ),
     ],
+    ids=["all pass", "one fails again", "one is not run"],
 )
 def test_what_failed_runs_again_and_is_named_when_it_passes(second: str, sum_: str, lines: list[str]):
     first = SAYS.format(c="FAILED", failed=2)
