@@ -29,40 +29,21 @@ GRAVE = "BUG:|Oops|Kernel panic"
 
 @dataclass(frozen=True)
 class Count:
-    """How many checks of a group passed and failed, and which failed, in a line each; `unsteady` ones passed when they were
-    run again."""
+    """How many checks of a group passed and failed, and which failed, in a line each."""
 
     passed: int
     failed: int
     failures: tuple[str, ...] = field(default=(), repr=False)
-    unsteady: tuple[str, ...] = field(default=(), repr=False)
-
-    def settled(self, again: Count) -> Count:
-        """What it comes to when all that failed has run once more, in `again`."""
-        if again.passed + again.failed != self.failed:
-            return self
-        still = {name_of(failure) for failure in again.failures}
-        unsteady = tuple(failure for failure in self.failures if name_of(failure) not in still)
-        return Count(self.passed + again.passed, again.failed, again.failures, unsteady)
-
-
-def name_of(failure: str) -> str:
-    """The test's name in a line of `Count.failures`."""
-    return failure.split(": ", 1)[0]
 
 
 @dataclass(frozen=True)
 class Group:
-    """A command and how to count its checks; without a counter the command itself is the one check.
-
-    `again` says how what failed is run once more, or that it is not.
-    """
+    """A command and how to count its checks; without a counter the command itself is the one check."""
 
     name: str
     command: list[str]
     count: Callable[[str], Count] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    again: Callable[[Count], Group | None] | None = None
 
 
 def count_cargo(output: str) -> Count:
@@ -188,22 +169,10 @@ def _run_row(row: list[Group], alone: bool) -> list[tuple[Group, Count]]:
     return [(group, run(group, alone=alone)) for group in row if not _cancelled.is_set()]
 
 
-def _look_again(group: Group, count: Count) -> Count:
-    """What failed beside much else is run once more, with nothing beside it: what passes then is named, and has passed.
-
-    A machine that has too much to do is no defect of what is tested. A complaint of a kernel is one, whenever it comes.
-    """
-    if not count.failures or group.again is None or any(re.search(GRAVE, line) for line in count.failures):
-        return count
-    second = group.again(count)
-    return count if second is None else count.settled(run(second))
-
-
 def run_all(*rows: list[Group]) -> int:
     """Runs every group, even when one fails, and prints the sum as the last line; 1 when anything failed.
 
-    Rows run side by side, the groups of a row one after the other; what failed of those that can be run again is run once more
-    behind them. Ctrl-C ends what runs and begins nothing more: 130.
+    Rows run side by side, the groups of a row one after the other. Ctrl-C ends what runs and begins nothing more: 130.
     """
     # A job in the background of a script ignores SIGINT, and so would every test of Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -211,7 +180,6 @@ def run_all(*rows: list[Group]) -> int:
         done = pool.map(lambda row: _run_row(row, len(rows) == 1), rows)
         try:
             counts = [count for row in done for count in row]
-            counts = [(group, _look_again(group, count)) for group, count in counts]
         except KeyboardInterrupt:
             _cancelled.set()
             for process in list(_running):
@@ -224,8 +192,6 @@ def run_all(*rows: list[Group]) -> int:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")
         for failure in count.failures:
             print(f"    failed: {failure}")
-        for failure in count.unsteady:
-            print(f"    unsteady, passed when run again: {failure}")
     passed = sum(count.passed for _, count in counts)
     failed = sum(count.failed for _, count in counts)
     print(f"{passed} passed, {failed} failed")

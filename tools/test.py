@@ -7,13 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from run_groups import ROOT, VENV, Count, Group, count_cargo, count_junit, name_of, run_all
+from run_groups import ROOT, VENV, Group, count_cargo, count_junit, run_all
 
 BIN = VENV / "bin"
 REPORT = ROOT / "build/pytest.xml"
-AGAIN = ROOT / "build/pytest-again.xml"
-# More failures than those of a guest or two are no accident.
-FEW = 20
 
 # What the Rust tests open by name; pytest builds what it needs itself.
 CARDS = (
@@ -41,50 +38,26 @@ def apart() -> dict[str, str]:
     return folders
 
 
-CARGO = ["cargo", "test", "--workspace", "--release", "--locked", "--no-fail-fast"]
-PYTEST = [str(BIN / "python"), "-m", "pytest"]
-
-
-def rust_again(count: Count) -> Group | None:
-    """The Rust tests that failed, by their names."""
-    names = [name_of(failure) for failure in count.failures]
-    if len(names) != count.failed or count.failed > FEW:
-        return None
-    return Group("rust again", [*CARGO, "--", "--exact", *names], count_cargo, environment=apart())
-
-
-def pytest_again(count: Count) -> Group | None:
-    """The tests of pytest that failed, one after the other."""
-    if len(count.failures) != count.failed or count.failed > FEW:
-        return None
-    AGAIN.unlink(missing_ok=True)
-    command = [
-        *PYTEST,
-        "-p",
-        "no:xdist",
-        "--last-failed",
-        "--last-failed-no-failures=none",
-        f"--junit-xml={AGAIN}",
-    ]
-    return Group("pytest again", command, count_junit(AGAIN))
-
-
-RUST_ROW = [
+RUST = [
     *(
         Group(f"card {Path(config).stem}", [str(BIN / "godwit"), "card", "build", "--config", config])
         for config in CARDS
     ),
-    Group("rust", CARGO, count_cargo, environment=apart(), again=rust_again),
+    Group(
+        "rust",
+        ["cargo", "test", "--workspace", "--release", "--locked", "--no-fail-fast"],
+        count_cargo,
+        environment=apart(),
+    ),
 ]
-PYTEST_ROW = [
+PYTEST = [
     Group(
         "pytest",
-        [*PYTEST, "-n", "2", "--dist", "loadscope", f"--junit-xml={REPORT}"],
+        [str(BIN / "python"), "-m", "pytest", "-n", "2", "--dist", "loadscope", f"--junit-xml={REPORT}"],
         count_junit(REPORT),
-        again=pytest_again,
     ),
 ]
 
 if __name__ == "__main__":
     REPORT.unlink(missing_ok=True)
-    sys.exit(run_all(RUST_ROW, PYTEST_ROW))
+    sys.exit(run_all(RUST, PYTEST))

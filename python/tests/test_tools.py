@@ -9,8 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 ROWS = """
@@ -109,64 +107,6 @@ def test_the_sum_names_what_failed(tmp_path: Path):
         "    failed: heap::other",
         "2 passed, 3 failed",
     ]
-
-
-SAYS = "print('test a::b ... FAILED'); print('test a::c ... {c}'); print('test result: FAILED. 3 passed; {failed} failed')"
-AGAIN = """
-def again(count):
-    print("again:", *[name_of(failure) for failure in count.failures], flush=True)
-    return Group("b", [sys.executable, "-c", {second!r}], count_cargo)
-sys.exit(run_all([Group("a", [sys.executable, "-c", {first!r}], count_cargo, again=again), group("c", "")]))
-"""
-
-
-@pytest.mark.parametrize(
-    ("second", "sum_", "lines"),
-    [
-        (
-            "print('test a::b ... ok'); print('test result: ok. 2 passed; 0 failed')",
-            "6 passed, 0 failed",
-            ["    unsteady, passed when run again: a::b", "    unsteady, passed when run again: a::c"],
-        ),
-        (
-            "print('test a::b ... FAILED'); print('test result: FAILED. 1 passed; 1 failed')",
-            "5 passed, 1 failed",
-            ["    failed: a::b", "    unsteady, passed when run again: a::c"],
-        ),
-        # Not all that failed was run.
-        (
-            "print('test result: ok. 1 passed; 0 failed')",
-            "4 passed, 2 failed",
-            ["    failed: a::b", "    failed: a::c"],
-        ),
-    ],
-    ids=["all pass", "one fails again", "one is not run"],
-)
-def test_what_failed_runs_again_and_is_named_when_it_passes(second: str, sum_: str, lines: list[str]):
-    first = SAYS.format(c="FAILED", failed=2)
-    body = "from run_groups import count_cargo, name_of\n" + AGAIN.format(first=first, second=second)
-    code, output = finish(start(body))
-    assert code == int(not sum_.endswith(", 0 failed"))
-    assert "again: a::b a::c" in output
-    assert output.splitlines()[-4:-2] == lines
-    assert output.splitlines()[-1] == sum_
-
-
-def test_a_complaint_of_a_kernel_is_not_looked_at_again(tmp_path: Path):
-    report = tmp_path / "report.xml"
-    report.write_text(
-        '<testsuites><testsuite tests="1" failures="1" errors="0" skipped="0"><testcase classname="a" name="b">'
-        '<failure message="the guest ended&#10;BUG: kernel NULL pointer"/></testcase></testsuite></testsuites>'
-    )
-    body = f"""
-from run_groups import count_junit
-from pathlib import Path
-def again(count):
-    raise AssertionError
-sys.exit(run_all([Group("a", ["true"], count_junit(Path({str(report)!r})), again=again)]))
-"""
-    code, output = finish(start(body))
-    assert (code, output.splitlines()[-1]) == (1, "0 passed, 1 failed")
 
 
 def test_ctrl_c_ends_what_runs_and_begins_nothing_more(tmp_path: Path):
