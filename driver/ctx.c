@@ -51,6 +51,7 @@ static int godwit_context_begin(struct godwit_context *ctx)
 		__set_bit(ctx->number, gdev->context_numbers);
 		list_add(&ctx->node, &gdev->context_list);
 		ctx->alive = true;
+		godwit_heap_join(ctx);
 		godwit_mmu_set_context(gdev, ctx->number, &ctx->table);
 	}
 	mutex_unlock(&gdev->contexts_lock);

@@ -78,6 +78,7 @@
  * @launches: begun
  * @ahead: what was asked for so far; of the MMU's interrupt thread
  * @mapping: of its file, by which processes see memory of the heap; as long as it is alive
+ * @heap_node: in struct godwit_heap.contexts, as long as it is alive; under struct godwit_heap.lock
  * @heap_ended: it has no memory of the heap any more, and gets none; under struct godwit_heap.lock
  */
 struct godwit_context {
@@ -104,6 +105,7 @@ struct godwit_context {
 	atomic_t launches;
 	struct gw_prefetch ahead;
 	struct address_space *mapping;
+	struct list_head heap_node;
 	bool heap_ended;
 };
 

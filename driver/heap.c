@@ -3,11 +3,11 @@
  * The heap in hardware: malloc, realloc and free of a context, by its registers, and a context's end. The hardware alone
  * writes what page tables say in the heap's window of addresses.
  *
- * DOC: limits of the heap
- *   A kernel that frees memory itself, on a stream of its own, tells nobody. That it gave commands is seen by the card's counter of them
- *   when its launch has ended, and the process sees nothing of its heap then but what it touches anew and is live. Until then it
- *   sees what was freed, which may be another's by then, and a page that it touches at the same time may be entered in a table that is.
- *   So cards with such kernels are for one user.
+ * DOC: what kernels free
+ *   A kernel that frees memory itself, on a stream of its own, tells nobody, and processes still see it. The hardware counts such
+ *   commands, and takes nothing back before it is told that a count was seen: then no process sees anything of the heap but what it touches
+ *   anew and is live, since the hardware is asked at each touch. The driver looks while a launch runs, at its end, and wherever
+ *   somebody waits for what was freed.
  */
 #include <linux/delay.h>
 #include <linux/mm.h>
@@ -68,7 +68,37 @@ int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answe
 	return godwit_heap_broke(gdev, "does not answer");
 }
 
-/* Waits until something that takes longer is over; @killable: a signal ends the wait. */
+/* No process sees any more what kernels have freed by now, and the hardware may take it back. Whether there was something. */
+bool godwit_heap_see(struct godwit_device *gdev)
+{
+	struct godwit_context *ctx;
+	u32 frees;
+
+	lockdep_assert_held(&gdev->heap.lock);
+	frees = godwit_read(gdev, GODWIT_HEAP_REG(kernel_frees));
+	if (frees == gdev->heap.seen)
+		return false;
+	list_for_each_entry(ctx, &gdev->heap.contexts, heap_node)
+		godwit_heap_hide(ctx, GODWIT_HEAP_WINDOW_FIRST, GODWIT_HEAP_WINDOW_END);
+	godwit_write(gdev, GODWIT_HEAP_REG(frees_seen), frees);
+	gdev->heap.seen = frees;
+	return true;
+}
+
+/* The same without the lock. */
+bool godwit_heap_look(struct godwit_device *gdev)
+{
+	bool some;
+
+	if (!gdev->heap.regions)
+		return false;
+	mutex_lock(&gdev->heap.lock);
+	some = godwit_heap_see(gdev);
+	mutex_unlock(&gdev->heap.lock);
+	return some;
+}
+
+/* Waits until something that takes longer is over; @killable: a signal ends the wait, and the lock is not held. */
 static int godwit_heap_wait(struct godwit_device *gdev, u32 mask, bool killable)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(godwit_param_fence_ms));
@@ -83,6 +113,8 @@ static int godwit_heap_wait(struct godwit_device *gdev, u32 mask, bool killable)
 			return godwit_heap_broke(gdev, "was refused an access, or somebody wrote into its tables");
 		if (!(status & mask))
 			return 0;
+		if (status & GW_HEAP__STATUS__HELD_bm)
+			killable ? godwit_heap_look(gdev) : godwit_heap_see(gdev);
 		if (killable && signal_pending(current))
 			return -EINTR;
 		if (killable && READ_ONCE(gdev->going))
@@ -115,7 +147,6 @@ static int godwit_heap_command(struct godwit_context *ctx, u32 command, struct g
 	err = godwit_heap_ask(gdev, GODWIT_HEAP_REG(answer), GW_HEAP__ANSWER__BUSY_bm, &answer);
 	if (err)
 		return err;
-	gdev->heap.commands++;
 	godwit_count(gdev, GODWIT_EVENT_HEAP_COMMANDS, 1);
 	what->status = GODWIT_HEAP_FIELD(ANSWER__STATUS, answer);
 	if (what->status == GODWIT_HEAP_OK && (command & GW_HEAP__COMMAND__OP_bm) == GODWIT_HEAP_MALLOC)
@@ -218,30 +249,12 @@ int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what)
 	}
 }
 
-/* Commands that kernels have given by themselves, as far as the card has counted; the number means nothing by itself. */
-u32 godwit_heap_kernels_commands(struct godwit_device *gdev)
+/* It may have memory of the heap from now on. */
+void godwit_heap_join(struct godwit_context *ctx)
 {
-	u32 all;
-
-	if (!gdev->heap.regions)
-		return 0;
-	/* Nobody gives one through the driver meanwhile. */
-	mutex_lock(&gdev->heap.lock);
-	all = godwit_read(gdev, GODWIT_MMU(heap_counters.commands)) - gdev->heap.commands;
-	mutex_unlock(&gdev->heap.lock);
-	return all;
-}
-
-/* A launch of the context has ended, before which kernels had given so many commands: what it freed is nothing to the process. */
-void godwit_heap_launched(struct godwit_context *ctx, u32 before)
-{
-	struct godwit_device *gdev = ctx->device;
-
-	if (!gdev->heap.regions || godwit_heap_kernels_commands(gdev) == before)
-		return;
-	mutex_lock(&gdev->heap.lock);
-	godwit_heap_hide(ctx, GODWIT_HEAP_WINDOW_FIRST, GODWIT_HEAP_WINDOW_END);
-	mutex_unlock(&gdev->heap.lock);
+	mutex_lock(&ctx->device->heap.lock);
+	list_add(&ctx->heap_node, &ctx->device->heap.contexts);
+	mutex_unlock(&ctx->device->heap.lock);
 }
 
 /* Whether somebody waits for a frame, and nobody gives one back. */
@@ -257,12 +270,11 @@ void godwit_heap_end(struct godwit_context *ctx)
 {
 	struct godwit_device *gdev = ctx->device;
 
-	if (!gdev->heap.regions)
-		return;
 	mutex_lock(&gdev->heap.lock);
 	ctx->heap_ended = true;
 	godwit_heap_hide(ctx, GODWIT_HEAP_WINDOW_FIRST, GODWIT_HEAP_WINDOW_END);
-	if (!gdev->heap.broken) {
+	list_del(&ctx->heap_node);
+	if (gdev->heap.regions && !gdev->heap.broken) {
 		godwit_write(gdev, GODWIT_HEAP_REG(end_context), ctx->number << GW_HEAP__END_CONTEXT__CONTEXT_ID_bp);
 		godwit_heap_wait(gdev, GW_HEAP__STATUS__ENDING_bm, false);
 	}

@@ -6,6 +6,7 @@
 #ifndef GODWIT_HEAP_H_
 #define GODWIT_HEAP_H_
 
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -54,7 +55,8 @@ struct godwit_heap_region {
  * @choice: which region registers of memory are about, until they are read
  * @region: its memory; page tables are in the first. Does not change while somebody has the device open
  * @regions: of them; 0 without a heap
- * @commands: given by this driver; under @lock
+ * @contexts: struct godwit_context.heap_node of those that may have memory of it; under @lock
+ * @seen: of what kernels freed by themselves, so much no process sees any more; under @lock
  * @known: the card has one, which this driver knows
  * @broken: it did not answer, or said so itself; nothing is asked of it any more
  */
@@ -63,7 +65,8 @@ struct godwit_heap {
 	struct mutex choice;
 	struct godwit_heap_region region[GODWIT_HEAP_REGIONS];
 	u32 regions;
-	u32 commands;
+	u32 seen;
+	struct list_head contexts;
 	bool known;
 	bool broken;
 };
@@ -71,8 +74,9 @@ struct godwit_heap {
 /* heap.c */
 int godwit_heap_call(struct godwit_context *ctx, struct godwit_allocation *what);
 void godwit_heap_end(struct godwit_context *ctx);
-u32 godwit_heap_kernels_commands(struct godwit_device *gdev);
-void godwit_heap_launched(struct godwit_context *ctx, u32 before);
+void godwit_heap_join(struct godwit_context *ctx);
+bool godwit_heap_see(struct godwit_device *gdev);
+bool godwit_heap_look(struct godwit_device *gdev);
 bool godwit_heap_lacks(struct godwit_device *gdev);
 bool godwit_heap_is_at(struct godwit_device *gdev, u64 start, u64 end);
 int godwit_heap_ask(struct godwit_device *gdev, u32 offset, u32 busy, u32 *answer);

@@ -142,6 +142,8 @@ static int godwit_heap_use(struct godwit_context *ctx, u64 va, int (*use)(struct
 		err = godwit_heap_page(ctx, va, &pa);
 		if (!err)
 			err = use(vmf, pa);
+		else if (err == -EAGAIN)
+			godwit_heap_see(ctx->device);
 		mutex_unlock(&gdev->heap.lock);
 		if (err != -EAGAIN)
 			return err;

@@ -161,6 +161,7 @@ int godwit_heap_state(struct godwit_context *ctx, struct godwit_heap_state *stat
 		return -EOPNOTSUPP;
 	if (number >= gdev->heap.regions)
 		return -EINVAL;
+	godwit_heap_look(gdev);
 	status = godwit_read(gdev, GODWIT_HEAP_REG(status));
 	if (status == ~0u)
 		return -ENODEV;

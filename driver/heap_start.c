@@ -26,6 +26,8 @@
 #define GODWIT_HEAP_RECORD_MAGIC 0x70616568474eull
 #define GODWIT_HEAP_RECORD_STRICT 1
 #define GODWIT_HEAP_RECORD_HOST 2
+/* Since this version of its registers what kernels free waits for the driver. */
+#define GODWIT_HEAP_HOLDS 3
 
 /**
  * struct godwit_heap_record - what was begun, in device memory
@@ -230,7 +232,8 @@ void godwit_heap_probe(struct godwit_device *gdev)
 	u32 id = godwit_read(gdev, GODWIT_HEAP_REG(id));
 
 	gdev->heap.known = GODWIT_HEAP_FIELD(ID__MAGIC, id) == GW_HEAP__ID__MAGIC_reset &&
-			   GODWIT_HEAP_FIELD(ID__MAJOR, id) == GW_HEAP__ID__MAJOR_reset;
+			   GODWIT_HEAP_FIELD(ID__MAJOR, id) == GW_HEAP__ID__MAJOR_reset &&
+			   GODWIT_HEAP_FIELD(ID__MINOR, id) >= GODWIT_HEAP_HOLDS;
 	/* Registers that are not there read as ones. */
 	if (!gdev->heap.known && id != ~0u)
 		dev_warn(&gdev->pdev->dev, "a heap that identifies itself as %#010x: this driver knows none such\n", id);
@@ -264,6 +267,14 @@ void godwit_heap_check_cache(struct godwit_device *gdev)
 	}
 }
 
+/* What kernels free is taken back when the driver has seen it, from now on; nobody has memory of the heap yet. */
+static void godwit_heap_hold(struct godwit_device *gdev)
+{
+	godwit_write(gdev, GODWIT_HEAP_REG(hold), GW_HEAP__HOLD__HOLD_bm);
+	gdev->heap.seen = godwit_read(gdev, GODWIT_HEAP_REG(kernel_frees));
+	godwit_write(gdev, GODWIT_HEAP_REG(frees_seen), gdev->heap.seen);
+}
+
 /* A card without a heap works; so does one whose heap cannot be used. */
 void godwit_heap_init(struct godwit_device *gdev)
 {
@@ -273,6 +284,7 @@ void godwit_heap_init(struct godwit_device *gdev)
 
 	mutex_init(&gdev->heap.lock);
 	mutex_init(&gdev->heap.choice);
+	INIT_LIST_HEAD(&gdev->heap.contexts);
 	if (!gdev->heap.known)
 		return;
 	begun = godwit_heap_begun(gdev);
@@ -284,6 +296,8 @@ void godwit_heap_init(struct godwit_device *gdev)
 		if (!err && gdev->heap.regions)
 			err = godwit_heap_begin(gdev);
 	}
+	if (!err && gdev->heap.regions)
+		godwit_heap_hold(gdev);
 	for (i = 0; i < gdev->heap.regions && !err; i++)
 		err = godwit_heap_filled(gdev, i);
 	if (err)

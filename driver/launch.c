@@ -17,6 +17,8 @@
 #define GODWIT_CLEAR_ROUNDS 3
 /* How often it is looked whether the card is still there. */
 #define GODWIT_HEARTBEAT msecs_to_jiffies(1000)
+/* How often it is looked what a kernel has freed by itself. */
+#define GODWIT_HEAP_LOOK msecs_to_jiffies(20)
 
 static u32 godwit_block(u32 slot)
 {
@@ -123,12 +125,13 @@ static u32 godwit_requests(struct godwit_device *gdev, u32 slot)
 /* Waits for the interrupt of a launch. */
 static int godwit_wait(struct godwit_device *gdev, u32 slot, u32 timeout_ms)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms), starved = 0;
+	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms), starved = 0, beat = jiffies + GODWIT_HEARTBEAT;
+	unsigned long look = gdev->heap.regions ? GODWIT_HEAP_LOOK : GODWIT_HEARTBEAT;
 	struct godwit_kernel *kernel = &gdev->kernel[slot];
 	u32 requests = 0, before;
 
 	for (;;) {
-		long left = wait_for_completion_interruptible_timeout(&kernel->done, GODWIT_HEARTBEAT);
+		long left = wait_for_completion_interruptible_timeout(&kernel->done, look);
 
 		if (godwit_is_gone(gdev))
 			return -ENODEV;
@@ -138,6 +141,11 @@ static int godwit_wait(struct godwit_device *gdev, u32 slot, u32 timeout_ms)
 			return -ETIMEDOUT;
 		if (!gdev->heap.regions)
 			continue;
+		/* Who frees some is likely to free more. */
+		look = godwit_heap_look(gdev) ? 1 : GODWIT_HEAP_LOOK;
+		if (time_before(jiffies, beat))
+			continue;
+		beat = jiffies + GODWIT_HEARTBEAT;
 		/* Who stands still while the heap lacks a frame waits for that. */
 		before = requests;
 		requests = godwit_requests(gdev, slot);
@@ -178,7 +186,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 {
 	struct godwit_device *gdev = ctx->device;
 	struct godwit_kernel *kernel = &gdev->kernel[run->slot];
-	u32 i, block = godwit_block(run->slot), commands;
+	u32 i, block = godwit_block(run->slot);
 	int err;
 
 	lockdep_assert_held(&kernel->lock);
@@ -191,7 +199,6 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	err = godwit_sync(gdev, true);
 	if (err)
 		return err;
-	commands = godwit_heap_kernels_commands(gdev);
 	godwit_turn_begin(gdev, kernel, turn);
 	godwit_lines_begin(gdev);
 
@@ -203,7 +210,7 @@ static int godwit_launch(struct godwit_context *ctx, struct godwit_run *run, str
 	if (godwit_turn_end(gdev, turn) && !err)
 		err = -ECANCELED;
 	godwit_mmu_bind(gdev, run->slot, GODWIT_PORT_MODE_OFF, 0);
-	godwit_heap_launched(ctx, commands);
+	godwit_heap_look(gdev);
 	if (err) {
 		/* Its accesses get errors from now on, which brings it to its end. */
 		kernel->rested = false;

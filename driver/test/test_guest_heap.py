@@ -38,6 +38,7 @@ CHECKS = {
     ],
     "heap_kernel": [
         "what_a_kernel_frees_is_gone_for_the_process",
+        "what_is_freed_is_nobody_elses_while_the_launch_runs",
         "what_a_kernel_cuts_off_is_gone_and_the_rest_stays",
         "what_a_kernel_refuses_or_leaves_alone_stays",
     ],

@@ -3,7 +3,7 @@
 // heap_calls: gives the card's heap commands that the host chose, right and wrong ones, on a kernel's two AXI4-Streams, for co-simulation.
 //
 // A command follows its predecessor's response at once, so that the heap meets them as fast as a kernel can ask. The words of a command
-// are the stream's (gw_heap_stream): pointer, size, how. Of each the response's pointer and status are results. Memory is not used.
+// are the stream's (gw_heap_stream): pointer, size, how. Of each the response's pointer and status are results. It ends `rest` cycles behind the last one. Memory is not used.
 module heap_calls
   import heap_calls_args_pkg::*;
   import gw_kernel_pkg::*;
@@ -25,12 +25,13 @@ module heap_calls
   // 32-bit words of the control block from one command, or result, to the next.
   localparam int unsigned CallWords = 32'(Pointer1Offset - Pointer0Offset) / 4;
   localparam int unsigned ResultStep = 32'(Result1Offset - Result0Offset) / 4;
-  typedef enum logic [1:0] {Idle, Command, Response, Done} state_e;
+  typedef enum logic [2:0] {Idle, Command, Response, Rest, Done} state_e;
   state_e state_q;
   logic [2:0] call_q;
   logic [3:0] left_q;
   logic [Calls-1:0][63:0] pointer_q, size_q, how_q, result_q;
   logic [Calls-1:0][31:0] answer_q;
+  logic [31:0] rest_q;
   logic [63:0] answer, status;
 
   assign heap_command_TVALID = state_q == Command;
@@ -61,7 +62,8 @@ module heap_calls
       unique case (state_q)
         Idle: if (start) state_q <= Command;
         Command: if (heap_command_TREADY) state_q <= Response;
-        Response: if (heap_response_TVALID) state_q <= (left_q == 4'd1) ? Done : Command;
+        Response: if (heap_response_TVALID) state_q <= (left_q == 4'd1) ? Rest : Command;
+        Rest: if (rest_q == '0) state_q <= Done;
         default: state_q <= Idle;
       endcase
     end
@@ -71,12 +73,14 @@ module heap_calls
     if (state_q == Idle) begin
       call_q <= '0;
       left_q <= args[word(CountOffset)][3:0];
+      rest_q <= args[word(RestOffset)];
       for (int unsigned c = 0; c < Calls; c++) begin
         pointer_q[c] <= args[word(Pointer0Offset)+c*CallWords+:2];
         size_q[c] <= args[word(Size0Offset)+c*CallWords+:2];
         how_q[c] <= args[word(How0Offset)+c*CallWords+:2];
       end
     end
+    if (state_q == Rest) rest_q <= rest_q - 1'b1;
     if (state_q == Response && heap_response_TVALID) begin
       call_q <= call_q + 1'b1;
       left_q <= left_q - 1'b1;

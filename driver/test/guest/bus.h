@@ -30,4 +30,18 @@ static inline bool is_nothing(void *at)
 	return caught == SIGBUS;
 }
 
+/* Whether a load there ends with SIGBUS; otherwise @value is what it found. */
+static inline bool load(const void *at, uint64_t *value)
+{
+	struct sigaction action = { .sa_handler = bus_jump }, before;
+	volatile int caught = 0;
+
+	sigaction(SIGBUS, &action, &before);
+	caught = sigsetjmp(bus_back, 1);
+	if (!caught)
+		*value = *(const volatile uint64_t *)at;
+	sigaction(SIGBUS, &before, NULL);
+	return caught == SIGBUS;
+}
+
 #endif /* GODWIT_BUS_H_ */

@@ -8,9 +8,14 @@
 /* As the streams of the heap have it. */
 #define REALLOC 1u
 #define FREE 2u
+/* What another process writes. */
+#define OTHERS 0x5ec7e7ull
+/* Cycles that a launch goes on for: seconds of a simulated card; how often it is looked, a millisecond apart. */
+#define RESTS 4000000u
+#define LOOKS 5000
 
-/* Has the kernel heap_calls give one command; how the heap answered, ~0: the launch did not end well. */
-static uint32_t kernel_asks(uint32_t how, const void *pointer, uint64_t size)
+/* Has the kernel heap_calls give one command, and go on for so many cycles; how the heap answered, ~0: the launch did not end well. */
+static uint32_t kernel_asks_and_rests(uint32_t how, const void *pointer, uint64_t size, uint32_t rest)
 {
 	uint64_t at = (uint64_t)pointer;
 	struct godwit_register writes[] = {
@@ -18,6 +23,7 @@ static uint32_t kernel_asks(uint32_t how, const void *pointer, uint64_t size)
 		{ HEAP_CALLS_POINTER0, (uint32_t)at }, { HEAP_CALLS_POINTER0 + 4, (uint32_t)(at >> 32) },
 		{ HEAP_CALLS_SIZE0, (uint32_t)size }, { HEAP_CALLS_SIZE0 + 4, (uint32_t)(size >> 32) },
 		{ HEAP_CALLS_HOW0, how }, { HEAP_CALLS_HOW0 + 4, 0 },
+		{ HEAP_CALLS_REST, rest },
 	};
 	struct godwit_register reads[] = { { HEAP_CALLS_ANSWER0, 0 } };
 	struct godwit_run run = {
@@ -29,6 +35,11 @@ static uint32_t kernel_asks(uint32_t how, const void *pointer, uint64_t size)
 	};
 
 	return ioctl(card, GODWIT_IOC_RUN, &run) || run.end != GODWIT_RUN_DONE ? ~0u : reads[0].value;
+}
+
+static uint32_t kernel_asks(uint32_t how, const void *pointer, uint64_t size)
+{
+	return kernel_asks_and_rests(how, pointer, size, 0);
 }
 
 /* How many pages of memory of the heap the process does not see. */
@@ -53,7 +64,7 @@ static bool another_takes_all(void)
 		uint64_t *values = give(own, bytes, 0, 0);
 
 		for (i = 0; values && i < bytes / 8; i++)
-			values[i] = 0x5ec7e7;
+			values[i] = OTHERS;
 		_exit(!values);
 	}
 	return waitpid(child, &status, 0) == child && !status;
@@ -78,6 +89,37 @@ static void what_a_kernel_frees_is_gone_for_the_process(const char *name)
 	CHECK(freed(card, kept), "status %u", status);
 	munmap(values, BYTES);
 	munmap(kept, BYTES);
+}
+
+/*
+ * The same while the launch goes on: a child has the kernel free the memory and rest, and nobody looks at it meanwhile but with loads, so that
+ * what was there before is still mapped.
+ */
+static void what_is_freed_is_nobody_elses_while_the_launch_runs(const char *name)
+{
+	uint64_t *values = give(card, BYTES, 0, 0), first;
+	int code = 1, looks = 0;
+	bool taken;
+	pid_t child;
+
+	CHECK(values, "status %u: %s", status, strerror(errno));
+	fill(values, 5);
+	first = values[0];
+	child = fork();
+	if (!child)
+		_exit(kernel_asks_and_rests(FREE, values, 0, RESTS) != 0);
+	/* It is freed when its page is gone, or when it is somebody else's: then this is seen here. */
+	while (!load(values, &first) && looks++ < LOOKS && first != OTHERS)
+		usleep(1000);
+	CHECK(first != OTHERS, "what another process wrote is seen after %d looks", looks);
+	CHECK(looks < LOOKS, "word 0 is %llx after %d looks", (unsigned long long)first, looks);
+	CHECK(waitpid(child, NULL, WNOHANG) == 0, "the launch has ended before anybody looked");
+	taken = another_takes_all();
+	CHECK(taken, "no memory for another process");
+	CHECK(waitpid(child, NULL, WNOHANG) == 0, "the launch has ended before another process had the memory");
+	CHECK(nothing_of(values) == PAGES, "%d pages are gone", nothing_of(values));
+	CHECK(waitpid(child, &code, 0) == child && !code, "the launch: %x", code);
+	munmap(values, BYTES);
 }
 
 static void what_a_kernel_cuts_off_is_gone_and_the_rest_stays(const char *name)
@@ -117,6 +159,7 @@ int main(void)
 {
 	card = card_open();
 	TEST(what_a_kernel_frees_is_gone_for_the_process);
+	TEST(what_is_freed_is_nobody_elses_while_the_launch_runs);
 	TEST(what_a_kernel_cuts_off_is_gone_and_the_rest_stays);
 	TEST(what_a_kernel_refuses_or_leaves_alone_stays);
 	close(card);

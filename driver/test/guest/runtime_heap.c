@@ -90,7 +90,7 @@ static void refusals_have_the_heaps_reasons(const char *name)
 static int allocated_by_a_kernel(uint64_t bytes, uint64_t *pointer)
 {
 	char names[3 * CALLS][16];
-	godwit_arg args[1 + 3 * CALLS] = { godwit_number("count", 1) };
+	godwit_arg args[2 + 3 * CALLS] = { godwit_number("count", 1), godwit_number("rest", 0) };
 	godwit_completion done;
 	int i, status;
 
@@ -98,11 +98,11 @@ static int allocated_by_a_kernel(uint64_t bytes, uint64_t *pointer)
 		sprintf(names[3 * i], "pointer%d", i);
 		sprintf(names[3 * i + 1], "size%d", i);
 		sprintf(names[3 * i + 2], "how%d", i);
-		args[1 + 3 * i] = godwit_number(names[3 * i], 0);
-		args[2 + 3 * i] = godwit_number(names[3 * i + 1], bytes);
-		args[3 + 3 * i] = godwit_number(names[3 * i + 2], MALLOC_WRITABLE);
+		args[2 + 3 * i] = godwit_number(names[3 * i], 0);
+		args[3 + 3 * i] = godwit_number(names[3 * i + 1], bytes);
+		args[4 + 3 * i] = godwit_number(names[3 * i + 2], MALLOC_WRITABLE);
 	}
-	status = godwit_launch(context, "heap_calls", args, 1 + 3 * CALLS, 0, 0, &done);
+	status = godwit_launch(context, "heap_calls", args, 2 + 3 * CALLS, 0, 0, &done);
 	return status ? status : godwit_get_result(&done, "result0", pointer);
 }
 

@@ -2,10 +2,10 @@
 //
 // The heap in hardware: malloc, realloc and free, frames on first touch, freed memory taken back and cleared. Wiring only.
 //
-//   host, kernels ─> gw_heap_commands ─> gw_slots ─jobs─> gw_reclaim ─dirty─> gw_frames <─> gw_scrub
-//   a context's end ─> gw_heap_end ─┘        ^ lookup           │                 │ clean frames
-//   walker's misses ─> gw_miss ─────> gw_touch <────────────────┼─────────────────┘
-//                                        └──────> gw_pte_unit <─┘
+//   host, kernels ─> gw_heap_commands ─> gw_slots ─jobs─> gw_heap_hold ─> gw_reclaim ─dirty─> gw_frames <─> gw_scrub
+//   a context's end ─> gw_heap_end ─┘        ^ lookup                              │                 │ clean frames
+//   walker's misses ─> gw_miss ─────> gw_touch <───────────────────────────────────┼─────────────────┘
+//                                        └──────> gw_pte_unit <────────────────────┘
 //
 // Contract
 // - Commands: those of gw_slots, in 2 cycles more; each port's answers are its own. Port 0 is the context's end, the others are the caller's.
@@ -66,6 +66,12 @@ module gw_heap #(
   output logic [NumPorts-1:0]              rsp_valid_o,
   input  logic [NumPorts-1:0]              rsp_ready_i,
   output gw_pkg::heap_rsp_t [NumPorts-1:0] rsp_o,
+  /// What kernels free waits for the host: gw_heap_hold.
+  input  logic [NumPorts-1:0]              kernels_i,
+  input  logic                             hold_i,
+  input  logic [31:0]                      seen_i,
+  output logic [31:0]                      frees_o,
+  output logic                             held_o,
   /// A context ends: gw_heap_end.
   input  logic                             end_start_i,
   input  gw_pkg::ctx_id_t                  end_ctx_i,
@@ -115,6 +121,7 @@ module gw_heap #(
   // Commands.
   logic slots_valid, slots_ready, slots_rsp_valid, slots_rsp_ready;
   heap_cmd_t slots_cmd, end_cmd;
+  logic [NumPorts:0] slots_of;
   heap_rsp_t slots_rsp;
   logic end_valid, end_ready, end_rsp_valid, end_done;
   heap_rsp_t [NumPorts:0] rsp;
@@ -134,6 +141,7 @@ module gw_heap #(
     .slots_valid_o    (slots_valid),
     .slots_ready_i    (slots_ready),
     .slots_cmd_o      (slots_cmd),
+    .slots_of_o       (slots_of),
     .slots_rsp_valid_i(slots_rsp_valid),
     .slots_rsp_ready_o(slots_rsp_ready),
     .slots_rsp_i      (slots_rsp)
@@ -182,7 +190,7 @@ module gw_heap #(
   );
 
   // A context's end. Its job comes when gw_slots has none; from its offer on it is the next one.
-  logic end_job_valid, end_job_ready, job_valid, job_ready;
+  logic end_job_valid, end_job_ready, found_valid, found_ready, job_valid, job_ready;
   gw_heap_end #(
     .Slots     (Slots),
     .SlotOrder (SlotOrder),
@@ -208,11 +216,29 @@ module gw_heap #(
     .job_o      (end_job),
     .job_done_i (job_done && end_job_q)
   );
-  assign job_valid = slots_job_valid || end_job_valid;
+  assign found_valid = slots_job_valid || end_job_valid;
   assign job = end_job_valid ? end_job : slots_job;
-  assign end_job_ready = job_ready;
-  assign slots_job_ready = job_ready && !end_job_valid;
+  assign end_job_ready = found_ready;
+  assign slots_job_ready = found_ready && !end_job_valid;
   always_ff @(posedge clk_i) if (job_valid && job_ready) end_job_q <= end_job_valid;
+  gw_heap_hold #(
+    .NumPorts(NumPorts + 1)
+  ) u_hold (
+    .clk_i,
+    .rst_ni,
+    .kernels_i  ({kernels_i, 1'b0}),
+    .taken_i    (slots_valid && slots_ready),
+    .of_i       (slots_of),
+    .op_i       (slots_cmd.op),
+    .hold_i,
+    .seen_i,
+    .frees_o,
+    .held_o,
+    .job_valid_i(found_valid),
+    .job_ready_o(found_ready),
+    .job_valid_o(job_valid),
+    .job_ready_i(job_ready)
+  );
 
   // Reclaimer. Settled: first what waits outside, then what gw_touch has.
   logic settle, inside_q, touch_idle, reclaim_event, reclaim_broken;

@@ -27,6 +27,7 @@ module gw_heap_commands #(
   output logic                              slots_valid_o,
   input  logic                              slots_ready_i,
   output gw_pkg::heap_cmd_t                 slots_cmd_o,
+  output logic [NumPorts-1:0]               slots_of_o,  // the port whose command it is
   input  logic                              slots_rsp_valid_i,
   output logic                              slots_rsp_ready_o,
   input  gw_pkg::heap_rsp_t                 slots_rsp_i
@@ -87,6 +88,7 @@ module gw_heap_commands #(
   assign refused = some && !bound;
   assign slots_valid_o = some && bound;
   assign slots_cmd_o = head;
+  assign slots_of_o = granted;
   assign taken = refused || slots_ready_i;
   assign slots_rsp_ready_o = 1'b1;
 

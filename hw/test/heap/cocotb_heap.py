@@ -5,7 +5,7 @@ import os
 import random
 
 import cocotb
-from heap_bench import FREE, MALLOC, PAGE, READ, REALLOC, WRITE, Bench, later
+from heap_bench import AGENTS, FREE, MALLOC, PAGE, READ, REALLOC, WRITE, Bench, later
 
 WRITABLE = 1 << 8
 COMPACT = 1 << 7
@@ -124,17 +124,68 @@ async def a_context_that_ends_leaves_nothing(dut):
 
 
 @cocotb.test()
+async def what_a_kernel_frees_waits_for_the_host(dut):
+    bench, _ = await begin(dut)
+    await stocked(bench)
+    host, kernel = 0, 2
+    dut.kernels_i.value, dut.hold_i.value, dut.see_i.value = 1 << kernel, 1, 0
+
+    async def written():
+        _, pointer, _ = await bench.do(MALLOC, 1, size=32 * PAGE, how=WRITABLE)
+        for page in range(32):
+            assert (await bench.do(WRITE, 1, pointer + page * PAGE, page))[0] == "ok"
+        return pointer
+
+    first, second, third = [await written() for _ in range(3)]
+    # The host's own are taken back at once, and a kernel's malloc counts as little as they do.
+    assert (await bench.do(FREE, 1, first, agent=host))[0] == "ok"
+    await bench.idle()
+    assert (await bench.do(MALLOC, 1, size=PAGE, how=WRITABLE, agent=kernel))[0] == "ok"
+    assert (bench.get("frees_o"), bench.get("held_o")) == (0, 0)
+    taken = bench.get("reclaimed_o")
+    assert (await bench.do(FREE, 1, second, agent=kernel))[0] == "ok"
+    # Nobody else gets its frames, and who comes behind it waits with it.
+    assert (await bench.do(FREE, 1, third, agent=host))[0] == "ok"
+    await later(3000)
+    assert (bench.get("held_o"), bench.get("frees_o"), bench.get("reclaimed_o")) == (1, 1, taken)
+    dut.see_i.value = 1
+    await later(1)
+    dut.see_i.value = 0
+    await bench.idle()
+    assert bench.get("reclaimed_o") >= taken + 64
+    assert (await bench.do(READ, 1, second))[0] == "fault"
+    # A command that is refused counts too; without `hold` nobody is waited for.
+    assert (await bench.do(FREE, 1, second, agent=kernel))[0] == "not_live"
+    assert bench.get("frees_o") == 2
+    dut.hold_i.value = 0
+    bench.live.clear()
+    await bench.finish()
+
+
+async def sees(dut, bench):
+    """A host that looks now and then."""
+    while True:
+        await later(bench.rng.choice((1, 50, 700)))
+        dut.see_i.value = 1
+        await later(1)
+        dut.see_i.value = 0
+
+
+@cocotb.test()
 async def everybody_gets_what_he_wrote_and_nobody_elses(dut):
     bench, rng = await begin(dut)
     total = int(os.environ.get("BENCH_OPERATIONS", "1500"))
+    host = cocotb.start_soon(sees(dut, bench))
     for part in range(5):
         dut.stall_i.value = rng.choice((0, 20, 80)) if part else 0
         dut.latency_i.value = rng.choice((1, 10, 30))
         dut.room_i.value = int(rng.random() < 0.7)
+        dut.kernels_i.value, dut.hold_i.value = rng.randrange(1 << AGENTS), part & 1
         await bench.work(total // 5)
     dut.stall_i.value, dut.room_i.value = 0, 1
     await bench.check_all()
     await bench.finish()
+    host.cancel()
     cocotb.log.info("%s; longest commands: %s", dict(bench.counts), dict(bench.worst))
     names = ("touches_o", "parks_o", "reclaimed_o", "scrubbed_o")
     cocotb.log.info("%s", {n: bench.get(n) for n in names})

@@ -89,6 +89,9 @@ class Bench:
             "end_ctx",
             "ctx_write",
             "stall",
+            "kernels",
+            "hold",
+            "see",
         ):
             getattr(d, f"{name}_i").value = 0
         d.blocks_i.value = BLOCKS[0] | BLOCKS[1] << 5

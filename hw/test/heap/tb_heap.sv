@@ -20,6 +20,12 @@ module tb_heap #(
   input  logic [7:0]        latency_i,
   input  logic              room_i,
   input  logic              ctx_write_i,
+  /// Agents that are kernels; what they free waits until the host sees it: while see_i it does.
+  input  logic [Agents-1:0] kernels_i,
+  input  logic              hold_i,
+  input  logic              see_i,
+  output logic              held_o,
+  output logic [31:0]       frees_o,
   /// Agents: a toggle of go begins, one of done ends.
   input  logic [Agents-1:0]       go_i,
   input  logic [Agents-1:0][2:0]  op_i,   // malloc, realloc, free, read, write
@@ -237,6 +243,7 @@ module tb_heap #(
   ctx_id_t ctx_id;
   ctx_t ctx;
   heap_event_t events;
+  logic [31:0] frees_seen_q;
 
   typedef logic [$clog2(Agents)-1:0] agent_t;
   agent_t asks[$];
@@ -461,6 +468,11 @@ module tb_heap #(
     .rsp_valid_o   (rsp_valid),
     .rsp_ready_i   ('1),
     .rsp_o         (cmd_rsp),
+    .kernels_i,
+    .hold_i,
+    .seen_i        (frees_seen_q),
+    .frees_o,
+    .held_o,
     .end_start_i   (end_i),
     .end_ctx_i     (ctx_id_t'(end_ctx_i)),
     .end_busy_o,
@@ -496,6 +508,10 @@ module tb_heap #(
     .event_o       (events)
   );
 
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) frees_seen_q <= '0;
+    else if (see_i) frees_seen_q <= frees_o;
+  end
   logic [15:0] touch_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -27,6 +27,7 @@ const CONTROL: u64 = BASE + layout::HLS_AP_CTRL as u64;
 pub struct Caller {
     pub port: u32,
     count: u64,
+    rest: u64,
     /// Of each command: pointer, size, how; its result and its answer.
     calls: Vec<[u64; 5]>,
     kept: Kept,
@@ -53,6 +54,7 @@ impl Caller {
         Some(Self {
             port: kernel.port,
             count: at("count")?,
+            rest: at("rest")?,
             calls: calls.collect::<Option<_>>()?,
             kept: Kept::new(BASE),
         })
@@ -61,6 +63,7 @@ impl Caller {
     /// What a command does not have stays what it was: the heap must not look at it.
     fn start(&mut self, card: &mut SimCard, commands: &[Command]) -> Result<(), CardError> {
         self.kept.write(card, self.count, commands.len() as u32)?;
+        self.kept.write(card, self.rest, 0)?;
         for (call, command) in self.calls.iter().zip(commands) {
             let (pointer, size, how) = registers::words(*command);
             for (offset, value) in call.iter().zip([pointer, size, Some(how.into())]) {
