@@ -113,8 +113,10 @@ static int godwit_heap_wait(struct godwit_device *gdev, u32 mask, bool killable)
 			return godwit_heap_broke(gdev, "was refused an access, or somebody wrote into its tables");
 		if (!(status & mask))
 			return 0;
-		if (status & GW_HEAP__STATUS__HELD_bm)
-			killable ? godwit_heap_look(gdev) : godwit_heap_see(gdev);
+		if (status & GW_HEAP__STATUS__HELD_bm && killable)
+			godwit_heap_look(gdev);
+		else if (status & GW_HEAP__STATUS__HELD_bm)
+			godwit_heap_see(gdev);
 		if (killable && signal_pending(current))
 			return -EINTR;
 		if (killable && READ_ONCE(gdev->going))
