@@ -42,10 +42,15 @@ def unchanged(files: Mapping[str, str]) -> bool:
     return all(path.is_file() and digest(path) == was for path, was in paths.items())
 
 
+_INSTALLERS = frozenset(("pip", "setuptools", "wheel"))
+"""What a virtual environment is made with, in what version its Python has: no bench imports it."""
+
+
 @functools.cache
 def _packages() -> list[str]:
     """All that benches can import from elsewhere."""
-    return sorted(f"{found.name}={found.version}" for found in importlib.metadata.distributions())
+    found = importlib.metadata.distributions()
+    return sorted(f"{package.name}={package.version}" for package in found if package.name not in _INSTALLERS)
 
 
 def wanted() -> bool:

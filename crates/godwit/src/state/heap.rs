@@ -203,7 +203,8 @@ impl State {
         match &self.heap {
             Some((heap, _)) => Ok((heap, self.device.as_mut())),
             None => Err(Error::Hardware(
-                "the card has no heap: build one with heap.slots, as in `--set heap.slots=1024`"
+                "the card has no heap: build one with heap.slots, as in `--set heap.slots=1024`, or with \
+                 `overrides=[\"heap.slots=1024\"]` in Python"
                     .into(),
             )),
         }
