@@ -2,8 +2,8 @@
 """Maps a large block part by part and joins the netlists to one flat one.
 
 Yosys takes minutes for each part and more than half an hour for all of them flattened at once. Instances that are equal but for
-their names are mapped once. What crosses the border of a part is not optimised: constants that a part is given, outputs that
-nobody uses; so the joined netlist is somewhat larger than a flat one would be. Paths through several parts are in it as they are.
+their names are mapped once. What crosses the border of a part is not optimised: constants that a part is given, what two parts could
+share; so the joined netlist is somewhat larger than a flat one would be. Paths through several parts are in it as they are.
 """
 
 from __future__ import annotations
@@ -65,54 +65,76 @@ def _renumbered(text: str) -> str:
 
 
 def flat(top: dict, netlists: dict[str, dict]) -> dict:
-    """`top` with the cells of `netlists`, by the type of its cells, in place of those cells; names get the cell's in front."""
+    """`top` with the cells of `netlists`, by the type of its cells, in place of those cells; names get the cell's in front.
+
+    An output that is another port's net, or a constant, is that, as in a flat netlist; cells whose outputs nobody uses are left out.
+    """
     bits = [bit for net in top["netnames"].values() for bit in net["bits"] if isinstance(bit, int)]
     fresh = max(bits, default=1) + 1
     cells, nets = {}, dict(top["netnames"])
+    same: dict[int | str, int | str] = {}
     for name, cell in top["cells"].items():
         part = netlists.get(cell["type"])
         if part is None:
             cells[name] = cell
             continue
-        of: dict[int, int | str] = {}
-        # Inputs first: what an output passes on as it is has the net of the input, and gets its own through a table below.
+        of: dict[int | str, int | str] = {}
+        # Inputs first: what an output passes on as it is has the net of the input.
         ports = part["ports"]
         for port in sorted(cell["connections"], key=lambda port: ports[port]["direction"] != "input"):
             for inner, outer in zip(ports[port]["bits"], cell["connections"][port], strict=True):
-                if isinstance(inner, int):
-                    of.setdefault(inner, outer)
+                source = of.setdefault(inner, outer) if isinstance(inner, int) else inner
+                if source != outer and ports[port]["direction"] == "output":
+                    same[outer] = source
         for net in part["netnames"].values():
             for bit in net["bits"]:
                 if isinstance(bit, int) and bit not in of:
                     of[bit] = fresh
                     fresh += 1
 
-        def outer_bits(found: list, of: dict = of) -> list:
-            return [of[bit] if isinstance(bit, int) else bit for bit in found]
-
         for inner_name, inner in part["cells"].items():
-            connections = {port: outer_bits(found) for port, found in inner["connections"].items()}
-            cells[f"{name}.{inner_name}"] = {**inner, "connections": connections}
+            cells[f"{name}.{inner_name}"] = _rewired(inner, of)
         for net_name, net in part["netnames"].items():
-            nets[f"{name}.{net_name}"] = {**net, "bits": outer_bits(net["bits"])}
-        _same(cells, name, part, cell, of)
-    return {**top, "cells": cells, "netnames": nets}
+            nets[f"{name}.{net_name}"] = {**net, "bits": [of.get(bit, bit) for bit in net["bits"]]}
+
+    # A part's output may be another's input that is passed on.
+    def first(bit: int | str) -> int | str:
+        while bit in same:
+            bit = same[bit]
+        return bit
+
+    end = {bit: first(bit) for bit in same}
+    cells = {name: _rewired(cell, end) for name, cell in cells.items()}
+    nets = {name: {**net, "bits": [end.get(bit, bit) for bit in net["bits"]]} for name, net in nets.items()}
+    ports = {
+        name: {**port, "bits": [end.get(bit, bit) for bit in port["bits"]]}
+        for name, port in top["ports"].items()
+    }
+    return {**top, "ports": ports, "cells": _used(cells, ports), "netnames": nets}
 
 
-def _same(cells: dict, name: str, part: dict, cell: dict, of: dict) -> None:
-    """Outputs that are constants, or one net with another port, drive their outer nets through a lookup table."""
-    for port, outside in cell["connections"].items():
-        if part["ports"][port]["direction"] != "output":
-            continue
-        for index, (inner, outer) in enumerate(zip(part["ports"][port]["bits"], outside, strict=True)):
-            source = of[inner] if isinstance(inner, int) else inner
-            if source == outer or not isinstance(outer, int):
-                continue
-            cells[f"{name}.{port}[{index}]_wire"] = {
-                "hide_name": 1,
-                "type": "LUT4",
-                "parameters": {"INIT": "1010101010101010"},
-                "attributes": {},
-                "port_directions": {"A": "input", "B": "input", "C": "input", "D": "input", "Z": "output"},
-                "connections": {"A": [source], "B": ["0"], "C": ["0"], "D": ["0"], "Z": [outer]},
-            }
+def _rewired(cell: dict, of: dict[int | str, int | str]) -> dict:
+    connections = {port: [of.get(bit, bit) for bit in found] for port, found in cell["connections"].items()}
+    return {**cell, "connections": connections}
+
+
+def _used(cells: dict[str, dict], ports: dict[str, dict]) -> dict[str, dict]:
+    """Of these cells those that lead to an output."""
+    driver = {}
+    for name, cell in cells.items():
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] != "input":
+                driver |= dict.fromkeys(bits, name)
+    wanted = [bit for port in ports.values() if port["direction"] != "input" for bit in port["bits"]]
+    used: set[str] = set()
+    while wanted:
+        name = driver.get(wanted.pop())
+        if name is not None and name not in used:
+            used.add(name)
+            wanted += [
+                bit
+                for port, bits in cells[name]["connections"].items()
+                if cells[name]["port_directions"][port] == "input"
+                for bit in bits
+            ]
+    return {name: cell for name, cell in cells.items() if name in used}

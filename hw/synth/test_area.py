@@ -91,7 +91,7 @@ def test_cells_are_told_by_instance():
 
 
 def test_parts_are_joined_to_one_flat_netlist():
-    """Nets of a part get the outer ones' numbers, its own new ones; an output that is one net with an input drives through a table."""
+    """Nets of a part get the outer ones' numbers, its own new ones; an output that is a net of another port, or a constant, is that."""
     lut = {"A": "input", "Z": "output"}
     part = {
         "ports": {
@@ -110,27 +110,38 @@ def test_parts_are_joined_to_one_flat_netlist():
     use = {"type": "part__0", "connections": {"same": [9], "b": [8], "a": [7], "one": [10]}}
     nets = {
         name: {"bits": [bit]}
-        for name, bit in (("in", 7), ("out", 8), ("copy", 9), ("high", 10), ("other", 11))
+        for name, bit in (
+            ("in", 7),
+            ("out", 8),
+            ("copy", 9),
+            ("high", 10),
+            ("other", 11),
+            ("through", 12),
+            ("unused", 13),
+        )
     }
     top = {
-        "ports": {},
+        "ports": {
+            "out": {"direction": "output", "bits": [8, 9, 10, 11, 12]},
+            "in": {"direction": "input", "bits": [7]},
+        },
         "netnames": nets,
-        "cells": {"u": use, "v": {**use, "connections": {**use["connections"], "b": [11]}}},
+        # The last one passes on what the first passed on, and nobody uses what it makes of it.
+        "cells": {
+            "u": use,
+            "v": {**use, "connections": {**use["connections"], "b": [11]}},
+            "w": {**use, "connections": {"a": [9], "same": [12], "b": [13]}},
+        },
     }
     flat = join.flat(top, {"part__0": part})
-    assert {name for name in flat["cells"] if name.startswith("u.")} == {
-        "u.x",
-        "u.y",
-        "u.same[0]_wire",
-        "u.one[0]_wire",
-    }
+    assert set(flat["cells"]) == {"u.x", "u.y", "v.x", "v.y"}
     middle = flat["cells"]["u.x"]["connections"]["Z"]
     assert flat["cells"]["u.x"]["connections"]["A"] == [7]
     assert flat["cells"]["u.y"]["connections"] == {"A": middle, "Z": [8]}
-    assert middle[0] > 11 and middle != flat["cells"]["v.x"]["connections"]["Z"]
-    assert flat["cells"]["u.same[0]_wire"]["connections"]["A"] == [7]
-    assert flat["cells"]["u.one[0]_wire"]["connections"]["A"] == ["1"]
+    assert middle[0] > 13 and middle != flat["cells"]["v.x"]["connections"]["Z"]
+    assert flat["ports"]["out"]["bits"] == [8, 7, "1", 11, 7]
     assert flat["netnames"]["u.mid"]["bits"] == middle
+    assert flat["netnames"]["w.a"]["bits"] == flat["netnames"]["through"]["bits"] == [7]
 
 
 def test_equal_parts_are_equal_whatever_their_made_up_numbers_are():

@@ -12,6 +12,10 @@ module gw_ram #(
   parameter int unsigned Width = 64,
   /// Words, >= 2.
   parameter int unsigned Depth = 256,
+  /// Block RAM also where a tool would take LUT RAM by itself: from 17 words on its banks cost a multiplexer a bit.
+  // verilator lint_off UNUSEDPARAM
+  parameter bit Block = 1'b0,
+  // verilator lint_on UNUSEDPARAM
   /// Derived.
   localparam int unsigned AddrWidth = $clog2(Depth)
 ) (
@@ -28,7 +32,7 @@ module gw_ram #(
     $fatal(1, "gw_ram: Depth must be at least 2");
   end
 
-  logic [Width-1:0] mem[Depth];
+  (* ram_style = (Block && Depth > 16) ? "block" : "auto" *) logic [Width-1:0] mem[Depth];
   logic [Width-1:0] rdata_q;
 
   always_ff @(posedge clk_i) begin

@@ -262,14 +262,8 @@ module gw_waiting_slots #(
     );
   end
 
-  page_t page_mem[Slots];
   logic [IdWidth-1:0] id_mem[Slots];
-  page_t alloc_page;
   slot_t rel_slot;
-  assign alloc_page = '{ctx: alloc_ctx_i, vpn: alloc_ax_i.addr[PageShift+:VpnWidth]};
-  always_ff @(posedge clk_i) begin
-    if (alloc_i) page_mem[alloc_slot] <= alloc_page;
-  end
   always_ff @(posedge clk_i) begin
     if (alloc_i) id_mem[alloc_slot] <= alloc_ax_i.id;
   end
@@ -283,7 +277,8 @@ module gw_waiting_slots #(
   };
   gw_ram #(
     .Width($bits(address_t)),
-    .Depth(Slots)
+    .Depth(Slots),
+    .Block(1'b1)
   ) u_addresses (
     .clk_i,
     .we_i   (alloc_i),
@@ -293,20 +288,28 @@ module gw_waiting_slots #(
     .raddr_i(rel_slot),
     .rdata_o(out_address)
   );
-  // As gw_ram; of 64 words it would be made of LUT RAM, whose banks cost 4 LUT4 a bit to choose from.
-  (* ram_style = (Slots > 16) ? "block" : "auto" *) gw_pkg::ppn_t answer_mem[Slots];
-  always_ff @(posedge clk_i) begin
-    if (answer) answer_mem[answer_slot] <= with_cause(xlate_rsp_i.ppn, answer_fault, answer_cause);
-    if (read_i) out_answer <= (answer && answer_slot == ready_slot) ? 'x : answer_mem[ready_slot];
-  end
+  gw_ram #(
+    .Width(gw_pkg::PpnWidth),
+    .Depth(Slots),
+    .Block(1'b1)
+  ) u_answers (
+    .clk_i,
+    .we_i   (answer),
+    .waddr_i(answer_slot),
+    .wdata_i(with_cause(xlate_rsp_i.ppn, answer_fault, answer_cause)),
+    .re_i   (read_i),
+    .raddr_i(ready_slot),
+    .rdata_o(out_answer)
+  );
 
   assign fill_valid_o = translated && xlate_rsp_i.cacheable && answer_fresh;
 
-  // Requests: slots in the order of their allocation; one that is looked up again between two of them. The first that waits is a register
-  // with its page, read when it came to be the first.
+  // Requests: slots in the order of their allocation; one that is looked up again between two of them. The page of the first that waits is
+  // read when it comes to be the first; what is looked up as it comes is not in the RAM yet, and is kept beside it.
   slot_t next_slot, first_slot, req_slot_q, tag;
-  page_t req_page_q;
-  logic at_once, comes, next_waits, req_ready, req_free, req_waits_q;
+  page_t alloc_page, came_page_q, read_page, page;
+  logic at_once, comes, next_waits, req_ready, req_free, req_waits_q, req_read_q, reads;
+  assign alloc_page = '{ctx: alloc_ctx_i, vpn: alloc_ax_i.addr[PageShift+:VpnWidth]};
   assign at_once = lookup && xlate_req_ready_i && !req_waits_q;
   assign comes = (lookup || ask) && !at_once;
   assign req_free = !req_waits_q || xlate_req_ready_i;
@@ -332,17 +335,32 @@ module gw_waiting_slots #(
   always_ff @(posedge clk_i) begin
     if (req_free) begin
       req_slot_q <= first_slot;
-      // What is looked up as it comes is not in the RAM yet.
-      req_page_q <= (next_waits || !lookup) ? page_mem[first_slot] : alloc_page;
+      req_read_q <= reads;
+      came_page_q <= alloc_page;
     end
   end
+  assign reads = next_waits || !lookup;
+  gw_ram #(
+    .Width($bits(page_t)),
+    .Depth(Slots),
+    .Block(1'b1)
+  ) u_pages (
+    .clk_i,
+    .we_i   (alloc_i),
+    .waddr_i(alloc_slot),
+    .wdata_i(alloc_page),
+    .re_i   (req_free && reads),
+    .raddr_i(first_slot),
+    .rdata_o(read_page)
+  );
+  assign page = !req_waits_q ? alloc_page : req_read_q ? read_page : came_page_q;
   assign tag = req_waits_q ? req_slot_q : alloc_slot;
   assign xlate_req_valid_o = req_waits_q || lookup;
   assign xlate_req_o = '{
     src: '0,
     tag: gw_pkg::tag_t'(tag),
-    ctx: req_waits_q ? req_page_q.ctx : alloc_page.ctx,
-    vpn: req_waits_q ? req_page_q.vpn : alloc_page.vpn,
+    ctx: page.ctx,
+    vpn: page.vpn,
     write: IsWrite
   };
 

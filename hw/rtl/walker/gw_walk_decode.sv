@@ -42,6 +42,7 @@ module gw_walk_decode #(
   localparam int unsigned SeenWidth = $clog2(InvalDepth + 2),
   localparam int unsigned Places = Lines * LineBeats,
   localparam int unsigned PlaceWidth = (Places > 1) ? $clog2(Places) : 1,
+  localparam int unsigned LineWidth = gw_pkg::PaWidth - $clog2(gw_spec_pkg::PtBeatBytes * LineBeats),
   localparam int unsigned BeatBits = gw_spec_pkg::PtBeatBytes * 8
 ) (
   input logic clk_i,
@@ -58,6 +59,8 @@ module gw_walk_decode #(
   input logic [PlaceWidth-1:0] sel_place_i,
   input look_t sel_look_i,
   input step_t sel_step_i,
+  /// Line of that step, in the cycle after; `sel_step_i` is without it.
+  input logic [LineWidth-1:0] sel_line_i,
   input logic sel_own_i,
   /// In the second cycle: its request, and the invalidations that it saw before this cycle; InvalDepth + 1 stands for more too.
   input gw_pkg::xlate_req_t req_i,
@@ -215,7 +218,7 @@ module gw_walk_decode #(
 
   assign update_valid_o = valid_q && update;
   assign update_look_o = look_q;
-  assign update_entry_o = {step_q.line, step_q.index};
+  assign update_entry_o = {sel_line_i, step_q.index};
   assign update_pte_o = entry_q;
 
   // The last entry of each beat that was told as untouched without a second look.
@@ -357,7 +360,7 @@ module gw_walk_decode #(
           asks: asks_i,
           write: req_i.write,
           level: step_q.level,
-          entry: {step_q.line, step_q.index}
+          entry: {sel_line_i, step_q.index}
       };
     end
     assign rsp_miss_o = miss_q;

@@ -68,6 +68,8 @@ module gw_walk_step #(
   /// How it looks; `waiter` is its number.
   output look_t sel_look_o,
   output step_t sel_step_o,
+  /// Line of that step, in the cycle after; `sel_step_o` is without it.
+  output logic [LineWidth-1:0] sel_line_o,
   /// The waiter began the fetch of that step itself.
   output logic sel_own_o,
   input logic drop_i,
@@ -353,7 +355,43 @@ module gw_walk_step #(
       waiter: sel_id, walked: looked.walked, retry: looked.retry, denied: looked.denied, told: looked.told
   };
   assign sel_own_o = looked.own;
-  assign sel_step_o = looked.walked ? next_q[sel_id] : first_q[sel_id];
+  always_comb begin
+    sel_step_o = looked.walked ? next_q[sel_id] : first_q[sel_id];
+    sel_step_o.line = '0;
+  end
+
+  // Lines once more, in block RAM: they are most of a step, and of a selected one only an update needs its line, a cycle later. The banks
+  // of LUT RAM for a second way to read them took 400 LUT4.
+  logic [LineWidth-1:0] first_line, next_line;
+  logic walked_q;
+  always_ff @(posedge clk_i) walked_q <= looked.walked;
+  gw_ram #(
+    .Width(LineWidth),
+    .Depth(Requests),
+    .Block(1'b1)
+  ) u_first_lines (
+    .clk_i,
+    .we_i   (first_valid_i),
+    .waddr_i(first_id_i),
+    .wdata_i(first_i.line),
+    .re_i   (sel_valid),
+    .raddr_i(sel_id),
+    .rdata_o(first_line)
+  );
+  gw_ram #(
+    .Width(LineWidth),
+    .Depth(Requests),
+    .Block(1'b1)
+  ) u_next_lines (
+    .clk_i,
+    .we_i   (next_valid_i),
+    .waddr_i(again_i.waiter),
+    .wdata_i(next_i.line),
+    .re_i   (sel_valid),
+    .raddr_i(sel_id),
+    .rdata_o(next_line)
+  );
+  assign sel_line_o = walked_q ? next_line : first_line;
 
   logic alloc_q, prefetch_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -380,6 +418,8 @@ module gw_walk_step #(
 
   // Never in the way of a step: not in its cycle, nor in front of its read.
   `GW_INVARIANT(PrefetchYields_A, !prefetch || (!s2_step_q && !ar_valid_o))
+  // gw_ram: what is read is not what is being written.
+  `GW_INVARIANT(SelectedStands_A, !sel_valid || !((first_valid_i && first_id_i == sel_id) || (next_valid_i && again_i.waiter == sel_id)))
   `GW_INVARIANT(ListedHasItsSlot_A, !append_q || !append_line_q || $onehot(append_mask_q))
   `GW_COVER(NoSlot_C, s2_step_q && !done)
   `GW_COVER(Merge_C, event_merge_o)

@@ -202,6 +202,7 @@ module gw_walker #(
   logic [PlaceWidth-1:0] ar_place, ret_place, sel_place, drop_place;
   logic [LineWidth-1:0] ar_line;
   step_t sel_step, next;
+  logic [LineWidth-1:0] sel_line;
   look_t again, updated, update_look;
   logic again_valid, next_valid, updated_valid, updated_ready;
   logic [PaWidth-$clog2(PtEntryBytes)-1:0] update_entry;
@@ -240,6 +241,7 @@ module gw_walker #(
     .sel_place_o(sel_place),
     .sel_look_o(sel_look),
     .sel_step_o(sel_step),
+    .sel_line_o(sel_line),
     .sel_own_o(sel_own),
     .drop_i(drop),
     .drop_place_i(drop_place),
@@ -313,6 +315,7 @@ module gw_walker #(
     .sel_place_i(sel_place),
     .sel_look_i(sel_look),
     .sel_step_i(sel_step),
+    .sel_line_i(sel_line),
     .sel_own_i(sel_own),
     .req_i(id_req),
     .seen_i(id_seen),
