@@ -35,7 +35,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -339,20 +339,12 @@ def chosen_blocks(name: str, parameters: dict[str, int | str]) -> list[Block]:
     known = blocks()
     known += peers()
     found = [b for b in known if b.name == name] or [b for b in known if b.name.startswith(name)]
-    if parameters or (not found and list(RTL.glob(f"*/{name}.sv"))):
-        top, base, card = (found[0].top, found[0].parameters, found[0].card) if found else (name, {}, ())
+    if not found and list(RTL.glob(f"*/{name}.sv")):
+        found = [Block(name, name, {}, False, False, None)]
+    if parameters and found:
         shown = ", ".join(f"{n} = {v}" for n, v in parameters.items())
-        return [
-            Block(
-                f"{found[0].name if found else name} {shown}".strip(),
-                top,
-                base | parameters,
-                False,
-                False,
-                None,
-                card=card,
-            )
-        ]
+        other = {"name": f"{found[0].name} {shown}", "parameters": found[0].parameters | parameters}
+        return [replace(found[0], quick=False, fmax=False, theirs=None, **other)]
     return found
 
 
