@@ -53,7 +53,8 @@ module gw_translate_channel #(
   output logic m_valid_o,
   input  logic m_ready_i,
   output ax_t  m_ax_o,
-  /// Lookups.
+  /// Lookups; want: whether one will be valid, from registers. Wrong only in a cycle in which room or slots have just come or gone, or the context has.
+  output logic               xlate_want_o,
   output logic               xlate_req_valid_o,
   input  logic               xlate_req_ready_i,
   output gw_pkg::xlate_req_t xlate_req_o,
@@ -238,7 +239,7 @@ module gw_translate_channel #(
     .inval_i
   );
 
-  logic slot_avail, key_waits, leaving, slots_old;
+  logic slot_avail, key_waits, leaving, slots_old, lookup_waits, could_q;
   logic rel_ready, rel_direct, rel_fault, rel_old, ready_out, direct_out, rel_err, read_free;
   logic [IdWidth-1:0] rel_id;
   gw_pkg::ctx_id_t slot_ctx;
@@ -264,6 +265,7 @@ module gw_translate_channel #(
     .alloc_ctx_i       (at_ctx_q),
     .alloc_ax_i        (at_q),
     .alloc_ppn_i       (at_ppn),
+    .xlate_waits_o     (lookup_waits),
     .xlate_req_valid_o,
     .xlate_req_ready_i,
     .xlate_req_o,
@@ -310,6 +312,8 @@ module gw_translate_channel #(
   assign hit_go = at_valid_q && room_i && passes;
   assign slot_go = at_valid_q && room_i && slot_avail && !passes;
   assign asks = misses_q && room_i && slot_avail && !ended_q;
+  always_ff @(posedge clk_i) could_q <= room_i && slot_avail;
+  assign xlate_want_o = lookup_waits || (misses_q && could_q);
   assign leaves = at_valid_q && room_i && (slot_avail || passes);
   assign use_hit = leaves && hit;
   assign ready_out = rel_ready && !rel_fault && out_free;

@@ -60,6 +60,7 @@ module gw_translator #(
   output req_t m_req_o,
   input  rsp_t m_rsp_i,
   /// Lookups, [0] of AR, [1] of AW; one bus of answers.
+  output logic [1:0]               xlate_want_o,  // gw_translate_channel
   output logic [1:0]               xlate_req_valid_o,
   input  logic [1:0]               xlate_req_ready_i,
   output gw_pkg::xlate_req_t [1:0] xlate_req_o,
@@ -135,6 +136,7 @@ module gw_translator #(
       .m_valid_o        (m_valid[c]),
       .m_ready_i        (m_ready[c]),
       .m_ax_o           (m_ax[c]),
+      .xlate_want_o     (xlate_want_o[c]),
       .xlate_req_valid_o(xlate_req_valid_o[c]),
       .xlate_req_ready_i(xlate_req_ready_i[c]),
       .xlate_req_o      (xlate_req_o[c]),

@@ -52,6 +52,7 @@ module gw_waiting_slots #(
   input  ax_t                alloc_ax_i,
   input  gw_pkg::ppn_t       alloc_ppn_i,
   /// Lookups.
+  output logic               xlate_waits_o,  // one was there before this cycle
   output logic               xlate_req_valid_o,
   input  logic               xlate_req_ready_i,
   output gw_pkg::xlate_req_t xlate_req_o,
@@ -355,6 +356,7 @@ module gw_waiting_slots #(
   );
   assign page = !req_waits_q ? alloc_page : req_read_q ? read_page : came_page_q;
   assign tag = req_waits_q ? req_slot_q : alloc_slot;
+  assign xlate_waits_o = req_waits_q;
   assign xlate_req_valid_o = req_waits_q || lookup;
   assign xlate_req_o = '{
     src: '0,

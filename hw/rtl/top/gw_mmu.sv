@@ -133,7 +133,7 @@ module gw_mmu #(
   gw_pkg::chan_event_t [NumPorts-1:0][1:0] chan_event;
   gw_pkg::walk_event_t                     walk_event;
 
-  logic [NumSrc-1:0]               src_req_valid, src_req_ready, src_rsp_valid;
+  logic [NumSrc-1:0]               src_want, src_req_valid, src_req_ready, src_rsp_valid;
   gw_pkg::xlate_req_t [NumSrc-1:0] src_req;
   gw_pkg::xlate_rsp_t              src_rsp;
   logic                            l2_req_valid, l2_req_ready, l2_rsp_valid;
@@ -215,6 +215,7 @@ module gw_mmu #(
       .s_rsp_o          (xlate_s_rsp),
       .m_req_o          (xlate_m_req),
       .m_rsp_i          (xlate_m_rsp),
+      .xlate_want_o     (src_want[2*i+:2]),
       .xlate_req_valid_o(src_req_valid[2*i+:2]),
       .xlate_req_ready_i(src_req_ready[2*i+:2]),
       .xlate_req_o      (src_req[2*i+:2]),
@@ -237,6 +238,7 @@ module gw_mmu #(
   ) u_xlate_mux (
     .clk_i,
     .rst_ni,
+    .src_want_i     (src_want),
     .src_req_valid_i(src_req_valid),
     .src_req_ready_o(src_req_ready),
     .src_req_i      (src_req),

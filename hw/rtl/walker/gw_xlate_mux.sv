@@ -4,11 +4,11 @@
 //
 // Contract
 // - Requests: one a cycle; `req_o.src` is the source's number, whatever the source wrote there. While nobody waits the lowest source
-//   that asks passes in the same cycle, and the others wait here, one request a source. Who waits goes first, in turn
-//   (gw_rr_arbiter), so at most NumSrc + 1 requests of others go before one that was taken. No cycle passes without a request while
-//   there is any. A request offered stays as it is until it is taken.
+//   that wants to ask (`src_want_i`) passes in the same cycle, if it does, and the others wait here, one request a source. Who waits goes first, in turn
+//   (gw_rr_arbiter), so at most NumSrc + 1 requests of others go before one that was taken. A cycle passes without a request while there is any
+//   only if the lowest that wanted to ask does not, or nobody wanted to; it is the only one. A request offered stays as it is until it is taken.
 // - `src_req_ready_o` is a register: nothing of the source waits. Whose turn it is is one, too: there is no way from a source
-//   through the choice to another, and to `req_o` only the lowest that asks has to be found.
+//   through the choice to another, and `req_o` is chosen by who wants to, which is known early in a cycle.
 // - Answers: combinational, one a cycle, to the source named in `rsp_i.src`, which is one that there is; no back-pressure. The
 //   payload bus is shared: `src_rsp_valid_o` says whose it is.
 `include "gw_assert.svh"
@@ -19,6 +19,8 @@ module gw_xlate_mux #(
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
+  /// Whether it is likely to ask in this cycle: from registers, as the request is chosen by it.
+  input  logic               [NumSrc-1:0]  src_want_i,
   input  logic               [NumSrc-1:0]  src_req_valid_i,
   output logic               [NumSrc-1:0]  src_req_ready_o,
   input  gw_pkg::xlate_req_t [NumSrc-1:0]  src_req_i,
@@ -39,13 +41,15 @@ module gw_xlate_mux #(
   localparam int unsigned Leaves = 2 ** IdxWidth;
 
   // Requests that wait, and whose turn it is: none while none waits.
-  logic [NumSrc-1:0] waits_q, turn_q, asks, passes, others, kept, next, turn_d;
+  logic [NumSrc-1:0] waits_q, turn_q, first, asks, passes, others, kept, next, turn_d;
   gw_pkg::xlate_req_t [NumSrc-1:0] wait_q;
-  logic direct_q, others_wait, load;
+  logic direct_q, first_asks, others_wait, load;
   assign src_req_ready_o = ~waits_q;
   assign asks = src_req_valid_i & ~waits_q;
-  // The lowest one that asks.
-  assign passes = asks & ~(asks - NumSrc'(1)) & {NumSrc{direct_q && req_ready_i}};
+  // The lowest one that wants to.
+  assign first = src_want_i & ~(src_want_i - NumSrc'(1));
+  assign first_asks = |(first & src_req_valid_i);
+  assign passes = first & src_req_valid_i & {NumSrc{direct_q && req_ready_i}};
   assign kept = asks & ~passes;
   assign others = waits_q & ~turn_q;
   assign load = direct_q || req_ready_i;
@@ -61,8 +65,12 @@ module gw_xlate_mux #(
     .valid_o(others_wait),
     .ready_i(load)
   );
-  // Of those that wait from now on only, again the lowest: they are known late.
-  assign turn_d = others_wait ? next : kept & ~(kept - NumSrc'(1));
+  // Of those that wait from now on only, which are known late: the one that was offered, else the lowest.
+  always_comb begin
+    turn_d = kept & ~(kept - NumSrc'(1));
+    if (others_wait) turn_d = next;
+    else if (direct_q && first_asks && !req_ready_i) turn_d = first;
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -83,7 +91,7 @@ module gw_xlate_mux #(
     end
   end
 
-  // The lowest one that asks, as a tree of choices between neighbours: what a choice is made by is known before what is chosen from.
+  // The lowest one that wants to ask, as a tree of choices between neighbours: what a choice is made by is known before what is chosen from.
   logic [2*Leaves-1:1] any;
   gw_pkg::xlate_req_t [2*Leaves-1:1] lowest;
   gw_pkg::xlate_req_t waiting, one;
@@ -91,7 +99,7 @@ module gw_xlate_mux #(
     any = '0;
     lowest = '0;
     for (int unsigned i = 0; i < NumSrc; i++) begin
-      any[Leaves+i] = src_req_valid_i[i];
+      any[Leaves+i] = src_want_i[i];
       lowest[Leaves+i] = src_req_i[i];
       lowest[Leaves+i].src = gw_pkg::src_t'(i);
     end
@@ -110,7 +118,7 @@ module gw_xlate_mux #(
       if (turn_q[i]) waiting |= one;
     end
   end
-  assign req_valid_o = !direct_q || any[1];
+  assign req_valid_o = !direct_q || first_asks;
   assign req_o = waiting | (lowest[1] & {$bits(gw_pkg::xlate_req_t) {direct_q}});
 
   // No more bits than sources have: a wider comparison would be later.
