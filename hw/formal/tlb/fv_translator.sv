@@ -162,6 +162,7 @@ module fv_translator #(
     .s_rsp_o          (s_rsp),
     .m_req_o          (m_req),
     .m_rsp_i          (m_rsp),
+    .xlate_want_o     (),
     .xlate_req_valid_o(x_req_valid),
     .xlate_req_ready_i({2{Responsive || x_ready_i}}),
     .xlate_req_o      (x_req),

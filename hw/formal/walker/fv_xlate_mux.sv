@@ -2,12 +2,13 @@
 //
 // Properties of gw_xlate_mux: a request that was taken leaves once, with its source's number and otherwise unchanged, those of a
 // source in their order; an answer reaches exactly the source it names; an offered request is stable; while there is a request one
-// is offered; no source starves.
+// is offered, but in its first cycle only if the source was the lowest that wanted to ask; no source starves.
 module fv_xlate_mux #(
   parameter int unsigned NumSrc = 4
 ) (
   input logic                            clk_i,
   input logic                            rst_ni,
+  input logic              [NumSrc-1:0]  src_want_i,
   input logic              [NumSrc-1:0]  src_valid_i,
   input gw_pkg::xlate_req_t [NumSrc-1:0] src_req_i,
   input logic                            ready_i,
@@ -27,6 +28,7 @@ module fv_xlate_mux #(
   ) u_dut (
     .clk_i,
     .rst_ni,
+    .src_want_i,
     .src_req_valid_i(src_valid_i),
     .src_req_ready_o(src_ready),
     .src_req_i,
@@ -42,7 +44,8 @@ module fv_xlate_mux #(
   logic                            past_valid_q = 1'b0;
   logic                            offered_q;
   gw_pkg::xlate_req_t              req_q;
-  logic               [NumSrc-1:0] taken_q, sent, here;
+  logic               [NumSrc-1:0] taken_q, sent, here, first;
+  assign first = src_want_i & ~(src_want_i - NumSrc'(1));
   gw_pkg::xlate_req_t [NumSrc-1:0] taken_req_q, oldest;
   logic           [CountWidth-1:0] overtaken_q[NumSrc];
 
@@ -80,7 +83,7 @@ module fv_xlate_mux #(
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       OfSomeSource_A : assert (!valid || 32'(req.src) < NumSrc);
-      NothingIsHeldBack_A : assert (valid == (here != '0));
+      NothingIsHeldBack_A : assert (valid == (taken_q != '0 || (first & src_valid_i) != '0));
       if (offered_q) OfferedIsStable_A : assert (valid && req == req_q);
       AnswerUnchanged_A : assert (src_rsp == rsp_i);
     end

@@ -377,6 +377,7 @@ module gw_translate_channel #(
 
   `GW_INVARIANT(OneLeaves_A, $onehot0({hit_go, ready_out, direct_out}))
   `GW_INVARIANT(AsksForMisses_A, asks == (slot_go && !hit && !bad))
+  `GW_INVARIANT(WantsWhatItAsks_A, xlate_want_o == xlate_req_valid_o || ended_q || could_q != (room_i && slot_avail))
   `GW_INVARIANT(HitIsThere_A, !hit || (at_valid_q && !refused))
   `GW_INVARIANT(WriteOrder_A, !IsWrite || !(hit_go && rel_err))
   `GW_ASSERT(OutputStable_A, m_valid_o && !m_ready_i |=> m_valid_o && $stable(m_ax_o))

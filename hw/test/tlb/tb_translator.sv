@@ -236,6 +236,7 @@ module tb_translator #(
     .s_rsp_o          (x_rsp),
     .m_req_o          (m_req),
     .m_rsp_i          (m_rsp),
+    .xlate_want_o     (),
     .xlate_req_valid_o(req_valid),
     .xlate_req_ready_i(req_ready),
     .xlate_req_o      (req),
