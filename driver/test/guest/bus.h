@@ -16,8 +16,8 @@ static void bus_jump(int number)
 	siglongjmp(bus_back, number);
 }
 
-/* Whether a store there ends with SIGBUS. */
-static inline bool is_nothing(void *at)
+/* Whether an access @from there, or to there if that is NULL, ends with SIGBUS. */
+static inline bool bus_error(volatile uint64_t *to, const volatile uint64_t *from)
 {
 	struct sigaction action = { .sa_handler = bus_jump }, before;
 	volatile int caught = 0;
@@ -25,23 +25,21 @@ static inline bool is_nothing(void *at)
 	sigaction(SIGBUS, &action, &before);
 	caught = sigsetjmp(bus_back, 1);
 	if (!caught)
-		*(volatile uint64_t *)at = 1;
+		*to = from ? *from : 1;
 	sigaction(SIGBUS, &before, NULL);
 	return caught == SIGBUS;
+}
+
+/* Whether a store there ends with SIGBUS. */
+static inline bool is_nothing(void *at)
+{
+	return bus_error(at, NULL);
 }
 
 /* Whether a load there ends with SIGBUS; otherwise @value is what it found. */
 static inline bool load(const void *at, uint64_t *value)
 {
-	struct sigaction action = { .sa_handler = bus_jump }, before;
-	volatile int caught = 0;
-
-	sigaction(SIGBUS, &action, &before);
-	caught = sigsetjmp(bus_back, 1);
-	if (!caught)
-		*value = *(const volatile uint64_t *)at;
-	sigaction(SIGBUS, &before, NULL);
-	return caught == SIGBUS;
+	return bus_error(value, at);
 }
 
 #endif /* GODWIT_BUS_H_ */

@@ -200,7 +200,8 @@ module fv_walker #(
     if (rst_ni) begin
       AnswerWasAsked_A : assert (!answer_id || flying_q);
       NoTokenLost_A : assert (count_q <= 4'(Requests + 1) && (count_q != '0 || !rsp_valid));
-      if (Scopes) NamedNotCacheable_A : assert (!(answer_id && covers && (named_q || (inval_i && names)) && rsp.cacheable));
+      if (Scopes) NamedNotCacheable_A : assert (!(answer_id && covers && named_q && rsp.cacheable));
+      NotInAPulse_A : assert (!(answer_id && inval_i && rsp.cacheable));
       BusyForOtherEpoch_A : assert (!(flying_q && epoch_id_q != epoch_i) || inval_busy);
       IdleIsNotBusy_A : assert (count_q != '0 || !inval_busy);
       WithdrawnLeavesNothing_A : assert (count_q != '0 || !rsp_valid && !ev.merge && !ev.line_hit && (!ev.pte_read || ev.prefetch));

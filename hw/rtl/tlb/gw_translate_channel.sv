@@ -53,7 +53,8 @@ module gw_translate_channel #(
   output logic m_valid_o,
   input  logic m_ready_i,
   output ax_t  m_ax_o,
-  /// Lookups; want: whether one will be valid, from registers. Wrong only in a cycle in which room or slots have just come or gone, or the context has.
+  /// Lookups; want: whether one will be valid, from registers. Wrong only in a cycle in which room or slots have just come or gone, or
+  /// the context has.
   output logic               xlate_want_o,
   output logic               xlate_req_valid_o,
   input  logic               xlate_req_ready_i,

@@ -21,7 +21,8 @@
 // - See gw_slot_list and gw_slot_ring for order, allocation rules and invalidation.
 //
 // Timing: addresses are block RAM, read in the cycle in which one is taken, so that a RAM's output is what is sent. Frames known with the
-// address are in the same word, those answered beside it. What is needed sooner is LUT RAM: the ID, and the page that is asked for.
+// address are in the same word, those answered beside it. The page that is asked for is block RAM, too: of one that is taken, read in the
+// cycle in which it is chosen; one that is asked for at once is in a register. What is needed sooner is LUT RAM: the ID.
 `include "gw_assert.svh"
 
 module gw_waiting_slots #(

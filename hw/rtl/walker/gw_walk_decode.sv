@@ -13,8 +13,8 @@
 //   or D is sent to gw_walk_update (`update_o`) on the same condition, if the step says so, instead of a fault.
 // - Of the heap's pages an entry that is 0 is told at once, whenever its line was read: gw_touch, who alone fills it, reads it again.
 //   Of a beat that is done in ascending order only, else the waiter looks again: who asks once more sees what was filled since.
-// - An answer is not cacheable if an invalidation that its waiter saw, up to the answer's own cycle, names any of the pages it
-//   covers. A waiter that saw any invalidation fills no cache: a beat of pointers covers more than the waiter's page.
+// - An answer is not cacheable if an invalidation that its waiter saw names any of the pages it covers, or if any comes in the
+//   answer's own cycle. A waiter that saw any fills no cache: a beat of pointers covers more than the waiter's page.
 // - A 4 KiB page's answer covers the neighbours that its beat of eight entries shows to be mapped alike (gw_pte_cluster).
 `include "gw_assert.svh"
 
@@ -296,7 +296,7 @@ module gw_walk_decode #(
   );
 
   // What an answer at this level may cover: a smaller mapping's its whole cluster.
-  vpn_t open, open_q;
+  vpn_t open;
   always_comb begin
     unique case (step_q.level)
       3'd0: open = ~(vpn_t'('1) << (AnyNapot ? PtLevelBits - 1 : ClusterShift));
@@ -320,7 +320,7 @@ module gw_walk_decode #(
 
   // Third cycle.
   xlate_rsp_t rsp_q;
-  logic rsp_valid_q, seen_q, own_names, single_q;
+  logic rsp_valid_q, seen_q, single_q;
   logic [15:0] latency_q;
 
   assign release_o = valid_q && (final_fault || (good && leaf));
@@ -348,7 +348,6 @@ module gw_walk_decode #(
     seen_q <= seen_i != '0 || inval_valid_i;
     latency_q <= (age_i == '1) ? '1 : age_i + 1'b1;
     overlap_q <= overlap;
-    open_q <= open;
     single_q <= order == '0;
   end
 
@@ -379,14 +378,13 @@ module gw_walk_decode #(
       end
     end
   end
-  assign own_names = inval_valid_i && inval_overlaps(inval_i, rsp_q.ctx, rsp_q.vpn, open_q);
   assign rsp_valid_o = rsp_valid_q;
   always_comb begin
     rsp_o = rsp_q;
     // One of them is 0.
     rsp_o.order = rsp_q.order | cluster_order;
     rsp_o.cluster = single_q ? cluster : page_alone;
-    rsp_o.cacheable = rsp_q.cacheable && !overlap_q && !own_names;
+    rsp_o.cacheable = rsp_q.cacheable && !overlap_q && !inval_valid_i;
   end
   assign rsp_latency_o = latency_q;
 

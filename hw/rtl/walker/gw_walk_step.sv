@@ -360,8 +360,8 @@ module gw_walk_step #(
     sel_step_o.line = '0;
   end
 
-  // Lines once more, in block RAM: they are most of a step, and of a selected one only an update needs its line, a cycle later. The banks
-  // of LUT RAM for a second way to read them took 400 LUT4.
+  // Lines once more, in block RAM: they are most of a step, and of a selected one a miss and an update need its line, a cycle later. The
+  // banks of LUT RAM for a second way to read them took 400 LUT4.
   logic [LineWidth-1:0] first_line, next_line;
   logic walked_q;
   always_ff @(posedge clk_i) walked_q <= looked.walked;

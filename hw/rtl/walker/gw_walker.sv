@@ -24,9 +24,10 @@
 // - Faults are decided by an entry read after the request was accepted, whatever was kept before. Tables above are trusted:
 //   unlinking or replacing a table, or a context's root or mode, needs an invalidation.
 // - Invalidation: a pulse of `inval_valid_i`, in any cycle. Requests accepted in that cycle or later use only reads sent
-//   later. Answers to those accepted before are not cacheable if the pulse names a page they cover. `inval_busy_o` is high
-//   while a request accepted in the other epoch (not `epoch_i`) is here. New requests keep flowing. Upper-level
-//   pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do not know their pages.
+//   later. Answers to those accepted before are not cacheable if the pulse names a page they cover, nor is the answer of its own
+//   cycle, whatever it names. `inval_busy_o` is high while a request accepted in the other epoch (not `epoch_i`) is here. New
+//   requests keep flowing. Upper-level pointers of other contexts and ranges stay; kept lines go whatever the scope, for they do
+//   not know their pages.
 // - Memory port: reads of a line, one burst, the beat asked for first, ID = line slot; and exclusive updates of A and D
 //   (gw_walk_update); data in any order, always ready for it. A walk goes on with its beat, whatever of the line is to come.
 // - Without `awake_o`, a request and an invalidation nothing changes: the clock may stop.

@@ -4,9 +4,10 @@
 //
 // Contract
 // - Requests: one a cycle; `req_o.src` is the source's number, whatever the source wrote there. While nobody waits the lowest source
-//   that wants to ask (`src_want_i`) passes in the same cycle, if it does, and the others wait here, one request a source. Who waits goes first, in turn
-//   (gw_rr_arbiter), so at most NumSrc + 1 requests of others go before one that was taken. A cycle passes without a request while there is any
-//   only if the lowest that wanted to ask does not, or nobody wanted to; it is the only one. A request offered stays as it is until it is taken.
+//   that wants to ask (`src_want_i`) passes in the same cycle, if it does, and the others wait here, one request a source. Who waits
+//   goes first, in turn (gw_rr_arbiter), so at most NumSrc + 1 requests of others go before one that was taken. A cycle passes
+//   without a request while there is any only if the lowest that wanted to ask does not, or nobody wanted to; it is the only one. A
+//   request offered stays as it is until it is taken.
 // - `src_req_ready_o` is a register: nothing of the source waits. Whose turn it is is one, too: there is no way from a source
 //   through the choice to another, and `req_o` is chosen by who wants to, which is known early in a cycle.
 // - Answers: combinational, one a cycle, to the source named in `rsp_i.src`, which is one that there is; no back-pressure. The
@@ -38,7 +39,6 @@ module gw_xlate_mux #(
   end
 
   localparam int unsigned IdxWidth = (NumSrc > 1) ? $clog2(NumSrc) : 1;
-  localparam int unsigned Leaves = 2 ** IdxWidth;
 
   // Requests that wait, and whose turn it is: none while none waits.
   logic [NumSrc-1:0] waits_q, turn_q, first, asks, passes, others, kept, next, turn_d;
@@ -91,35 +91,23 @@ module gw_xlate_mux #(
     end
   end
 
-  // The lowest one that wants to ask, as a tree of choices between neighbours: what a choice is made by is known before what is chosen from.
-  logic [2*Leaves-1:1] any;
-  gw_pkg::xlate_req_t [2*Leaves-1:1] lowest;
-  gw_pkg::xlate_req_t waiting, one;
-  always_comb begin
-    any = '0;
-    lowest = '0;
-    for (int unsigned i = 0; i < NumSrc; i++) begin
-      any[Leaves+i] = src_want_i[i];
-      lowest[Leaves+i] = src_req_i[i];
-      lowest[Leaves+i].src = gw_pkg::src_t'(i);
-    end
-    for (int unsigned n = Leaves - 1; n >= 1; n--) begin
-      any[n] = any[2*n] || any[2*n+1];
-      lowest[n] = any[2*n] ? lowest[2*n] : lowest[2*n+1];
-    end
-  end
-  // AND-OR with the one-hot turn, which is nobody's when the lowest one passes.
+  // AND-OR: the one-hot turn, which is nobody's when the lowest one that wants to passes.
+  gw_pkg::xlate_req_t waiting, passing, one;
   always_comb begin
     waiting = '0;
+    passing = '0;
     one = '0;
     for (int unsigned i = 0; i < NumSrc; i++) begin
       one = wait_q[i];
       one.src = gw_pkg::src_t'(i);
       if (turn_q[i]) waiting |= one;
+      one = src_req_i[i];
+      one.src = gw_pkg::src_t'(i);
+      if (first[i] && direct_q) passing |= one;
     end
   end
   assign req_valid_o = !direct_q || first_asks;
-  assign req_o = waiting | (lowest[1] & {$bits(gw_pkg::xlate_req_t) {direct_q}});
+  assign req_o = waiting | passing;
 
   // No more bits than sources have: a wider comparison would be later.
   assign src_rsp_o = rsp_i;

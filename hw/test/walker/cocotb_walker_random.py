@@ -327,7 +327,9 @@ async def campaign(dut, seed, *, changes, invalidations, errors=0.0, updates=Fal
                 # Whatever an entry of the level can be.
                 reach = max((18 if r.order > 17 else 17 if r.order > 8 else 8), r.order)
                 named = any(inval.names(r.ctx, r.vpn, reach) for inval in seen)
-            assert r.cacheable or named or len(seen) > REMEMBERED, r
+            beside = any(p == r.answered for p, _ in b.pulses)
+            assert not (r.cacheable and beside), r
+            assert r.cacheable or named or beside or len(seen) > REMEMBERED, r
             spared += r.cacheable and bool(seen)
         assert r.latency == r.cycles
     await b.settle()
