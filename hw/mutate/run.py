@@ -6,8 +6,9 @@
 
 Blocks, their benches and their proofs are in blocks.toml, faults that a person thought of in faults.toml; the rest are operators
 applied at random (`sites`), `--sample` of them a block. What is cheapest looks first: the benches, of which all faults of a block
-share one build; then, for what they let pass, the proofs. A fault that changes nothing anybody could see is listed as equivalent, with
-the reason, in faults.toml. The exit code is 1 when a fault that is not got through.
+share one build; then, for what they let pass, the proofs; then the co-simulation, on a card with all faults of a block. A fault that
+changes nothing anybody could see is listed as equivalent, with the reason, in faults.toml. The exit code is 1 when a fault that is not
+got through.
 
 The report is a table of who found what, and in FILE (JSON, build/mutate.json) every fault with its finder.
 """
@@ -34,7 +35,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
+import cosim  # noqa: E402
 import tree  # noqa: E402
+from cosim import Cosim  # noqa: E402
 from sites import Change, changes  # noqa: E402
 
 # Faults make dead code and odd widths; what a user's build would warn of is no finder.
@@ -47,12 +50,13 @@ NOBODY, EQUIVALENT = "nobody", "equivalent"
 
 @dataclass(frozen=True)
 class Block:
-    """What belongs together: files (patterns below hw/rtl), pytest nodes of benches, names of proofs."""
+    """What belongs together: files (patterns below hw/rtl), pytest nodes of benches, names of proofs, co-simulations."""
 
     name: str
     files: tuple[str, ...]
     benches: tuple[str, ...]
     proofs: tuple[str, ...] = ()
+    cosims: tuple[Cosim, ...] = ()
 
     def sources(self, root: Path) -> list[Path]:
         found = [path for pattern in self.files for path in sorted((root / "hw/rtl").glob(pattern))]
@@ -76,7 +80,13 @@ def blocks() -> dict[str, Block]:
     """The blocks of blocks.toml by name."""
     listed = tomllib.loads((HERE / "blocks.toml").read_text(encoding="utf-8"))["block"]
     return {
-        b["name"]: Block(b["name"], tuple(b["files"]), tuple(b["benches"]), tuple(b.get("proofs", ())))
+        b["name"]: Block(
+            b["name"],
+            tuple(b["files"]),
+            tuple(b["benches"]),
+            tuple(b.get("proofs", ())),
+            tuple(map(Cosim.of, b.get("cosims", ()))),
+        )
         for b in listed
     }
 
@@ -127,6 +137,8 @@ class Campaign:
         self.seed = seed
         self.tree = work / "all"
         self.work = work
+        self.cards: dict[Cosim, tuple[Path, float]] = {}
+        """Built when the first fault comes so far, with the limit of a run."""
 
     def run(self) -> Iterator[Fault]:
         """Every fault with its finder, as they come. RuntimeError when the tree without a fault does not pass."""
@@ -135,7 +147,11 @@ class Campaign:
         limits = {bench: self._sound(bench) for bench in self.block.benches}
         for number, fault in self.faults.items():
             began = time.monotonic()
-            finder = self._bench_that_finds(number, limits) or self._proof_that_finds(fault)
+            finder = (
+                self._bench_that_finds(number, limits)
+                or self._proof_that_finds(fault)
+                or self._cosim_that_finds(number)
+            )
             if not finder:
                 finder = EQUIVALENT if _equivalent(fault.change) else NOBODY
             yield replace(fault, finder=finder, seconds=round(time.monotonic() - began, 1))
@@ -210,11 +226,31 @@ class Campaign:
             shutil.rmtree(alone)
         return None
 
+    def _card(self, binary: Path, of: Cosim) -> tuple[Path, float]:
+        if of not in self.cards:
+            library = cosim.card(self.tree, of.config, self.work / "cards")
+            began = time.monotonic()
+            if cosim.run(binary, library, of.arguments, 0, self.seed, self.work, None) != 0:
+                raise RuntimeError(f"{of} fails without a fault")
+            self.cards[of] = library, SLOWER * (time.monotonic() - began) + BODY_S
+        return self.cards[of]
+
+    def _cosim_that_finds(self, number: int) -> str | None:
+        if not self.block.cosims:
+            return None
+        binary = cosim.program(ROOT)
+        for of in self.block.cosims:
+            library, limit = self._card(binary, of)
+            code = cosim.run(binary, library, of.arguments, number, self.seed, self.work, limit)
+            if code != 0:
+                return f"cosim {of}" + (" (hangs)" if code is None else "")
+        return None
+
 
 def table(faults: Sequence[Fault]) -> str:
     """Who found how many, by block, and what got through."""
     lines = [
-        f"{'block':<14} {'faults':>6} {'benches':>8} {'proofs':>7} {'equivalent':>11} {'nobody':>7} {'found':>7}"
+        f"{'block':<14} {'faults':>6} {'benches':>8} {'proofs':>7} {'cosim':>6} {'equivalent':>11} {'nobody':>7} {'found':>7}"
     ]
     for name in dict.fromkeys(fault.block for fault in faults):
         of = [fault for fault in faults if fault.block == name]
@@ -222,7 +258,7 @@ def table(faults: Sequence[Fault]) -> str:
         real = len(of) - by[EQUIVALENT]
         share = f"{100 * (real - by[NOBODY]) / real:.1f} %" if real else ""
         lines.append(
-            f"{name:<14} {len(of):>6} {by['bench']:>8} {by['proof']:>7} {by[EQUIVALENT]:>11} {by[NOBODY]:>7} {share:>7}"
+            f"{name:<14} {len(of):>6} {by['bench']:>8} {by['proof']:>7} {by['cosim']:>6} {by[EQUIVALENT]:>11} {by[NOBODY]:>7} {share:>7}"
         )
     through = [fault for fault in faults if fault.finder == NOBODY]
     return "\n".join([*lines, *(f"NOT FOUND {fault.change} ({fault.about})" for fault in through)])

@@ -2,7 +2,7 @@
 """Copies of the tree with faults in them: with many, of which a run chooses one, or with one alone.
 
 For simulation all faults of a block are in one build: an expression E with a fault F becomes ``(gw_mutant == N ? F : E)``, and
-``+gw_mutant=N`` of a run chooses. A build takes minutes and a run seconds. Proofs and cards read one fault in its place.
+``+gw_mutant=N`` of a run chooses, or N in a file of where it runs. A build takes minutes and a run seconds. Proofs and cards read one fault in its place.
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from sites import Change
 
 PACKAGE = Path("hw/rtl/common/gw_pkg.sv")
 CHOICE = "gw_pkg::gw_mutant"
-_CHOSEN = """
+NUMBER = "gw_mutant"
+"""The file of the working directory that says which fault a run has when no argument of the simulator does: a card has none."""
+_CHOSEN = f"""
   function automatic int gw_mutant_chosen();
-    int chosen;
-    if (!$value$plusargs("gw_mutant=%d", chosen)) chosen = 0;
+    int chosen, file;
+    if ($value$plusargs("gw_mutant=%d", chosen)) return chosen;
+    file = $fopen("{NUMBER}", "r");
+    if (file == 0) return 0;
+    if ($fscanf(file, "%d", chosen) != 1) chosen = 0;
+    $fclose(file);
     return chosen;
   endfunction
   int gw_mutant = gw_mutant_chosen();
