@@ -181,6 +181,43 @@ async def pulses_during_a_sweep_hide_at_once_and_are_swept_after_it(dut):
 
 
 @cocotb.test()
+async def all_that_waits_for_a_sweep_is_swept_after_it(dut):
+    """Pulses in a row: the first is swept, the others wait together, wherever they lie from one another."""
+    bench = await Bench(dut).start()
+    world, base = bench.world, 0x7_0000_0000
+    inside, giga = base + 5 * 16, base + (3 << 18)
+    pages = [(1, base), (1, inside), (1, giga), (2, base)]
+    cases = (
+        [(1, base, 9), (1, base, 0)],  # one page of the range before
+        [(1, inside, 0), (1, base, 0)],
+        [(1, giga, 0), (1, base, 0)],
+        [(2, base, 0), (1, giga, 0)],
+        [(2, base, 0), (1, base, 9)],
+        [(1, inside, 0), (1, base, 0), (1, giga, 0)],
+    )
+    for named in cases:
+        for i, (ctx, vpn) in enumerate(pages):
+            world.map(bench.cycle, ctx, vpn, SCATTER * (bench.cycle + i))
+        await warm(bench, [Request(ctx, vpn) for ctx, vpn in pages])
+        assert hits(await bench.run([Request(ctx, vpn) for ctx, vpn in pages])) == len(pages)
+        gone = [
+            (ctx, vpn)
+            for ctx, vpn in pages
+            if any(ctx == of and vpn >> order == at >> order for of, at, order in named)
+        ]
+        assert len(gone) >= 2, named
+        for ctx, vpn in gone:
+            world.unmap(bench.cycle, ctx, vpn, 0)
+        for ctx, vpn, order in [(3, base, 0), *named]:
+            bench.invalidate(RANGE, ctx, vpn, order)
+            await bench.step()
+        assert await bench.fence() <= 2 * (SETS + SWEEP)
+        assert all(r.fault for r in await bench.run([Request(ctx, vpn) for ctx, vpn in gone])), named
+        bench.invalidate(ALL)
+        await bench.idle(2 * SETS + 60)
+
+
+@cocotb.test()
 async def pulses_in_a_row_in_one_context_spare_the_others(dut):
     bench = await each_size(dut)
     bench.counts["invalidated"] = 0
