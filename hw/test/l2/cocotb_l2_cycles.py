@@ -186,7 +186,8 @@ async def all_that_waits_for_a_sweep_is_swept_after_it(dut):
     bench = await Bench(dut).start()
     world, base = bench.world, 0x7_0000_0000
     inside, giga = base + 5 * 16, base + (3 << 18)
-    pages = [(1, base), (1, inside), (1, giga), (2, base)]
+    large = SIZES[18]
+    pages = [(1, base, 0), (1, inside, 0), (1, giga, 0), (2, base, 0), (1, large, 18)]
     cases = (
         [(1, base, 9), (1, base, 0)],  # one page of the range before
         [(1, inside, 0), (1, base, 0)],
@@ -194,25 +195,29 @@ async def all_that_waits_for_a_sweep_is_swept_after_it(dut):
         [(2, base, 0), (1, giga, 0)],
         [(2, base, 0), (1, base, 9)],
         [(1, inside, 0), (1, base, 0), (1, giga, 0)],
+        [(1, large + (77 << 9) + 5, 0), (1, base, 0)],  # far inside 1 GiB
     )
     for named in cases:
-        for i, (ctx, vpn) in enumerate(pages):
-            world.map(bench.cycle, ctx, vpn, SCATTER * (bench.cycle + i))
-        await warm(bench, [Request(ctx, vpn) for ctx, vpn in pages])
-        assert hits(await bench.run([Request(ctx, vpn) for ctx, vpn in pages])) == len(pages)
+        for i, (ctx, vpn, order) in enumerate(pages):
+            world.map(bench.cycle, ctx, vpn, SCATTER * (bench.cycle + i) << order, order)
+        await warm(bench, [Request(ctx, vpn) for ctx, vpn, _ in pages])
+        assert hits(await bench.run([Request(ctx, vpn) for ctx, vpn, _ in pages])) == len(pages)
         gone = [
-            (ctx, vpn)
-            for ctx, vpn in pages
-            if any(ctx == of and vpn >> order == at >> order for of, at, order in named)
+            page
+            for page in pages
+            if any(
+                page[0] == ctx and page[1] >> max(order, page[2]) == vpn >> max(order, page[2])
+                for ctx, vpn, order in named
+            )
         ]
         assert len(gone) >= 2, named
-        for ctx, vpn in gone:
-            world.unmap(bench.cycle, ctx, vpn, 0)
+        for page in gone:
+            world.unmap(bench.cycle, *page)
         for ctx, vpn, order in [(3, base, 0), *named]:
             bench.invalidate(RANGE, ctx, vpn, order)
             await bench.step()
         assert await bench.fence() <= 2 * (SETS + SWEEP)
-        assert all(r.fault for r in await bench.run([Request(ctx, vpn) for ctx, vpn in gone])), named
+        assert all(r.fault for r in await bench.run([Request(ctx, vpn) for ctx, vpn, _ in gone])), named
         bench.invalidate(ALL)
         await bench.idle(2 * SETS + 60)
 
