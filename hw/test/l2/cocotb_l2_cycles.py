@@ -195,7 +195,7 @@ async def all_that_waits_for_a_sweep_is_swept_after_it(dut):
         [(2, base, 0), (1, giga, 0)],
         [(2, base, 0), (1, base, 9)],
         [(1, inside, 0), (1, base, 0), (1, giga, 0)],
-        [(1, large + (77 << 9) + 5, 0), (1, base, 0)],  # far inside 1 GiB
+        [(1, large + (77 << 9) + 5, 0)],  # far inside 1 GiB
     )
     for named in cases:
         for i, (ctx, vpn, order) in enumerate(pages):
@@ -210,7 +210,7 @@ async def all_that_waits_for_a_sweep_is_swept_after_it(dut):
                 for ctx, vpn, order in named
             )
         ]
-        assert len(gone) >= 2, named
+        assert len(gone) >= len(named), named
         for page in gone:
             world.unmap(bench.cycle, *page)
         for ctx, vpn, order in [(3, base, 0), *named]:
