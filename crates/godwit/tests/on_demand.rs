@@ -107,7 +107,7 @@ fn what_is_no_memory_is_a_fault_that_says_so() {
     let _alone = alone();
     let (card, context) = open("sim:default");
     let to = Mapped::private(2);
-    let gone = Mapped::private(2).unmap();
+    let gone = Mapped::lone(2).unmap();
     let result = copy(
         &card,
         &context,

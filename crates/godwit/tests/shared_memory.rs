@@ -159,7 +159,7 @@ fn a_launch_that_nothing_keeps_memory_for_is_refused() {
 fn bad_memory_is_refused_with_words() {
     let _alone = alone();
     let (card, context) = shared_card();
-    let gone = Mapped::private(3).unmap();
+    let gone = Mapped::lone(3).unmap();
     let bad = |address: u64, writable| unsafe {
         let from = Value::Memory(HostRange::new(address, 3 * PAGE as u64, writable));
         let to = Value::Memory(HostRange::new(address, 3 * PAGE as u64, writable));

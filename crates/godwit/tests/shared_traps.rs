@@ -91,7 +91,7 @@ fn a_mapping_that_ends_while_it_is_away_is_given_up() {
     let _alone = alone();
     let (card, context) = shared_card();
     let (free, _) = card.memory_free();
-    let memory = Mapped::private(64).filled(1);
+    let memory = Mapped::lone(64).filled(1);
     context.migrate_to_device(memory.slice()).unwrap();
     assert!(card.memory_free().0 <= free - 64 * PAGE as u64);
     let at = memory.unmap();

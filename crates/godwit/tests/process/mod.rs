@@ -2,6 +2,7 @@
 //! Memory of every kind that a process can have, and a card that shares it.
 #![allow(dead_code, reason = "each test uses its own part")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use godwit::{Card, Context, Mode, Value};
@@ -59,12 +60,21 @@ unsafe impl Sync for Mapped {}
 
 impl Mapped {
     fn with(pages: usize, flags: MapFlags, fd: Option<std::os::fd::BorrowedFd<'_>>) -> Self {
+        Self::at(std::ptr::null_mut(), pages, flags, fd)
+    }
+
+    fn at(
+        at: *mut std::ffi::c_void,
+        pages: usize,
+        flags: MapFlags,
+        fd: Option<std::os::fd::BorrowedFd<'_>>,
+    ) -> Self {
         let (len, rights) = (pages * PAGE, ProtFlags::READ | ProtFlags::WRITE);
-        // SAFETY: a new mapping at an address of the system's choice.
+        // SAFETY: a new mapping, which replaces none: fixed addresses are `lone`'s.
         let at = unsafe {
             match fd {
-                Some(fd) => rustix::mm::mmap(std::ptr::null_mut(), len, rights, flags, fd, 0),
-                None => rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, rights, flags),
+                Some(fd) => rustix::mm::mmap(at, len, rights, flags, fd, 0),
+                None => rustix::mm::mmap_anonymous(at, len, rights, flags),
             }
         };
         Self {
@@ -86,6 +96,15 @@ impl Mapped {
         rustix::fs::ftruncate(&fd, (pages * PAGE) as u64).unwrap();
         use std::os::fd::AsFd;
         Self::with(pages, MapFlags::PRIVATE, Some(fd.as_fd()))
+    }
+
+    /// Where the system puts nothing by itself, so that nothing takes its place when it is gone:
+    /// other threads of the program, the test harness's, map memory at any time.
+    pub fn lone(pages: usize) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(4 << 30);
+        let at = NEXT.fetch_add((pages + 1) * PAGE, Ordering::Relaxed);
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+        Self::at(std::ptr::without_provenance_mut(at), pages, flags, None)
     }
 
     /// With a different number in every page and position.
