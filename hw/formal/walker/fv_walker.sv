@@ -3,9 +3,10 @@
 // Properties of gw_walker, small, whatever contexts and walk cache say (stand_in/gw_walk_begin.sv), under a memory that
 // answers each read once, at any time, in any order, with any data: every accepted request is answered exactly once, but for
 // those withdrawn in the cycle after, which are never; nothing is acknowledged while a request accepted in the other epoch is
-// here, and something is when none is; the memory port never has two reads with one ID. Scopes = 1: no answer is cacheable that covers a page which an
-// invalidation named since the request was accepted. Responsive = 1 (memory that answers within two cycles): no deadlock,
-// something always moves on while anything waits. Contexts are without hardware updates of A and D here (fv_walk_update).
+// here, and something is when none is; the memory port never has two reads with one ID; no answer is cacheable in an
+// invalidation's own cycle, and with Scopes = 1 none that covers a page which one named since the request was accepted.
+// Responsive = 1 (memory that answers within two cycles): no deadlock, something always moves on while anything waits. Contexts
+// are without hardware updates of A and D here (fv_walk_update).
 module fv_walker #(
   parameter int unsigned Levels = 3,
   parameter int unsigned Requests = 2,

@@ -4,8 +4,8 @@
 //
 // Contract
 // - Every answer that is cacheable and no fault is queued, or dropped if the queue is full. At the head a cycle later at best.
-// - Invalidation pulse: what waited before its cycle is dropped, one answer a cycle. The answer of that very cycle stays: the
-//   walker has said that it may.
+// - Invalidation pulse: what waited before its cycle is dropped, one answer a cycle. The answer of that very cycle needs
+//   nothing here: the walker says of each that it is not cacheable.
 // - `dropped_o`: an answer was dropped in this cycle.
 // - Entry: order 18 and above is a 1 GiB entry, 9 and above one of 2 MiB, 4 and above a whole cluster; below, the pages of the
 //   cluster that the answer tells of (Clusters = 1), or the one page.
