@@ -29,6 +29,15 @@ const SOURCES: [&str; 21] = [
     "stay.c",
 ];
 
+/// What is generated from spec/ for this crate.
+const GENERATED: [&str; 5] = [
+    "c/godwit_layout.h",
+    "rust/layout.rs",
+    "rust/regs.rs",
+    "rust/dma_regs.rs",
+    "rust/heap_regs.rs",
+];
+
 fn main() {
     // Links of the checkout to core/ and build/spec/; folders of their own in a packaged crate.
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
@@ -39,14 +48,9 @@ fn main() {
         "cargo::rustc-env=GODWIT_SPEC_RUST={}",
         spec.join("rust").display()
     );
-    println!(
-        "cargo::rerun-if-changed={}",
-        spec.join("rust/layout.rs").display()
-    );
-    println!(
-        "cargo::rerun-if-changed={}",
-        spec.join("c/godwit_layout.h").display()
-    );
+    for file in GENERATED {
+        println!("cargo::rerun-if-changed={}", spec.join(file).display());
+    }
     println!("cargo::rerun-if-changed={}", core.join("include").display());
     println!("cargo::rerun-if-changed={}", core.join("src").display());
 
@@ -74,7 +78,7 @@ fn main() {
 fn spec_dir(here: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed=GODWIT_SPEC_DIR");
     let dir = env::var_os("GODWIT_SPEC_DIR").map_or_else(|| here.join("spec"), PathBuf::from);
-    for file in ["c/godwit_layout.h", "rust/layout.rs"] {
+    for file in GENERATED {
         if !dir.join(file).is_file() {
             println!(
                 "cargo::error={} has no {file}, which is generated from spec/: run `make spec`, \

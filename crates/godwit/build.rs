@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Points the crate at the registers and counters generated from spec/.
+//! Points the crate at the counters generated from spec/.
 
 use std::path::PathBuf;
 use std::process::exit;
@@ -10,22 +10,15 @@ fn main() {
     let own =
         PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("spec");
     let spec = std::env::var_os("GODWIT_SPEC_DIR").map_or(own, PathBuf::from);
-    for (file, variable) in [
-        ("regs.rs", "GODWIT_REGS_RS"),
-        ("dma_regs.rs", "GODWIT_DMA_REGS_RS"),
-        ("heap_regs.rs", "GODWIT_HEAP_REGS_RS"),
-        ("counters.rs", "GODWIT_COUNTERS_RS"),
-    ] {
-        let path = spec.join("rust").join(file);
-        println!("cargo::rerun-if-changed={}", path.display());
-        let Ok(path) = path.canonicalize() else {
-            println!(
-                "cargo::error={} is missing; it is generated from spec/: run `make spec`, or let GODWIT_SPEC_DIR name \
-                 its directory",
-                path.display()
-            );
-            exit(1);
-        };
-        println!("cargo::rustc-env={variable}={}", path.display());
-    }
+    let path = spec.join("rust/counters.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let Ok(path) = path.canonicalize() else {
+        println!(
+            "cargo::error={} is missing; it is generated from spec/: run `make spec`, or let GODWIT_SPEC_DIR name its \
+             directory",
+            path.display()
+        );
+        exit(1);
+    };
+    println!("cargo::rustc-env=GODWIT_COUNTERS_RS={}", path.display());
 }

@@ -27,6 +27,21 @@ pub mod layout {
     include!(concat!(env!("GODWIT_SPEC_RUST"), "/layout.rs"));
 }
 
+/// Registers of the heap, generated from `spec/regs/gw_heap.rdl`.
+pub mod heap_regs {
+    include!(concat!(env!("GODWIT_SPEC_RUST"), "/heap_regs.rs"));
+}
+
+/// Registers of the page DMA, generated from `spec/regs/gw_dma.rdl`.
+pub mod dma_regs {
+    include!(concat!(env!("GODWIT_SPEC_RUST"), "/dma_regs.rs"));
+}
+
+/// Registers of the MMU, generated from `spec/regs/gw_mmu.rdl`.
+pub mod regs {
+    include!(concat!(env!("GODWIT_SPEC_RUST"), "/regs.rs"));
+}
+
 pub use error::{Error, ErrorKind};
 pub use host::HostMemory;
 pub use table::{PageTable, TableMemory};

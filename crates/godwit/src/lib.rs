@@ -94,25 +94,12 @@ pub use godwit_card::{
     LaunchTimes, MemEvent, Memory, NapotConfig, OpenOptions, PortAnswer, PortAnswers, PortBatch,
     Ports, SimCard, Stats,
 };
-pub use godwit_core::{HostMemory, Mapping, Mode, Napot, PageSize, Perm, layout, walker};
+pub use godwit_core::{
+    HostMemory, Mapping, Mode, Napot, PageSize, Perm, dma_regs, heap_regs, layout, regs, walker,
+};
 
 /// The driver's calls, as `driver/uapi/godwit.h` has them.
 #[doc(hidden)]
 pub mod driver_uapi {
     pub use crate::driver::uapi::*;
-}
-
-/// Registers of the heap, generated from `spec/regs/gw_heap.rdl`.
-pub mod heap_regs {
-    include!(env!("GODWIT_HEAP_REGS_RS"));
-}
-
-/// Registers of the page DMA, generated from `spec/regs/gw_dma.rdl`.
-pub mod dma_regs {
-    include!(env!("GODWIT_DMA_REGS_RS"));
-}
-
-/// Registers of the MMU, generated from `spec/regs/gw_mmu.rdl`.
-pub mod regs {
-    include!(env!("GODWIT_REGS_RS"));
 }
