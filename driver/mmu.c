@@ -8,6 +8,8 @@
 #define GODWIT_FIELD(reg, value) (((value) & GW_MMU__##reg##_bm) >> GW_MMU__##reg##_bp)
 /* Looks at an invalidation of everything while nothing runs. */
 #define GODWIT_LOOKS 10000
+/* Times that the interrupt's thread looks for more without a rest. */
+#define GODWIT_ROUNDS 64
 
 /* Whether a whole entry is at @pa: what a card wrote over its tables may say anything. */
 static bool godwit_entry_fits(struct godwit_device *gdev, u64 pa)
@@ -138,11 +140,15 @@ unlock:
 irqreturn_t godwit_mmu_irq(int irq, void *data)
 {
 	struct godwit_device *gdev = data;
+	u32 rounds = 0;
 	bool found;
 	u64 since;
 
 	godwit_count(gdev, GODWIT_EVENT_MMU_INTERRUPTS, 1);
 	do {
+		/* This thread goes before all others: a card that says for ever that there is more must not have a processor to itself. */
+		if (rounds++ % GODWIT_ROUNDS == GODWIT_ROUNDS - 1)
+			usleep_range(1000, 2000);
 		since = ktime_get_ns();
 		found = godwit_mmu_collect_fault(gdev);
 		found |= godwit_pages_serve(gdev);

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def stock(kernel_named: Callable[[str], kernel.Kernel]) -> kernel.Kernel:
 
 @pytest.fixture(scope="session")
 def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boot]:
-    """By kernel: boots a guest with the module, and programs of `guest/` by name, and runs a script in it; with `rig` it has
+    """By kernel: boots a guest with the module, and programs of `guest/` by name, others by path, and runs a script in it; with `rig` it has
     /rig.ko, too, the tests' own module. Without a configuration there is no card. One that ended well before is not
     booted again.
     """
@@ -69,16 +69,15 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
 
         def run(
             script: str,
-            *programs: str,
-            remove_at: str = "",
-            insert_at: str = "",
+            *programs: str | Path,
+            orders: Mapping[str, str] = {},
             timeout_s: float = GUEST_S,
             config: str | Path | None = "default",
             boot: str = "",
             memory_mib: int = 512,
             rig: bool = False,
         ) -> machine.Ended:
-            sources = [HERE / f"guest/{name}.c" for name in programs]
+            sources = [name if isinstance(name, Path) else HERE / f"guest/{name}.c" for name in programs]
             card = None
             if config:
                 guest, card = guests.with_driver(booted, script, sources, config)
@@ -88,11 +87,10 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             if rig:
                 built = module.beside(booted, HERE / "module").read_bytes()
                 guest = replace(guest, files={**guest.files, "/rig.ko": initramfs.plain(built)})
-            orders = {"remove_at": remove_at, "insert_at": insert_at}
             record = _guests.place(booted, guest, sources, card, orders)
             if record and (ended := _guests.find(record)):
                 return ended
-            ended = machine.run(booted, guest, card, say=print, timeout_s=timeout_s, **orders)
+            ended = machine.run(booted, guest, card, say=print, timeout_s=timeout_s, orders=orders)
             if record:
                 _guests.keep(record, ended)
             return ended

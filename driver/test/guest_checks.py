@@ -14,6 +14,8 @@ MOVING = "debug" if "debug" in KERNELS else "backports"
 """One on which memory of processes moves to the card."""
 LIMIT = f"timeout {1200 if 'debug' in KERNELS else 600}"
 """The words before a program of a guest: one that hangs ends. On a machine that does much else a program of two minutes takes five."""
+PULL = {"pull the card out": "remove"}
+"""What the server is told when a guest says so."""
 GUEST_S = 1800.0
 """The same for a guest with many programs."""
 

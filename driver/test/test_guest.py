@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from guest_checks import GUEST_S, KERNELS, LIMIT, checks
+from guest_checks import GUEST_S, KERNELS, LIMIT, PULL, checks
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -193,7 +193,7 @@ def test_a_card_is_pulled_out(boot_on: Callable[[str], Boot], kind: str) -> None
     guest = boot_on(kind)(
         f"{LOAD}{LIMIT} /lost {PULLED_AT_US}; code=$?\n{guests.UNLOAD}",
         "lost",
-        remove_at="pull the card out",
+        orders=PULL,
     )
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

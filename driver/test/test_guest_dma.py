@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_checks import LIMIT, MOVING, checks
+from guest_checks import LIMIT, MOVING, PULL, checks
 from test_guest import CHECKS, PULLED_AT_US
 
 from godwit.vm import guests
@@ -43,6 +43,6 @@ def test_the_guest_ends_well_and_the_card_saw_nothing_wrong(guest: Ended) -> Non
 @pytest.mark.parametrize("pages", [64, 600], ids=["few-pages", "two-lists-under-way-both-ways"])
 def test_a_card_with_a_page_dma_is_pulled_out(boot_on: Callable[[str], Boot], pages: int) -> None:
     script = f"{LOAD}{LIMIT} /lost {PULLED_AT_US} {pages}; code=$?\n{guests.UNLOAD}"
-    guest = boot_on(MOVING)(script, "lost", remove_at="pull the card out", config=CARD)
+    guest = boot_on(MOVING)(script, "lost", orders=PULL, config=CARD)
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

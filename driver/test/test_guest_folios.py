@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_checks import LIMIT, checks
+from guest_checks import LIMIT, PULL, checks
 from test_guest import PULLED_AT_US
 
 from godwit.vm import guests
@@ -69,6 +69,6 @@ def test_a_page_dma_copies_huge_pages_whole(boot_on: Callable[[str], Boot]) -> N
 @pytest.mark.parametrize("card", CARDS)
 def test_a_card_is_pulled_out_while_huge_pages_move(boot_on: Callable[[str], Boot], card: str) -> None:
     script = f"{LOAD}{LIMIT} /lost {PULLED_AT_US} 1024 huge; code=$?\n{guests.UNLOAD}"
-    guest = boot_on("backports")(script, "lost", remove_at="pull the card out", config=CARDS[card])
+    guest = boot_on("backports")(script, "lost", orders=PULL, config=CARDS[card])
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}

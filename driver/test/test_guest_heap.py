@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_checks import KERNELS, LIMIT, checks
+from guest_checks import KERNELS, LIMIT, PULL, checks
 
 from godwit.spec import config
 from godwit.vm import guests, regions
@@ -157,7 +157,7 @@ def test_memory_of_the_host_is_a_region(boot_on: Callable[[str], Boot], kind: st
 @pytest.mark.parametrize("kind", KERNELS)
 def test_a_card_with_a_heap_is_pulled_out(boot_on: Callable[[str], Boot], kind: str) -> None:
     script = f"{LOAD}{LIMIT} /lost 20000; code=$?\n{guests.UNLOAD}"
-    guest = boot_on(kind)(script, "lost", remove_at="pull the card out", config=CARD)
+    guest = boot_on(kind)(script, "lost", orders=PULL, config=CARD)
     assert guest.code == 0
     assert checks(guest) == {"a_card_that_is_pulled_out_ends_launches_and_nothing_else": ""}
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from guest_checks import GUEST_S, KERNELS, LIMIT
+from guest_checks import GUEST_S, KERNELS, LIMIT, PULL
 
 from godwit.vm import guests
 from godwit.vm.machine import Ended
@@ -79,8 +79,7 @@ def test_cards_are_pulled_out_at_any_moment_and_others_come(
         ),
         "lost",
         "pinned",
-        remove_at="pull the card out",
-        insert_at="put a card in",
+        orders={**PULL, "put a card in": "insert"},
         boot=BOOT,
         timeout_s=GUEST_S + 30 * PULLS,
     )

@@ -9,8 +9,6 @@ use godwit_card::{CardError, Device, LaunchEnd, Stats};
 const SLICE_CYCLES: u64 = 128;
 /// Cycles of a slice of a kernel that runs without traffic: it computes, or waits for the host.
 const QUIET_SLICE_CYCLES: u64 = 1024;
-/// So many cycles without traffic, and nothing is under way: more than any access takes.
-const SETTLE_CYCLES: u64 = 8192;
 /// How long a message is waited for between two slices of a kernel without traffic. The host that it waits for may run on the
 /// same processor.
 const QUIET_WAIT: Duration = Duration::from_micros(200);
@@ -46,6 +44,9 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// So many cycles without traffic, and nothing is under way: more than any access takes.
+    pub const SETTLE_CYCLES: u64 = 8192;
+
     /// Somebody did something with the card.
     pub fn touched(&mut self) {
         self.quiet_cycles = 0;
@@ -53,7 +54,7 @@ impl Clock {
 
     /// Runs a slice, if there is anything to run for; it ends early when a line rises.
     pub fn run(&mut self, device: &mut dyn Device) -> Result<Pace, CardError> {
-        let settled = self.quiet_cycles >= SETTLE_CYCLES;
+        let settled = self.quiet_cycles >= Self::SETTLE_CYCLES;
         if settled && !at_work(device)? {
             return Ok(Pace::Idle);
         }

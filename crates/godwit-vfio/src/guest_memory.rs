@@ -126,6 +126,17 @@ impl GuestMemory {
         Ok(())
     }
 
+    /// Writes what the card itself did not; where no range is, nothing happens.
+    pub fn write(&self, address: u64, bytes: &[u8]) {
+        let below = self.ranges.range(..=address).next_back();
+        if let Some((start, range)) = below
+            && let Some(memory) = &range.window
+        {
+            // What does not fit is refused.
+            let _ = memory.write(address - start, bytes);
+        }
+    }
+
     /// Another card is there, or the same one after a reset, which reaches nothing yet; what the one before had under way is gone with it.
     pub fn replaced(&mut self) {
         self.master = false;

@@ -89,7 +89,7 @@ impl Vectors {
     }
 
     /// A vector without a taker is lost, as a masked one of a device without pending bits is.
-    fn send(&mut self, vector: usize) {
+    pub fn send(&mut self, vector: usize) {
         let Some(to) = self.events.get_mut(vector) else {
             return;
         };

@@ -14,6 +14,7 @@
 //! | `guest_memory` | windows of the card's host aperture into the guest |
 //! | `pci_card` | the card behind them: answers requests |
 //! | `slot` | where the card is, to pull it out |
+//! | `lies` | what a card makes up, for the driver's tests |
 //! | `clock` | when the RTL runs |
 //! | `server` | the loop around all |
 //!
@@ -24,11 +25,13 @@ mod config_space;
 mod connection;
 mod guest_memory;
 mod interrupts;
+mod lies;
 mod pci_card;
 pub mod protocol;
 mod server;
 mod slot;
 
+pub use lies::Liar;
 pub use pci_card::PciCard;
 pub use server::{ServeError, Served, serve};
 pub use slot::{Slot, Spares};

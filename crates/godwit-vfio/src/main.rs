@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use godwit_card::{OpenOptions, SimCard};
 use godwit_core::layout;
-use godwit_vfio::{PciCard, Served, Slot, serve};
+use godwit_vfio::{Liar, PciCard, Served, Slot, serve};
 use serde_json::json;
 
 /// Serves a simulated card to one virtual machine over the vfio-user protocol.
@@ -38,6 +38,10 @@ struct Args {
     /// With `--control`: `insert` puts a new card into the slot. Device memory is not mapped by the virtual machine then, and slower
     #[arg(long, requires = "control")]
     spares: bool,
+    /// With `--control`: `lie N SEED` has one in N words that are read of the card be wrong, and queues and interrupts made up, until
+    /// `stop lying`. For tests of drivers; device memory is slower, as with --spares
+    #[arg(long, requires = "control")]
+    lies: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -79,9 +83,15 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
             Ok(Box::new(SimCard::open(&name, &options)?))
         }));
     }
+    let mut liar = None;
+    if args.lies {
+        let (lying, has_it_lie) = card.with_lies();
+        card = lying;
+        liar = Some(has_it_lie);
+    }
     if args.control {
         let (slot, spares) = (card.slot(), args.spares);
-        std::thread::spawn(move || obey(&slot, spares));
+        std::thread::spawn(move || obey(&slot, spares, liar.as_ref()));
     }
     let listener = listen(&args.socket)?;
     let listening = Listening(args.socket.clone());
@@ -96,14 +106,20 @@ fn run(args: &Args) -> Result<Served, Box<dyn std::error::Error>> {
 }
 
 /// Does what standard input says, until it ends.
-fn obey(slot: &Slot, spares: bool) {
+fn obey(slot: &Slot, spares: bool, liar: Option<&Liar>) {
     for line in io::stdin().lines().map_while(Result::ok) {
-        match line.trim() {
-            "remove" => slot.remove(),
-            "insert" if spares => slot.insert(),
-            other => {
-                eprintln!("`{other}` is no command: there is `remove` and, with --spares, `insert`")
-            }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (words.as_slice(), liar) {
+            (["remove"], _) => slot.remove(),
+            (["insert"], _) if spares => slot.insert(),
+            (["stop", "lying"], Some(liar)) => liar.lie(0, 0),
+            (["lie", one_in, seed], Some(liar)) => match (one_in.parse(), seed.parse()) {
+                (Ok(one_in), Ok(seed)) => liar.lie(one_in, seed),
+                _ => eprintln!("`{line}`: N and SEED are numbers of 32 bits"),
+            },
+            _ => eprintln!(
+                "`{line}` is no command: there is `remove`, with --spares `insert`, and with --lies `lie N SEED` and `stop lying`"
+            ),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::clock::{Clock, Pace};
 use crate::config_space::{self, ConfigSpace};
 use crate::guest_memory::GuestMemory;
 use crate::interrupts::Vectors;
+use crate::lies::{Liar, Lies};
 use crate::protocol::{Access, Body, Request, flags, version_reply};
 use crate::slot::{Slot, Spares};
 
@@ -77,6 +78,7 @@ pub struct PciCard {
     agreed: bool,
     slot: Slot,
     spares: Option<Spares>,
+    lies: Option<Lies>,
     register_bytes: u64,
     /// A register was read or written since the card was as its power-up leaves it.
     used: bool,
@@ -122,6 +124,7 @@ impl PciCard {
             agreed: false,
             slot: Slot::default(),
             spares: None,
+            lies: None,
             register_bytes,
             used: false,
             cycles_before: 0,
@@ -136,6 +139,15 @@ impl PciCard {
     pub fn with_spares(mut self, spares: Spares) -> Self {
         self.spares = Some(spares);
         self
+    }
+
+    /// One that can lie, and who has it do so. No client maps its memory: every access is a message.
+    #[must_use]
+    pub fn with_lies(mut self) -> (Self, Liar) {
+        let lies = Lies::new();
+        let liar = lies.liar();
+        self.lies = Some(lies);
+        (self, liar)
     }
 
     /// Where it is pulled out.
@@ -194,6 +206,29 @@ impl PciCard {
         self.clock = Clock::default();
         self.guest.replaced();
         self.used = false;
+        if let Some(lies) = &mut self.lies {
+            lies.begins_anew();
+        }
+    }
+
+    /// Begins to lie, if it is to, and makes things up.
+    fn make_up(&mut self) -> Result<(), CardError> {
+        let Some(lies) = &mut self.lies else {
+            return Ok(());
+        };
+        if lies.are_due() {
+            let cut_off = self.guest.set_master(self.device.as_mut(), false);
+            cut_off.map_err(|errno| CardError::HostMemory(errno.to_string()))?;
+            // What was under way ends first.
+            self.device.run(Clock::SETTLE_CYCLES, 0)?;
+            lies.begin();
+        }
+        lies.make_up(&self.guest, &mut self.vectors);
+        Ok(())
+    }
+
+    pub(crate) fn lies_told(&self) -> u64 {
+        self.lies.as_ref().map_or(0, Lies::told)
     }
 
     /// The file of device memory.
@@ -210,6 +245,7 @@ impl PciCard {
         if self.is_removed()? {
             return Ok(Pace::Idle);
         }
+        self.make_up()?;
         let pace = self.clock.run(self.device.as_mut())?;
         self.vectors.lines_rose(self.device.take_rises());
         if pace == Pace::Idle {
@@ -319,7 +355,7 @@ impl PciCard {
         let (kind, size) = match index {
             layout::PCI_BAR_REGISTERS => (both, self.register_bytes),
             layout::PCI_BAR_MEMORY => {
-                let map = if self.spares.is_none() {
+                let map = if self.spares.is_none() && self.lies.is_none() {
                     flags::REGION_MMAP
                 } else {
                     0
@@ -349,6 +385,9 @@ impl PciCard {
                 let mut data = vec![0; count as usize];
                 let read = self.device.memory().read(offset, &mut data);
                 read.map_err(|_| Errno::INVAL)?;
+                if let Some(lies) = &mut self.lies {
+                    lies.memory(&mut data);
+                }
                 Ok(data)
             }
             layout::PCI_BAR_MSIX => {
@@ -389,7 +428,9 @@ impl PciCard {
                     return self.reset();
                 }
                 let device = self.device.as_mut();
-                Ok(self.guest.set_master(device, self.config.is_master())?)
+                let reaches =
+                    self.config.is_master() && !self.lies.as_ref().is_some_and(Lies::have_begun);
+                Ok(self.guest.set_master(device, reaches)?)
             }
             _ => Err(Errno::INVAL.into()),
         }
@@ -417,7 +458,11 @@ impl PciCard {
             let read = self.device.reg_read(at);
             self.vectors.lines_rose(self.device.take_rises());
             match read {
-                Ok(value) => bytes.copy_from_slice(&value.to_le_bytes()),
+                Ok(truth) => {
+                    let lies = self.lies.as_mut();
+                    let value = lies.map_or(truth, |lies| lies.register(at, truth));
+                    bytes.copy_from_slice(&value.to_le_bytes());
+                }
                 Err(CardError::Bus(_)) => self.bus_errors += 1,
                 Err(error) => return Err(error.into()),
             }
@@ -435,6 +480,9 @@ impl PciCard {
                 .iter()
                 .rev()
                 .fold(0, |word, byte| word << 8 | u32::from(*byte));
+            if let Some(lies) = &mut self.lies {
+                lies.hears(at, value);
+            }
             let written = self.device.reg_write(at, value);
             self.vectors.lines_rose(self.device.take_rises());
             match written {

@@ -40,6 +40,8 @@ pub struct Served {
     pub interrupts: u64,
     /// Resets of the function.
     pub resets: u64,
+    /// Words that were read of the card and were not so, and times that it made something up.
+    pub lies: u64,
     /// Cycles that the card ran.
     pub cycles: u64,
 }
@@ -63,6 +65,7 @@ pub fn serve(socket: UnixStream, card: &mut PciCard) -> Result<Served, ServeErro
                 served.bus_errors = card.bus_errors;
                 served.interrupts = card.messages_sent();
                 served.resets = card.resets;
+                served.lies = card.lies_told();
                 served.cycles = card.cycles()? - before;
                 return Ok(served);
             }

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -153,12 +153,13 @@ def command(
 
 @contextlib.contextmanager
 def serving(
-    card: str, socket: Path, errors: Path, group: Group, spares: bool = False
+    card: str, socket: Path, errors: Path, group: Group, orders: Collection[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    """The server of a card, from when it listens on; with `spares`, of one that can be replaced."""
+    """The server of a card, from when it listens on; of one that can do what these orders say."""
     with errors.open("w") as log:
         words = [str(server()), "--card", card, "--socket", str(socket), "--json", "--control"]
-        words += ["--spares"] if spares else []
+        words += ["--spares"] if "insert" in orders else []
+        words += ["--lies"] if any(order.startswith("lie ") for order in orders) else []
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             words, stdin=pipe, stdout=pipe, stderr=log, text=True, process_group=group.pid
@@ -176,7 +177,9 @@ def serving(
 
 
 @contextlib.contextmanager
-def _started(kernel: Kernel, guest: Guest, card: str | None, spares: bool = False) -> Iterator[_Started]:
+def _started(
+    kernel: Kernel, guest: Guest, card: str | None, orders: Collection[str] = ()
+) -> Iterator[_Started]:
     """The card's server, and the words that start QEMU with it."""
     with (
         tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder,
@@ -187,7 +190,7 @@ def _started(kernel: Kernel, guest: Guest, card: str | None, spares: bool = Fals
             Path(folder) / name for name in ("initramfs", "card", "errors", "monitor")
         )
         archive.write_bytes(files(guest))
-        process = stack.enter_context(serving(card, socket, errors, group, spares)) if card else None
+        process = stack.enter_context(serving(card, socket, errors, group, orders)) if card else None
         words = command(kernel, archive, guest, socket if card else None)
         yield _Started(words, process, errors, asked, group)
 
@@ -209,22 +212,20 @@ def run(
     *,
     timeout_s: float = 600,
     say: Callable[[str], None] = lambda _: None,
-    remove_at: str = "",
-    insert_at: str = "",
+    orders: Mapping[str, str] = {},
 ) -> Ended:
     """Boots a machine and returns when it has ended; `say` gets each line as it comes.
 
     timeout_s: for what it does; a kernel with checks gets as much more as it needs.
-    remove_at: whenever the guest says this line, the card is pulled out of its slot.
-    insert_at: ... a new one is put into it; where that is wanted, device memory is slow.
+    orders: what the card's server is told whenever the guest says a line: `remove`, `insert`, `lie N SEED` or `stop lying`, as
+        `godwit-vfio --control` has them. Where there is more than `remove`, device memory is slow.
     """
     start = time.monotonic()
-    orders = {remove_at: "remove\n", insert_at: "insert\n"}
-    with _started(kernel, guest, card, bool(insert_at)) as started:
+    with _started(kernel, guest, card, orders.values()) as started:
 
         def heard(line: str) -> None:
-            if line and line in orders and started.server and started.server.stdin:
-                started.server.stdin.write(orders[line])
+            if line in orders and started.server and started.server.stdin:
+                started.server.stdin.write(f"{orders[line]}\n")
                 started.server.stdin.flush()
             say(line)
 
