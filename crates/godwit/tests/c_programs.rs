@@ -73,6 +73,15 @@ fn a_c_program_gives_kernels_its_own_memory() {
 }
 
 #[test]
+fn a_cpp_program_gives_kernels_its_own_vectors() {
+    let printed = run_cpp("cpp-plain", "examples/cpp/plain_pointers.cpp", &[]);
+    assert_eq!(
+        printed,
+        "split: 16980 of 20000 rows are greater than 15, right\narray_sum: 968700, right\n"
+    );
+}
+
+#[test]
 fn c_threads_launch_wait_and_cancel() {
     assert_eq!(
         run_c("c-threads", "examples/c/threads.c", &[]),

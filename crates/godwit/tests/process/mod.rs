@@ -121,6 +121,17 @@ impl Mapped {
         unsafe { std::slice::from_raw_parts_mut(self.at, self.len) }
     }
 
+    /// Whether Linux has a page of it, or has swapped one out.
+    pub fn was_touched(&self) -> bool {
+        use std::os::unix::fs::FileExt;
+        let mut entries = vec![0; self.len / PAGE * 8];
+        let map = std::fs::File::open("/proc/self/pagemap").unwrap();
+        map.read_exact_at(&mut entries, (self.at as usize / PAGE * 8) as u64)
+            .unwrap();
+        // Bits 63 and 62 of each.
+        entries.chunks(8).any(|entry| entry[7] & 0xc0 != 0)
+    }
+
     pub fn protect(&self, flags: MprotectFlags) {
         // SAFETY: the mapping is this value's.
         unsafe { rustix::mm::mprotect(self.at.cast(), self.len, flags) }.unwrap();
