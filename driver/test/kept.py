@@ -80,9 +80,10 @@ class Guests:
         files = dict(guest.files)
         rust = [path for path in programs if module.has_rust(path)]
         for path in rust:
-            del files[f"/{path.stem}"]
-        # Headers beside them, too, for those whose bytes say nothing.
-        sources = sorted({*rust, *(header for path in rust for header in path.parent.glob("*.h"))})
+            del files[guests.place(path)]
+        # Headers beside them, too, for those whose bytes say nothing; what was built is made of our crates.
+        written = [path for path in rust if not module.is_built(path)]
+        sources = sorted({*written, *(header for path in written for header in path.parent.glob("*.h"))})
         words = machine.command(kernel, Path(_PLACES[0]), guest, Path(_PLACES[1]) if card else None)
         made_of = [
             words,

@@ -42,7 +42,10 @@ def run(
     program: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A C program of one file, or a Python script (FILE.py).", exists=True
+            metavar="FILE",
+            help="A program: a source of one file in C or C++, a Python script (FILE.py), or one that was built here, in Rust or anything.",
+            exists=True,
+            dir_okay=False,
         ),
     ],
     args: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,
@@ -54,8 +57,8 @@ def run(
 ) -> None:
     """Run a program in the guest that uses /dev/godwit0; ends as the program does.
 
-    In the guest of `godwit vm start`, if one with this kernel, driver and card runs, otherwise, and always for Python, in one of its
-    own.
+    In the guest of `godwit vm start`, if one with this kernel, driver and card runs, otherwise, and always for Python and what loads
+    libraries, in one of its own.
     """
     from godwit import cards
     from godwit.vm import guests, machine, resident
@@ -65,7 +68,7 @@ def run(
     kind = kernel or (there.kind if there and there.runs() else "stock")
     booted = kernels.ensure(kind, _say)
     say = _say if as_json else print
-    if there and program.suffix != guests.SCRIPT and _usable(there, kind, guests.identity(booted, config)):
+    if there and guests.goes_alone(program) and _usable(there, kind, guests.identity(booted, config)):
         with resident.alone():
             ended = resident.run(there, guests.built(program, cards.ensure(config).name), args or [], say)
     else:

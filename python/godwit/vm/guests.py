@@ -63,8 +63,35 @@ def identity(kernel: Kernel, config: str = "default") -> str:
 
 
 def built(source: Path, config: str = "default") -> bytes:
-    """A program for a guest with the card of this name."""
+    """A program for a guest with the card of this name: as it is, if it was built already."""
+    if module.is_built(source):
+        return source.read_bytes()
     return module.program(source, {CARD_HEADER: card_header(cards.find(config).description())})
+
+
+def goes_alone(program: Path) -> bool:
+    """Whether one file is all that a guest needs of it."""
+    if program.suffix == SCRIPT:
+        return False
+    return not module.is_built(program) or not module.libraries(program)
+
+
+def place(program: Path) -> str:
+    """Where a guest has it: sources are known by their names without suffix."""
+    whole = program.suffix == SCRIPT or module.is_built(program)
+    return f"/{program.name if whole else program.stem}"
+
+
+def _files(program: Path, config: str) -> dict[str, initramfs.Node]:
+    """What a guest has for a program: itself, and what it loads."""
+    at = place(program)
+    if program.suffix == SCRIPT:
+        return {at: initramfs.plain(program.read_bytes())}
+    found = {at: initramfs.program(built(program, config))}
+    if module.is_built(program):
+        for library, path in module.libraries(program).items():
+            found[library] = initramfs.program(path.read_bytes())
+    return found
 
 
 def with_driver(
@@ -74,8 +101,8 @@ def with_driver(
     config: str | Path = "default",
     data: Mapping[str, bytes] | None = None,
 ) -> tuple[Guest, str]:
-    """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (C sources by their names without suffix, Python scripts, with
-    which Python comes) and `data` (by absolute path); and the card it is made for.
+    """A guest that finds /godwit.ko, what /dev/godwit0 is, its programs (sources of C and C++ by their names without suffix, programs
+    that were built, Python scripts, with which Python comes) and `data` (by absolute path); and the card it is made for.
     """
     card = cards.ensure(config)
     driver = module.build(kernel, toolchain.root() / "build/spec")
@@ -84,13 +111,9 @@ def with_driver(
         DESCRIPTION: initramfs.plain(json.dumps(cards.find(card.name).description()).encode()),
         **{path: initramfs.plain(content) for path, content in (data or {}).items()},
     }
-    scripts = [source for source in programs if source.suffix == SCRIPT]
-    for source in programs:
-        if source in scripts:
-            files[f"/{source.name}"] = initramfs.plain(source.read_bytes())
-        else:
-            files[f"/{source.stem}"] = initramfs.program(built(source, card.name))
-    if not scripts:
+    for program in programs:
+        files.update(_files(program, card.name))
+    if not any(program.suffix == SCRIPT for program in programs):
         return Guest(script, files, processors=2), f"sim:{card.library}"
     files.update(pythons.files())
     return Guest(script, files, memory_mib=pythons.MEMORY_MIB, processors=2), f"sim:{card.library}"
@@ -99,12 +122,14 @@ def with_driver(
 def without_card(kernel: Kernel, script: str, programs: Sequence[Path] = ()) -> Guest:
     """A guest that finds /godwit.ko and its programs (C sources), and no card."""
     driver = module.build(kernel, toolchain.root() / "build/spec")
-    files = {f"/{source.stem}": initramfs.program(built(source)) for source in programs}
-    return Guest(script, {"/godwit.ko": initramfs.plain(driver.read_bytes()), **files}, processors=2)
+    files = {"/godwit.ko": initramfs.plain(driver.read_bytes())}
+    for program in programs:
+        files.update(_files(program, "default"))
+    return Guest(script, files, processors=2)
 
 
-def call(source: Path, args: Sequence[str] = ()) -> str:
+def call(program: Path, args: Sequence[str] = ()) -> str:
     """The words that run a program in the guest."""
-    if source.suffix == SCRIPT:
-        return f"{pythons.words(shlex.quote(f'/{source.name}'))} {shlex.join(args)}"
-    return shlex.join([f"/{source.stem}", *args])
+    if program.suffix == SCRIPT:
+        return f"{pythons.words(shlex.quote(place(program)))} {shlex.join(args)}"
+    return shlex.join([place(program), *args])

@@ -7,22 +7,28 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from godwit import toolchain
-from godwit.errors import SetupError
+from godwit.errors import InputError, SetupError
 from godwit.vm import debian
 from godwit.vm.kernel import Kernel, bookworm
 
 _DRIVER = ("*.c", "*.h", "Kbuild", "shim/*.h", "uapi/*.h")
 _CORE = ("src/*.c", "src/*.h", "include/godwit/*.h")
 _SPEC = ("c/godwit_layout.h", "c/godwit_regs.h", "c/godwit_heap_regs.h", "c/godwit_dma_regs.h")
-_RUNTIME = re.compile(r'^\s*#\s*include\s*["<]godwit\.h[">]', re.MULTILINE)
+_RUNTIME = re.compile(r'^\s*#\s*include\s*["<]godwit\.h(pp)?[">]', re.MULTILINE)
 """What says that a program uses the runtime."""
-_POOL = re.compile(r'^\s*#\s*include\s*["<]cmt\.h[">]', re.MULTILINE)
+_POOL = re.compile(r'^\s*#\s*include\s*["<]cmt\.h(pp)?[">]', re.MULTILINE)
 """What says that it uses contiguous memory's library."""
+_COMPILERS = {
+    ".c": ("gcc", "-std=gnu11"),
+    **dict.fromkeys((".cpp", ".cc", ".cxx"), ("g++", "-std=c++20")),
+}
+"""What builds a source, by its suffix."""
 _RUNTIME_NEEDS = ("-ldl", "-lm", "-lgcc_eh")
 """Libraries that these are linked with, static ones."""
 
@@ -85,15 +91,21 @@ def _make(kernel: Kernel, files: dict[str, Path], place: Path, *options: str) ->
 
 
 def program(source: Path, headers: dict[str, str]) -> bytes:
-    """A program of the guest: one C file, linked statically, with `headers` beside it; with the runtime, if it includes godwit.h, or
-    with contiguous memory's library, if it includes cmt.h.
+    """A program of the guest: one file of C or C++, linked statically, with `headers` beside it; with the runtime, if it includes
+    godwit.h, or with contiguous memory's library, if it includes cmt.h.
     """
+    compiler = _COMPILERS.get(source.suffix)
+    if not compiler:
+        raise InputError(
+            f"{source} is no program for a guest",
+            hint=f"{', '.join(_COMPILERS)}: a source of one file; .py: a script; or a program that was built for this machine",
+        )
     with tempfile.TemporaryDirectory() as folder:
         for name, text in headers.items():
             Path(folder, name).write_text(text)
         out = Path(folder, "program")
-        flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", f"-I{folder}"]
-        words: list[str | Path] = ["gcc", *flags, "-o", out, source]
+        flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", f"-I{folder}"]
+        words: list[str | Path] = [*compiler, *flags, "-o", out, source]
         text = source.read_text(errors="replace")
         if _RUNTIME.search(text):
             words += [f"-I{toolchain.root() / 'crates/godwit/include'}", runtime(), *_RUNTIME_NEEDS]
@@ -103,8 +115,37 @@ def program(source: Path, headers: dict[str, str]) -> bytes:
         return out.read_bytes()
 
 
+def is_built(path: Path) -> bool:
+    """Whether a program was built already."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def libraries(built: Path) -> dict[str, Path]:
+    """What a program that was built loads when it starts, by where it looks for it; nothing when it was linked statically."""
+    with built.open("rb") as file:
+        header = file.read(20)
+    # 64 bits, and x86-64.
+    if header[4:5] != b"\x02" or header[18:] != b"\x3e\x00":
+        raise InputError(f"{built} is no program of this machine", hint="a guest runs programs for x86-64")
+    done = subprocess.run(["ldd", built], capture_output=True, text=True, check=False)
+    found = {}
+    for line in done.stdout.splitlines():
+        name, arrow, rest = line.strip().partition(" => ")
+        place = (rest if arrow else name).split(" (")[0].strip()
+        if place == "not found":
+            raise InputError(
+                f"{built} needs {name}, which is not here", hint="LD_LIBRARY_PATH says where it is"
+            )
+        if place.startswith("/"):
+            found[place] = Path(place)
+    return found
+
+
 def has_rust(source: Path) -> bool:
-    """Whether a program has one of our libraries in it."""
+    """Whether a program has one of our libraries in it, or may have."""
+    if is_built(source):
+        return True
     text = source.read_text(errors="replace")
     return bool(_RUNTIME.search(text) or _POOL.search(text))
 
