@@ -49,7 +49,9 @@ def _crates(*packages: str) -> str:
     assert {path.name for path in ours} >= set(packages), tree
     places = (*sorted(ours), root / "core", root / "build/spec")
     files = [path for place in places for path in place.rglob("*") if path.suffix in _COMPILED]
-    files = [path for path in files if path.is_file() and not {"tests", "benches"} & set(path.parts)]
+    files = [
+        path for path in files if path.is_file() and not {"tests", "benches", "examples"} & set(path.parts)
+    ]
     files += [root / "Cargo.toml", root / "Cargo.lock"]
     made_of = [f"{path.relative_to(root)} {_digest(path)}" for path in sorted(files)]
     made_of.append(_said("rustc", "--version"))
@@ -81,9 +83,11 @@ class Guests:
         rust = [path for path in programs if module.has_rust(path)]
         for path in rust:
             del files[guests.place(path)]
-        # Headers beside them, too, for those whose bytes say nothing; what was built is made of our crates.
+        # Headers beside them, too, for those whose bytes say nothing; what was built is an example of our crates.
         written = [path for path in rust if not module.is_built(path)]
-        sources = sorted({*written, *(header for path in written for header in path.parent.glob("*.h"))})
+        beside = [header for path in written for header in path.parent.glob("*.h")]
+        examples = toolchain.root().glob("crates/*/examples/*.rs") if len(written) < len(rust) else ()
+        sources = sorted({*written, *beside, *examples})
         words = machine.command(kernel, Path(_PLACES[0]), guest, Path(_PLACES[1]) if card else None)
         made_of = [
             words,

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from godwit import cards
 from godwit.errors import CheckError, InputError
 from godwit.vm import demo, kernel
 
@@ -29,6 +30,13 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
         f"array_sum: {above.astype(np.int64).sum()}, right",
     ]
     assert shown.code == 0
+    config = cards.find(cards.ensure("default").name).description()["config"]
+    report = {figure.name: figure.value for figure in shown.figures(config)}
+    # A burst has a page at most.
+    assert report["l1_hits"] + report["l1_misses"] >= values.nbytes // PAGE
+    assert 0 < report["walks"] <= report["l1_misses"] and report["page_table_reads"] > 0
+    assert report["walk_latency_max"] >= report["walk_latency_mean"] > 0
+    assert report["page_requests"] == shown.counters["page_requests"]
     count = shown.counters
     assert (count["launches"], count["faults"]) == (2, 0)
     # Values, both lists of rows, and what is summed.

@@ -32,7 +32,9 @@ std::vector<std::uint32_t> split(godwit::Context& context, std::vector<double>& 
     std::vector<std::uint32_t> matches(values.size()), rest(values.size());
     std::size_t count = 0;
     {
-        godwit::Used use_values(context, values), use_matches(context, matches), use_rest(context, rest);
+        godwit::Used use_values(context, values);
+        godwit::Used use_matches(context, matches);
+        godwit::Used use_rest(context, rest);
         const auto done = context.launch("split", {{"values", values.data()},
                                                    {"validity", nullptr},
                                                    {"rows", values.size()},
@@ -63,7 +65,7 @@ int run(const char* device) {
     std::vector<double> values(kRows);
     std::vector<std::uint32_t> expected;
     for (std::uint32_t row = 0; row < kRows; ++row) {
-        values[row] = static_cast<double>(row * 2654435761u % 1000u) / 10.0;
+        values[row] = static_cast<double>(row * 2'654'435'761ull % 1000u) / 10.0;
         if (values[row] > kLimit) expected.push_back(row);
     }
     const auto matches = split(context, values);

@@ -143,22 +143,24 @@ def figures_json(figures: Sequence[Figure]) -> dict[str, dict[str, Any]]:
 
 
 def figures_table(title: str, figures: Sequence[Figure], *, boxed: bool) -> Table:
-    """The report of a run: translated beside physical addresses, with the ratio of the two; and on contiguous memory, if it ran
-    there.
+    """The report of a run: translated beside physical addresses, with the ratio of the two, if it ran with them; and on contiguous
+    memory, if it ran there.
     """
     table = empty_table(title, boxed=boxed)
     table.add_column("")
     beside = any(figure.contiguous is not None for figure in figures)
-    for heading in ("translated", "physical", "ratio", *(("contiguous", "ratio") if beside else ())):
+    twice = any(figure.physical is not None for figure in figures)
+    headings = ("translated", "physical", "ratio") if twice else ("",)
+    for heading in (*headings, *(("contiguous", "ratio") if beside else ())):
         table.add_column(heading, justify="right")
     table.add_column("", style="dim")
     for figure in figures:
+        physical = (_shown(figure, figure.physical), _ratio(figure.value, figure.physical))
         contiguous = (_shown(figure, figure.contiguous), _ratio(figure.contiguous, figure.physical))
         table.add_row(
             figure.label,
             figure.text(figure.value),
-            _shown(figure, figure.physical),
-            _ratio(figure.value, figure.physical),
+            *(physical if twice else ()),
             *(contiguous if beside else ()),
             figure.kind,
         )

@@ -54,7 +54,7 @@ pub fn run(device: &str) -> Result<bool, Box<dyn Error>> {
     let context = card.context(None)?;
     context.share_process()?;
 
-    let row = |row: u32| f64::from(row.wrapping_mul(2_654_435_761) % 1000) / 10.0;
+    let row = |row: u32| (u64::from(row) * 2_654_435_761 % 1000) as f64 / 10.0;
     let values: Vec<f64> = (0..ROWS).map(row).collect();
     let expected: Vec<u32> = (0..ROWS).filter(|at| row(*at) > LIMIT).collect();
     let matches = split(&card, &context, &values)?;

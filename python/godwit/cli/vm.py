@@ -115,19 +115,20 @@ def demo(
     The program is examples/c/plain_pointers.c: rows greater than 15, and their sum. On a kernel with device-private memory
     (`backports`) the column's pages move to the card first.
     """
+    from godwit import cards, report
     from godwit.vm import demo as demonstration
     from godwit.vm import kernel as kernels
 
     values = demonstration.column(table, column)
     booted = kernels.ensure(kernel, _say)
     shown = demonstration.run(booted, values, say=_say if as_json else print)
+    found = shown.figures(cards.find(cards.ensure("default").name).description()["config"])
     if as_json:
-        print(json.dumps(asdict(shown), indent=1))
+        print(json.dumps({**asdict(shown), "figures": report.figures_json(found)}, indent=1))
     else:
-        stdout().print(shown.moved(), markup=False, soft_wrap=True)
-        stdout().print(
-            f"{shown.counters['launches']} launches, {shown.served['cycles']:,} cycles of the card; Linux {shown.release}"
-        )
+        console = stdout()
+        title = f"split and array_sum on /dev/godwit0, Linux {shown.release}"
+        console.print(report.figures_table(title, found, boxed=console.is_terminal))
     raise typer.Exit(shown.code)
 
 

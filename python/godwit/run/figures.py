@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from godwit.report import Figure
 from godwit.units import rate_text, seconds_text
@@ -16,6 +17,61 @@ if TYPE_CHECKING:
 
 LATENCY_LIMIT_CYCLES = 65_535
 """Where the walker's count of a walk's cycles ends (gw_walker, `walk_event_t`)."""
+
+
+Counters = Mapping[str, Any]
+"""Of a card, nested, as `Card.counters` has them."""
+
+
+def channel(counters: Counters, event: str) -> int:
+    """An event of the translators, all ports, reads and writes."""
+    return sum(port[which][event] for port in counters["ports"] for which in ("read", "write"))
+
+
+def _mean(counters: Counters) -> float:
+    walker = counters["walker"]
+    return walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A figure of translations: how it is called, and what it is of a card's counters."""
+
+    name: str
+    label: str
+    unit: str
+    of: Callable[[Counters], float]
+    is_latency: bool = False
+
+    def is_full(self, counters: Counters) -> bool:
+        """Whether what counted it was at its end."""
+        return self.is_latency and counters["walker"]["latency_max"] >= LATENCY_LIMIT_CYCLES
+
+
+LOOKUPS = (
+    Translated("l1_hits", "L1 TLB hits", "accesses", lambda found: channel(found, "hits")),
+    Translated("l1_misses", "L1 TLB misses", "accesses", lambda found: channel(found, "misses")),
+    Translated("l2_hits", "L2 TLB hits", "accesses", lambda found: found["l2"]["hits"]),
+    Translated("range_hits", "range TLB hits", "accesses", lambda found: found["l2"]["range_hits"]),
+    Translated("l2_misses", "L2 and range TLB misses", "accesses", lambda found: found["l2"]["misses"]),
+)
+WALKS = (
+    Translated("walks", "page-table walks", "walks", lambda found: found["walker"]["walks"]),
+    Translated("walk_latency_mean", "walk latency, mean (cycles)", "cycles", _mean, is_latency=True),
+    Translated(
+        "walk_latency_max",
+        "walk latency, maximum (cycles)",
+        "cycles",
+        lambda found: found["walker"]["latency_max"],
+        is_latency=True,
+    ),
+)
+
+
+def table_reads(config: Mapping[str, Any]) -> Translated:
+    """Reads of the walker, by the lines that a card of this configuration reads."""
+    label = f"page-table reads ({64 * config['walker']['line_beats']} bytes)"
+    return Translated("page_table_reads", label, "reads", lambda found: found["walker"]["pte_reads"])
 
 
 def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list[Figure]:
@@ -31,28 +87,24 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
             name, label, unit, kind, of(runs.translated), of(runs.physical), show, contiguous=contiguous
         )
 
-    def whole(name: str, label: str, unit: str, of: Callable[[Measurement], float], limit=None) -> Figure:
+    def whole(what: Translated) -> Figure:
         """Of those with translation."""
-        contiguous = of(shared) if shared else None
-        full = limit is not None and any(run and limit(run) for run in (runs.translated, shared))
+        of = runs.translated.counters
+        contiguous = what.of(shared.counters) if shared else None
+        full = any(run and what.is_full(run.counters) for run in (runs.translated, shared))
         return Figure(
-            name, label, unit, "simulated", of(runs.translated), contiguous=contiguous, at_least=full
+            what.name,
+            what.label,
+            what.unit,
+            "simulated",
+            what.of(of),
+            contiguous=contiguous,
+            at_least=full,
         )
-
-    def mean(run: Measurement) -> float:
-        walker = run.counters["walker"]
-        return walker["latency_sum"] / walker["walks"] if walker["walks"] else 0.0
-
-    def longest(run: Measurement) -> int:
-        return run.counters["walker"]["latency_max"]
-
-    def full(run: Measurement) -> bool:
-        return longest(run) >= LATENCY_LIMIT_CYCLES
 
     def counted(block: str, event: str) -> Callable[[Measurement], float]:
         return lambda run: run.counters[block][event]
 
-    line_bytes = 64 * card.config["walker"]["line_beats"]
     tables = Figure(
         "page_table_bytes",
         "page-table bytes",
@@ -94,22 +146,10 @@ def cost_figures(card: Card, context: Context, runs: Runs, link_ps: int) -> list
             "bytes/cycle",
             lambda run: run.moved_bytes / run.result.cycles,
         ),
-        whole("l1_hits", "L1 TLB hits", "accesses", lambda run: run.channel("hits")),
-        whole("l1_misses", "L1 TLB misses", "accesses", lambda run: run.channel("misses")),
-        whole("l2_hits", "L2 TLB hits", "accesses", counted("l2", "hits")),
-        whole("range_hits", "range TLB hits", "accesses", counted("l2", "range_hits")),
-        whole("l2_misses", "L2 and range TLB misses", "accesses", counted("l2", "misses")),
+        *map(whole, LOOKUPS),
         *entries,
         *cache,
-        whole("walks", "page-table walks", "walks", counted("walker", "walks")),
-        whole("walk_latency_mean", "walk latency, mean (cycles)", "cycles", mean, full),
-        whole("walk_latency_max", "walk latency, maximum (cycles)", "cycles", longest, full),
-        whole(
-            "page_table_reads",
-            f"page-table reads ({line_bytes} bytes)",
-            "reads",
-            counted("walker", "pte_reads"),
-        ),
+        *map(whole, (*WALKS, table_reads(card.config))),
         tables,
         both(
             "device_time",

@@ -22,6 +22,7 @@ from godwit.errors import CheckError, InputError, StatusError, TooLarge, nearest
 from godwit.events import check_path
 from godwit.outputs import check_png
 from godwit.report import Figure, Progress, figures_json
+from godwit.run import figures
 from godwit.units import bytes_text
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Measurement:
 
     def channel(self, event: str) -> int:
         """An event of the translators, all ports, reads and writes."""
-        return sum(port[channel][event] for port in self.counters["ports"] for channel in ("read", "write"))
+        return figures.channel(self.counters, event)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from godwit import toolchain
+from godwit.counters import nested
 from godwit.errors import CheckError, InputError
+from godwit.report import Figure
+from godwit.run import figures
 from godwit.vm import guests, machine
 from godwit.vm.kernel import Kernel
 
@@ -20,11 +23,24 @@ if TYPE_CHECKING:
     import numpy as np
 
 PROGRAM = "examples/c/plain_pointers.c"
+_COUNTERS = "driver/demo/counters.c"
 DEVICE = "/dev/godwit0"
 _COLUMN = "/column"
 _DEBUG = "/sys/kernel/debug/godwit/godwit0"
 _MARK = "godwit-counters"
 """The line before what the driver counted."""
+
+
+_PAGES = (
+    ("page_requests", "pages that kernels asked for", "requests"),
+    ("batches", "batches of requests", "batches"),
+    ("pages_shown", "pages shown to the card", "pages"),
+    ("pages_out", "... moved to device memory", "pages"),
+    ("pages_home", "pages that came home", "pages"),
+    ("touches", "pages that the program touched", "touches"),
+    ("pages_hidden", "pages taken from the card", "pages"),
+)
+"""What became of the program's pages, as the driver counts."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +52,33 @@ class Shown:
     code: int
     counters: dict[str, int]
     """The driver's, from when it was loaded to the program's end, and what of its memory is in use then (docs/driver.md)."""
+    card: dict[str, Any]
+    """The card's, from its power-up on, as `Card.counters` has them."""
     served: dict[str, int]
     release: str
 
-    def moved(self) -> str:
-        """What became of the program's pages."""
-        count = self.counters
-        return (
-            f"pages: {count['page_requests']:,} asked for by the card in {count['batches']:,} batches, "
-            f"{count['pages_shown']:,} shown to it, {count['pages_out']:,} of them moved to device memory, "
-            f"{count['pages_home']:,} moved home ({count['touches']:,} touches), {count['pages_hidden']:,} taken from it"
+    def figures(self, config: Mapping[str, Any]) -> list[Figure]:
+        """The report: what a run in a process of its own says of translations, and where pages went. All of it is counted, and depends on
+        when the guest's processors do what.
+        """
+        of = (*figures.LOOKUPS, *figures.WALKS, figures.table_reads(config))
+        counted = [
+            Figure(
+                what.name,
+                what.label,
+                what.unit,
+                "native",
+                what.of(self.card),
+                at_least=what.is_full(self.card),
+            )
+            for what in of
+        ]
+        pages = [Figure(name, label, unit, "native", self.counters[name]) for name, label, unit in _PAGES]
+        launches = Figure("launches", "launches", "launches", "native", self.counters["launches"])
+        cycles = Figure(
+            "card_cycles", "cycles of the card, all of them", "cycles", "native", self.served["cycles"]
         )
+        return [launches, cycles, *counted, *pages]
 
 
 def column(path: Path, name: str) -> np.ndarray:
@@ -67,13 +99,13 @@ def run(
     timeout_s: float = 600,
 ) -> Shown:
     """Splits the doubles `values` and sums those that match, in a guest; `say` gets the program's lines as they come."""
-    program = toolchain.root() / PROGRAM
+    program, counter = toolchain.root() / PROGRAM, toolchain.root() / _COUNTERS
     script = (
         f"insmod /godwit.ko || exit 1\n/{program.stem} {DEVICE} {_COLUMN}; code=$?\n"
-        f"echo {_MARK}\ncat {_DEBUG}/counters {_DEBUG}/pages\n(exit $code)"
+        f"echo {_MARK}\ncat {_DEBUG}/counters {_DEBUG}/pages\n/{counter.stem} {DEVICE} || code=1\n(exit $code)"
     )
     data = {_COLUMN: values.astype("<f8", copy=False).tobytes()}
-    guest, card = guests.with_driver(booted, script, [program], data=data)
+    guest, card = guests.with_driver(booted, script, [program, counter], data=data)
     said: list[str] = []
 
     def heard(line: str) -> None:
@@ -83,8 +115,10 @@ def run(
                 say(line)
 
     ended = machine.run(booted, guest, card, say=heard, timeout_s=timeout_s)
-    lines, counters = split_lines(said)
-    return Shown(lines, ended.code, counters, ended.served, booted.release)
+    lines, counts = split_lines(said)
+    of_card = {name: value for name, value in counts.items() if "." in name}
+    of_driver = {name: value for name, value in counts.items() if name not in of_card}
+    return Shown(lines, ended.code, of_driver, nested(of_card), ended.served, booted.release)
 
 
 def _is_programs(line: str) -> bool:
@@ -92,7 +126,7 @@ def _is_programs(line: str) -> bool:
 
 
 def split_lines(said: list[str]) -> tuple[list[str], dict[str, int]]:
-    """The program's lines, and the driver's counters after them. Raises CheckError without the latter."""
+    """The program's lines, and the driver's and the card's counters after them. Raises CheckError without the latter."""
     if _MARK not in said:
         raise CheckError("the guest has not said what its driver counted:\n" + "\n".join(said[-5:]))
     at = said.index(_MARK)
