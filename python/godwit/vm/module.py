@@ -116,7 +116,9 @@ def program(source: Path, headers: dict[str, str]) -> bytes:
 
 
 def is_built(path: Path) -> bool:
-    """Whether a program was built already."""
+    """Whether a program was built already: it is no source, and begins as such programs do."""
+    if path.suffix in _COMPILERS:
+        return False
     with path.open("rb") as file:
         return file.read(4) == b"\x7fELF"
 
