@@ -34,7 +34,8 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
     report = {figure.name: figure.value for figure in shown.figures(config)}
     # A burst has a page at most.
     assert report["l1_hits"] + report["l1_misses"] >= values.nbytes // PAGE
-    assert 0 < report["walks"] <= report["l1_misses"] and report["page_table_reads"] > 0
+    # Who asks for a page has walked in vain before.
+    assert report["walks"] >= report["page_requests"] > 0 and report["page_table_reads"] > 0
     assert report["walk_latency_max"] >= report["walk_latency_mean"] > 0
     assert report["page_requests"] == shown.counters["page_requests"]
     count = shown.counters

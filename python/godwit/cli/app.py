@@ -15,7 +15,7 @@ import godwit
 from godwit.cli import bench, card, cmt, compare, data, doctor, heap, kernel, vm
 from godwit.cli import run as run_commands
 from godwit.cli.console import print_error
-from godwit.errors import GodwitError
+from godwit.errors import GodwitError, InputError
 
 CANCELLED = 130
 """Exit code after Ctrl-C; Typer makes it of a KeyboardInterrupt."""
@@ -103,7 +103,9 @@ def _wrong_use(error: typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         return error.exit_code  # the help has been printed
     path = context.command_path if context else "godwit"
-    print_error(error, hint=f"{path} --help")
+    # With the name of what is wrong, which it itself does not say.
+    said = InputError(error.format_message()).with_traceback(error.__traceback__)
+    print_error(said, hint=f"{path} --help")
     return error.exit_code
 
 

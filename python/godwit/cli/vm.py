@@ -127,8 +127,8 @@ def demo(
         print(json.dumps({**asdict(shown), "figures": report.figures_json(found)}, indent=1))
     else:
         console = stdout()
-        title = f"split and array_sum on /dev/godwit0, Linux {shown.release}"
-        console.print(report.figures_table(title, found, boxed=console.is_terminal))
+        console.print(f"split and array_sum on {demonstration.DEVICE}, Linux {shown.release}")
+        console.print(report.figures_table("", found, boxed=console.is_terminal))
     raise typer.Exit(shown.code)
 
 

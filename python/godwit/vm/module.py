@@ -29,8 +29,10 @@ _COMPILERS = {
     **dict.fromkeys((".cpp", ".cc", ".cxx"), ("g++", "-std=c++20")),
 }
 """What builds a source, by its suffix."""
-_RUNTIME_NEEDS = ("-ldl", "-lm", "-lgcc_eh")
-"""Libraries that these are linked with, static ones."""
+_RUNTIME_NEEDS = ("-ldl", "-lm", "-lgcc_eh", "-Wl,--gc-sections", "-s")
+"""Libraries that these are linked with, static ones. What is not needed of them stays away, for a guest that stays gets programs over a
+serial line.
+"""
 
 
 def sources(spec: Path) -> dict[str, Path]:
