@@ -76,6 +76,7 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             boot: str = "",
             memory_mib: int = 512,
             rig: bool = False,
+            cards: int = 1,
         ) -> machine.Ended:
             sources = [name if isinstance(name, Path) else HERE / f"guest/{name}.c" for name in programs]
             card = None
@@ -87,10 +88,12 @@ def boot_on(kernel_named: Callable[[str], kernel.Kernel]) -> Callable[[str], Boo
             if rig:
                 built = module.beside(booted, HERE / "module").read_bytes()
                 guest = replace(guest, files={**guest.files, "/rig.ko": initramfs.plain(built)})
-            record = _guests.place(booted, guest, sources, card, orders)
+            record = _guests.place(booted, guest, sources, card, orders, cards)
             if record and (ended := _guests.find(record)):
                 return ended
-            ended = machine.run(booted, guest, card, say=print, timeout_s=timeout_s, orders=orders)
+            ended = machine.run(
+                booted, guest, card, say=print, timeout_s=timeout_s, orders=orders, cards=cards
+            )
             if record:
                 _guests.keep(record, ended)
             return ended

@@ -73,6 +73,7 @@ class Guests:
         programs: Sequence[Path],
         card: str | None,
         orders: Mapping[str, str],
+        cards: int = 1,
     ) -> Path | None:
         """Where such a guest is kept, with programs of these sources; nothing when it has to run."""
         env = os.environ
@@ -88,7 +89,7 @@ class Guests:
         beside = [header for path in written for header in path.parent.glob("*.h")]
         examples = toolchain.root().glob("crates/*/examples/*.rs") if len(written) < len(rust) else ()
         sources = sorted({*written, *beside, *examples})
-        words = machine.command(kernel, Path(_PLACES[0]), guest, Path(_PLACES[1]) if card else None)
+        words = machine.command(kernel, Path(_PLACES[0]), guest, [Path(_PLACES[1])] * (cards if card else 0))
         made_of = [
             words,
             dict(orders),

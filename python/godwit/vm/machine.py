@@ -119,9 +119,13 @@ def files(guest: Guest) -> bytes:
 
 
 def command(
-    kernel: Kernel, archive: Path, guest: Guest, socket: Path | None, serial: Sequence[str] = ("stdio",)
+    kernel: Kernel,
+    archive: Path,
+    guest: Guest,
+    sockets: Sequence[Path],
+    serial: Sequence[str] = ("stdio",),
 ) -> list[str]:
-    """The words that start QEMU; `serial` is where its serial lines go."""
+    """The words that start QEMU, with a card for each socket; `serial` is where its serial lines go."""
     root, start = qemu()
     memory_mib = max(guest.memory_mib, kernel.memory_mib)
     memory = f"memory-backend-memfd,id=m,size={memory_mib}M,share=on"
@@ -144,7 +148,7 @@ def command(
         "-append",
         f"{boot} {guest.boot}".rstrip(),
     ]
-    if socket:
+    for socket in sockets:
         place = f'{{"path":"{socket}","type":"unix"}}'
         device = f'{{"driver":"vfio-user-pci","socket":{place},"x-msg-timeout":{_MESSAGE_TIMEOUT_MS}}}'
         words += ["-device", device]
@@ -178,21 +182,24 @@ def serving(
 
 @contextlib.contextmanager
 def _started(
-    kernel: Kernel, guest: Guest, card: str | None, orders: Collection[str] = ()
+    kernel: Kernel, guest: Guest, card: str | None, orders: Collection[str] = (), cards: int = 1
 ) -> Iterator[_Started]:
-    """The card's server, and the words that start QEMU with it."""
+    """The servers of so many cards, of which the first takes orders, and the words that start QEMU with them."""
     with (
         tempfile.TemporaryDirectory(prefix="godwit-vm-") as folder,
         Group(Path(folder)) as group,
         contextlib.ExitStack() as stack,
     ):
-        archive, socket, errors, asked = (
-            Path(folder) / name for name in ("initramfs", "card", "errors", "monitor")
-        )
+        archive, errors, asked = (Path(folder) / name for name in ("initramfs", "errors", "monitor"))
         archive.write_bytes(files(guest))
-        process = stack.enter_context(serving(card, socket, errors, group, orders)) if card else None
-        words = command(kernel, archive, guest, socket if card else None)
-        yield _Started(words, process, errors, asked, group)
+        sockets = [Path(folder) / f"card{number or ''}" for number in range(cards if card else 0)]
+        servers = []
+        for number, socket in enumerate(sockets):
+            log = errors if number == 0 else errors.with_name(f"errors{number}")
+            server = serving(str(card), socket, log, group, orders if number == 0 else ())
+            servers.append(stack.enter_context(server))
+        words = command(kernel, archive, guest, sockets)
+        yield _Started(words, servers[0] if servers else None, errors, asked, group)
 
 
 @dataclass(frozen=True)
@@ -213,15 +220,17 @@ def run(
     timeout_s: float = 600,
     say: Callable[[str], None] = lambda _: None,
     orders: Mapping[str, str] = {},
+    cards: int = 1,
 ) -> Ended:
     """Boots a machine and returns when it has ended; `say` gets each line as it comes.
 
     timeout_s: for what it does; a kernel with checks gets as much more as it needs.
     orders: what the card's server is told whenever the guest says a line: `remove`, `insert`, `lie N SEED` or `stop lying`, as
         `godwit-vfio --control` has them. Where there is more than `remove`, device memory is slow.
+    cards: how many of its kind there are; orders, and what is said of what a card did, are the first one's.
     """
     start = time.monotonic()
-    with _started(kernel, guest, card, orders.values()) as started:
+    with _started(kernel, guest, card, orders.values(), cards) as started:
 
         def heard(line: str) -> None:
             if line in orders and started.server and started.server.stdin:

@@ -143,7 +143,7 @@ def _boot(
             raise GodwitError(f"the card {card} cannot be served: {(folder / 'server.log').read_text()}")
         time.sleep(0.02)
     serial = (f"file:{folder / 'console'}", f"unix:{folder / 'orders'},server=on,wait=off")
-    started.append(_spawn(machine.command(kernel, archive, guest, place, serial), folder, "qemu"))
+    started.append(_spawn(machine.command(kernel, archive, guest, [place], serial), folder, "qemu"))
     deadline = time.monotonic() + _ANSWER_S
     while not (folder / "orders").exists():
         if started[1].poll() is not None or time.monotonic() > deadline:
