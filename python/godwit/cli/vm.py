@@ -22,15 +22,15 @@ app = typer.Typer(
 )
 
 KINDS = "stock|6.1|backports|hmm|debug"
-KernelOption = Annotated[
-    str,
-    typer.Option(
-        "--kernel",
-        metavar=KINDS,
-        help="Debian 12's own kernel (6.12 or 6.1), the newest of Debian's backports, or one built with device-private memory "
-        "(about 20 minutes of one processor, once), `debug` with Linux's own checks in it: of memory, locks, DMA and leaks.",
-    ),
-]
+_KERNEL = typer.Option(
+    "--kernel",
+    metavar=KINDS,
+    help="Debian 12's own kernel (6.12 or 6.1), the newest of Debian's backports, or one built with device-private memory "
+    "(about 20 minutes of one processor, once), `debug` with Linux's own checks in it: of memory, locks, DMA and leaks.",
+)
+KernelOption = Annotated[str, _KERNEL]
+KernelOrAny = Annotated[str | None, _KERNEL]
+"""That of the guest that runs, otherwise Debian's own."""
 
 
 def _say(what: str) -> None:
@@ -52,7 +52,7 @@ def run(
     config: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="The card's configuration, built when it is missing.")
     ] = "default",
-    kernel: KernelOption | None = None,
+    kernel: KernelOrAny = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Run a program in the guest that uses /dev/godwit0; ends as the program does.
