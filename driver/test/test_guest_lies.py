@@ -52,4 +52,5 @@ def test_a_card_lies(boot_on: Callable[[str], Boot], kind: str, card: str) -> No
     assert checks(guest) == dict.fromkeys(EXPECTED, "")
     assert guest.code == 0
     assert guest.served["lies"] > 100 * ROUNDS
-    assert guest.served["resets"] == 1 + 2 * ROUNDS
+    # The driver itself resets a card that says that its heap has memory of the host.
+    assert guest.served["resets"] >= 1 + 2 * ROUNDS
