@@ -37,7 +37,6 @@ def test_a_program_with_plain_pointers_runs_behind_the_driver(
     # Who asks for a page has walked in vain before.
     assert report["walks"] >= report["page_requests"] > 0 and report["page_table_reads"] > 0
     assert report["walk_latency_max"] >= report["walk_latency_mean"] > 0
-    assert report["page_requests"] == shown.counters["page_requests"]
     count = shown.counters
     assert (count["launches"], count["faults"]) == (2, 0)
     # Values, both lists of rows, and what is summed.

@@ -193,6 +193,18 @@ static bool is_good_again(void)
 	return tell(path, "1") && card_tell(CARD_DRIVER "/bind");
 }
 
+/* After its reset; who had nothing to do with it has what was there. What is on the card when it lies is what it says that it is, so all comes home. */
+#define WORKS_AGAIN(mine, sum, round)                                                               \
+	do {                                                                                        \
+		CHECK(is_good_again(), "round %llu: %s", round, strerror(errno));                   \
+		CHECK(sum_of(mine) == (sum), "round %llu: somebody else's memory has changed", round); \
+		card = card_open();                                                                 \
+		CHECK(card >= 0, "round %llu: open: %s", round, strerror(errno));                   \
+		SEES(mine, sum);                                                                    \
+		CHECK(sum_of(mine) == (sum), "round %llu: other memory comes home", round);         \
+		close(card);                                                                        \
+	} while (0)
+
 static void a_card_that_lies_harms_nobody(const char *name)
 {
 	uint64_t *mine = fresh(PROT_READ | PROT_WRITE, MAP_PRIVATE), sum = fill(mine, 77), round;
@@ -214,14 +226,7 @@ static void a_card_that_lies_harms_nobody(const char *name)
 		CHECK(card_tell(CARD_DRIVER "/unbind"), "round %llu: unbind: %s", (unsigned long long)round, strerror(errno));
 		if (!(round % 2))
 			say("stop lying");
-		CHECK(is_good_again(), "round %llu: %s", (unsigned long long)round, strerror(errno));
-		CHECK(sum_of(mine) == sum, "round %llu: somebody else's memory has changed", (unsigned long long)round);
-		card = card_open();
-		CHECK(card >= 0, "round %llu: open: %s", (unsigned long long)round, strerror(errno));
-		SEES(mine, sum);
-		/* What is on the card when it lies is what it says that it is: this comes home first. */
-		CHECK(sum_of(mine) == sum, "round %llu: other memory comes home", (unsigned long long)round);
-		close(card);
+		WORKS_AGAIN(mine, sum, (unsigned long long)round);
 	}
 	munmap(mine, BYTES);
 }
@@ -238,12 +243,7 @@ static void a_driver_comes_to_a_card_that_lies(const char *name)
 		say(begins);
 		printf("%s\n", card_tell(CARD_DRIVER "/bind") ? "it was taken" : "it was refused");
 		say("stop lying");
-		CHECK(is_good_again(), "round %llu: %s", (unsigned long long)round, strerror(errno));
-		card = card_open();
-		CHECK(card >= 0, "round %llu: open: %s", (unsigned long long)round, strerror(errno));
-		SEES(mine, sum);
-		CHECK(sum_of(mine) == sum, "round %llu: other memory comes home", (unsigned long long)round);
-		close(card);
+		WORKS_AGAIN(mine, sum, (unsigned long long)round);
 	}
 	munmap(mine, BYTES);
 }
