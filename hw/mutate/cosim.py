@@ -68,19 +68,19 @@ def run(
     seed: int,
     work: Path,
     limit: float | None,
-) -> int | None:
-    """The exit code of a run with a fault; None when it was still going at its limit."""
+) -> subprocess.CompletedProcess[str] | None:
+    """A run with fault `number` (0: none), with what it said; None when it was still going at its limit."""
     (work / tree.NUMBER).write_text(f"{number}\n")
     command = [str(binary), "--device", f"sim:{library}", "--seed", str(seed), *arguments]
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command,
             cwd=work,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
         return None
-    return done.returncode

@@ -230,8 +230,9 @@ class Campaign:
         if of not in self.cards:
             library = cosim.card(self.tree, of.config, self.work / "cards")
             began = time.monotonic()
-            if cosim.run(binary, library, of.arguments, 0, self.seed, self.work, None) != 0:
-                raise RuntimeError(f"{of} fails without a fault")
+            done = cosim.run(binary, library, of.arguments, 0, self.seed, self.work, None)
+            if done is None or done.returncode:
+                raise RuntimeError(f"{of} fails without a fault:\n{done.stdout[-3000:] if done else ''}")
             self.cards[of] = library, SLOWER * (time.monotonic() - began) + BODY_S
         return self.cards[of]
 
@@ -241,9 +242,9 @@ class Campaign:
         binary = cosim.program(ROOT)
         for of in self.block.cosims:
             library, limit = self._card(binary, of)
-            code = cosim.run(binary, library, of.arguments, number, self.seed, self.work, limit)
-            if code != 0:
-                return f"cosim {of}" + (" (hangs)" if code is None else "")
+            done = cosim.run(binary, library, of.arguments, number, self.seed, self.work, limit)
+            if done is None or done.returncode:
+                return f"cosim {of}" + ("" if done else " (hangs)")
         return None
 
 

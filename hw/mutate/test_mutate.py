@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The campaign itself: which faults it makes, that what it puts into the tree is one fault a run, and who finds a few of them."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import run
 import tree
 from sites import changes
+
+from godwit import toolchain
 
 SOURCE = """
 module m #(parameter int N = 2 + 2) (input logic clk_i, rst_ni, a, b, input logic [N-1:0] c, output logic [N-1:0] q);
@@ -68,6 +71,36 @@ def test_a_run_chooses_one_fault_and_none_is_the_source_itself(source):
     for number, fault in faults.items():
         plain = plain.replace(f"{tree.CHOICE} == {number} ? ({fault.after}) : ", "")
     assert plain.replace("(", "").replace(")", "") == SOURCE.replace("(", "").replace(")", "")
+
+
+LIBRARY = """
+#include "Vtop.h"
+extern "C" int chosen() {
+  VerilatedContext context;  // No arguments, as in a card.
+  Vtop top(&context);
+  top.eval();
+  return top.chosen;
+}
+"""
+
+
+def test_a_model_without_arguments_has_the_fault_of_its_file(tmp_path):
+    """A card is a library: no `+gw_mutant` reaches it, and Verilator ends a program that asks for one nobody could give."""
+    package = tmp_path / tree.PACKAGE
+    package.parent.mkdir(parents=True)
+    package.write_text("package gw_pkg;\nendpackage\n")
+    tree.place_all(tmp_path, {})
+    (tmp_path / "top.sv").write_text(
+        "module top (output int chosen); assign chosen = gw_pkg::gw_mutant; endmodule\n"
+    )
+    (tmp_path / "library.cpp").write_text(LIBRARY)
+    (tmp_path / "main.cpp").write_text('extern "C" int chosen();\nint main() { return chosen(); }\n')
+    options = ["--cc", "--exe", "--build", "-Wno-fatal", "--top-module", "top"]
+    command = [str(toolchain.verilator()), *options, str(tree.PACKAGE), "top.sv", "library.cpp", "main.cpp"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=toolchain.env())
+    for number in (17, 0):
+        (tmp_path / tree.NUMBER).write_text(f"{number}\n")
+        assert subprocess.run([tmp_path / "obj_dir/Vtop"], cwd=tmp_path, check=False).returncode == number
 
 
 def test_one_fault_replaces_one_expression(source):

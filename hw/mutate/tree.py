@@ -18,15 +18,16 @@ from sites import Change
 PACKAGE = Path("hw/rtl/common/gw_pkg.sv")
 CHOICE = "gw_pkg::gw_mutant"
 NUMBER = "gw_mutant"
-"""The file of the working directory that says which fault a run has when no argument of the simulator does: a card has none."""
+"""The file of the working directory that says which fault a run has; where there is none, an argument of the simulator does."""
 _CHOSEN = f"""
   function automatic int gw_mutant_chosen();
-    int chosen, file;
-    if ($value$plusargs("gw_mutant=%d", chosen)) return chosen;
+    int chosen = 0, file;
+    // The file first: where a model is a library, nobody gave it arguments, and asking for one ends the program.
     file = $fopen("{NUMBER}", "r");
-    if (file == 0) return 0;
-    if ($fscanf(file, "%d", chosen) != 1) chosen = 0;
-    $fclose(file);
+    if (file != 0) begin
+      if ($fscanf(file, "%d", chosen) != 1) chosen = 0;
+      $fclose(file);
+    end else if (!$value$plusargs("gw_mutant=%d", chosen)) chosen = 0;
     return chosen;
   endfunction
   int gw_mutant = gw_mutant_chosen();
