@@ -5,6 +5,7 @@ import os
 import random
 
 import cocotb
+from cocotb.triggers import ReadOnly, RisingEdge
 from descriptors import (
     ABORTED,
     CLEAR,
@@ -411,3 +412,55 @@ async def clears_take_idle_cycles(dut):
     await b.run()
     # Then the clear has the port, and there is no idle cycle in all that.
     assert device.w_beats / (device.last_w - device.first_w + 1) >= 0.97
+
+
+@cocotb.test()
+async def an_entry_and_a_fence_number_in_one_cycle_both_have_room(dut):
+    """Entries wait for a host that takes no data; the fence number of what ended meanwhile comes in between, at every cycle there is."""
+    rng = random.Random(SEED + 8)
+    for _ in range(120):
+        b = await bench(dut, rng, log2=4, latency=lambda r: r.randrange(12))
+        places = Places(b, rng)
+        b.ports[1].rate = 0.0
+        table = places.page(HOST)
+        entries = [Descriptor(ENTRY, rng.getrandbits(53), table + 8 * i) for i in range(8)]
+        b.put(Descriptor(CLEAR, 0, places.page(0), rng.randrange(1, 24), fence=1), *entries)
+        for _ in range(80):
+            await b.step()
+        assert not b.fences
+        b.ports[1].rate = 1.0
+        await b.run()
+        assert [number for _, number in b.fences] == [1]
+        await b.turn_off()
+
+
+@cocotb.test()
+async def reset_in_the_middle_of_anything(dut):
+    """In reset nothing is offered, whatever was under way; what was begun before is forgotten."""
+    rng = random.Random(SEED + 9)
+    offered = set()
+    for turn in range(16):
+        b = await bench(dut, rng, stall=0.3, log2=5, latency=lambda r: r.randrange(40))
+        places = Places(b, rng)
+        b.respond_stall = 1.0
+        b.put(*(random_work(rng, places) for _ in range(turn % 4)), Descriptor(RESPOND, turn))
+        until = rng.randrange(400)
+        await b.until(lambda b=b, until=until: b.now >= until or b.get("respond_valid_o"))
+        valids = {(b.dut, name) for name in ("respond_valid_o", "irq_o", "on_o", "stopped_o")}
+        valids |= {
+            (port.pins, f"axi_{name}") for port in b.ports for name in ("arvalid", "awvalid", "wvalid")
+        }
+        offered |= {name for where, name in valids if int(getattr(where, name).value)}
+        b.drive(enable_i=0)
+        b.dut.rst_ni.value = 0
+        for _ in range(2):
+            await RisingEdge(b.dut.clk_i)
+            await ReadOnly()
+            assert not [name for where, name in valids if int(getattr(where, name).value)]
+        await RisingEdge(b.dut.clk_i)
+        b = await bench(dut, rng)
+        b.put(Descriptor(COPY, HOST, 0, 64), Descriptor(RESPOND, turn))
+        await b.run()
+        assert [value for _, value in b.responses] == [turn]
+        await b.turn_off()
+    assert {"respond_valid_o", "on_o"} <= offered

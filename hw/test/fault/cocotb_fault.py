@@ -147,3 +147,21 @@ async def a_ring_that_is_turned_off_loses_nothing(dut):
     await bench.drain()
     assert sorted(place for place, ok, _ in bench.wakes[1:] if ok) == sorted(places)
     assert all(len(page.records) == 1 for page in bench.dead)
+
+
+@cocotb.test()
+async def a_new_generation_ends_the_old_one(dut):
+    """A request with another generation: those of its context that wait are told, though the host does nothing; other contexts wait."""
+    bench = Bench(dut, rng(6))
+    await bench.start(log2=3)
+    bench.reply = 0.0
+    old = [await bench.get((1, generation, 10, False)) for generation in (0, 0)]
+    old += [await bench.get((1, 0, 11, True))]
+    await bench.get((2, 0, 10, False))
+    await bench.steps(4 * bench.pages * bench.bound)
+    assert not bench.wakes
+    new = await bench.get((1, 1, 10, False))
+    assert new not in old
+    await bench.steps(4 * bench.pages * bench.bound)
+    assert sorted((place, ok) for place, ok, _ in bench.wakes) == sorted((place, 0) for place in set(old))
+    await bench.drain()
