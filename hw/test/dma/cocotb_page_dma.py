@@ -421,14 +421,14 @@ async def an_entry_and_a_fence_number_in_one_cycle_both_have_room(dut):
     for _ in range(120):
         b = await bench(dut, rng, log2=4, latency=lambda r: r.randrange(12))
         places = Places(b, rng)
-        b.ports[1].rate = 0.0
+        b.ports[1].takes_data = False
         table = places.page(HOST)
         entries = [Descriptor(ENTRY, rng.getrandbits(53), table + 8 * i) for i in range(8)]
         b.put(Descriptor(CLEAR, 0, places.page(0), rng.randrange(1, 24), fence=1), *entries)
         for _ in range(80):
             await b.step()
         assert not b.fences
-        b.ports[1].rate = 1.0
+        b.ports[1].takes_data = True
         await b.run()
         assert [number for _, number in b.fences] == [1]
         await b.turn_off()

@@ -28,6 +28,7 @@ class Port:
         self.writes, self.data, self.answers = deque(), deque(), deque()
         self.turn = 0
         self.rate, self.budget_r, self.budget_w = 1.0, 0.0, 0.0
+        self.takes_data = True
         self.r_beats = self.w_beats = 0
         self.first_r = self.last_r = self.first_w = self.last_w = None
         self.driven = {}
@@ -49,7 +50,7 @@ class Port:
         self.budget_w = min(self.budget_w + self.rate, 1.0 + self.rate)
         self.drive("arready", int(bench.rng.random() >= stalls))
         self.drive("awready", int(bench.rng.random() >= stalls))
-        self.drive("wready", int(bench.rng.random() >= stalls and self.budget_w >= 1))
+        self.drive("wready", int(bench.rng.random() >= stalls and self.budget_w >= 1 and self.takes_data))
         # An answer that is offered stays; here it is always taken.
         ready = [i for i, queue in self.reads.items() if queue and queue[0][0] <= now]
         if ready and self.budget_r >= 1 and bench.rng.random() >= stalls:
