@@ -2,8 +2,9 @@
 //
 // Properties of gw_exclusive_monitor in front of a memory that does writes at any time between their data and their answer, in any
 // order, and takes what a read brings at any time between its address and its data: an exclusive write answered EXOKAY was done
-// on the very content that the exclusive read brought; one answered OKAY was not done; every write is answered once; nothing
-// that is on offer changes. Beats are single, all addresses in one of two pages, one word each.
+// on the very content that the exclusive read of its ID and address brought; one answered OKAY was not done; which one it is follows
+// from the writes that were accepted to its page; every write is answered once; nothing that is on offer changes. Beats are single, and
+// addresses are those of two words in two pages.
 `include "gw_axi_typedef.svh"
 
 module fv_exclusive_monitor (
@@ -11,9 +12,14 @@ module fv_exclusive_monitor (
   input logic rst_ni,
   input logic ar_valid_i,
   input logic ar_lock_i,
+  input logic ar_id_i,
+  input logic ar_page_i,
+  input logic ar_word_i,
   input logic aw_valid_i,
   input logic aw_lock_i,
+  input logic aw_id_i,
   input logic aw_page_i,
+  input logic aw_word_i,
   input logic w_valid_i,
   input logic b_ready_i,
   input logic r_ready_i,
@@ -30,18 +36,22 @@ module fv_exclusive_monitor (
   import gw_axi_pkg::*;
   `GW_AXI_TYPEDEF(small, 2, 8)
 
-  // IDs: 2 for exclusive accesses, otherwise a write's slot in memory would not matter: 0.
+  // IDs: 2 and 3 for exclusive accesses, otherwise a write's slot in memory would not matter: 0.
+  localparam int unsigned Page = 12, Word = 3;
   small_req_t s_req, m_req;
   small_rsp_t s_rsp, m_rsp;
   always_comb begin
     s_req = '0;
     s_req.ar_valid = ar_valid_i;
     s_req.ar.lock = ar_lock_i;
-    s_req.ar.id = ar_lock_i ? 2'd2 : 2'd0;
+    s_req.ar.id = ar_lock_i ? {1'b1, ar_id_i} : 2'd0;
+    s_req.ar.addr[Page] = ar_page_i;
+    s_req.ar.addr[Word] = ar_word_i;
     s_req.aw_valid = aw_valid_i;
     s_req.aw.lock = aw_lock_i;
-    s_req.aw.id = aw_lock_i ? 2'd2 : 2'd0;
-    s_req.aw.addr[12] = aw_page_i && !aw_lock_i;
+    s_req.aw.id = aw_lock_i ? {1'b1, aw_id_i} : 2'd0;
+    s_req.aw.addr[Page] = aw_page_i;
+    s_req.aw.addr[Word] = aw_word_i;
     s_req.w_valid = w_valid_i;
     s_req.w.last = 1'b1;
     s_req.b_ready = b_ready_i;
@@ -61,10 +71,18 @@ module fv_exclusive_monitor (
     .m_rsp_i(m_rsp)
   );
 
-  // Memory: two writes, one read. The content of page 0 is the number of writes done to it.
+  // Memory: two writes, one read. Of its content what counts is whether the page of the last exclusive read has changed since.
   logic past_valid_q = 1'b0;
-  logic [1:0] used_q, data_q, done_q, page_q, lock_q, aw_mask, w_mask, b_mask, do_mask;
-  logic [4:0] content_q, brought_q, sampled_q;
+  logic [1:0] used_q, data_q, done_q, lock_q, aw_mask, w_mask, b_mask, do_mask;
+  // {ID, page, word}
+  typedef struct packed {
+    logic [1:0] id;
+    logic page;
+    logic word;
+  } place_t;
+  place_t [1:0] place_q;
+  place_t read_q, brought_q, ar_place, aw_place;
+  logic changed_q, page_written;
   logic reading_q, sampled_valid_q, read_lock_q;
   logic w_to_q, aw_to_q;  // slots are used in turn
   logic r_offered, b_offered, b_slot, b_held_q, b_slot_q, r_held_q;
@@ -76,11 +94,13 @@ module fv_exclusive_monitor (
     m_rsp.aw_ready = m_aw_ready_i && !used_q[aw_to_q];
     m_rsp.w_ready = m_w_ready_i && used_q[w_to_q] && !data_q[w_to_q];
     m_rsp.r_valid = r_offered;
-    m_rsp.r.id = read_lock_q ? 2'd2 : 2'd0;
+    m_rsp.r.id = read_q.id;
     m_rsp.r.last = 1'b1;
     m_rsp.b_valid = b_offered;
-    m_rsp.b.id = lock_q[b_slot] ? 2'd2 : 2'd0;
+    m_rsp.b.id = place_q[b_slot].id;
   end
+  assign ar_place = '{id: s_req.ar.id, page: ar_page_i, word: ar_word_i};
+  assign aw_place = '{id: s_req.aw.id, page: aw_page_i, word: aw_word_i};
   assign r_offered = reading_q && sampled_valid_q && (m_r_valid_i || r_held_q);
   assign b_slot = b_held_q ? b_slot_q : m_b_slot_i;
   assign b_offered = b_held_q || (m_b_valid_i && done_q[m_b_slot_i]);
@@ -92,7 +112,17 @@ module fv_exclusive_monitor (
     assign b_mask[i] = b_offered && m_req.b_ready && b_slot == 1'(i);
     // An exclusive write: what it is done on is what was read.
     always_ff @(posedge clk_i) begin
-      if (rst_ni && do_mask[i] && lock_q[i]) DoneOnWhatWasRead_A : assert (content_q == brought_q);
+      if (rst_ni && do_mask[i] && lock_q[i]) DoneOnWhatWasRead_A : assert (!changed_q && place_q[i] == brought_q);
+    end
+  end
+
+  // Memory looks for an exclusive read, and a write is done to the page of it.
+  logic samples;
+  assign samples = reading_q && !sampled_valid_q && m_sample_i && read_lock_q;
+  always_comb begin
+    page_written = 1'b0;
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (do_mask[i] && place_q[i].page == (samples ? read_q.page : brought_q.page)) page_written = 1'b1;
     end
   end
 
@@ -104,8 +134,10 @@ module fv_exclusive_monitor (
   small_req_t m_req_q;
   logic ar_held_q, aw_held_q, w_held_q, s_b_held_q, s_r_held_q;
   small_rsp_t s_rsp_q;
-  // The exclusive write that was accepted and not answered, and whether memory has it.
-  logic exclusive_q, given_q;
+  // The exclusive write that was accepted and not answered, whether memory has it, and whether it should: the reservation as accepted
+  // accesses make and end it.
+  logic exclusive_q, given_q, reserved_q, due_q;
+  place_t reserved_place_q;
   always_ff @(posedge clk_i) begin
     past_valid_q <= 1'b1;
     used_q <= rst_ni ? (used_q & ~b_mask) | aw_mask : '0;
@@ -113,26 +145,35 @@ module fv_exclusive_monitor (
     done_q <= rst_ni ? (done_q & ~b_mask) | do_mask : '0;
     for (int unsigned i = 0; i < 2; i++) begin
       if (aw_mask[i]) begin
-        page_q[i] <= m_req.aw.addr[12];
+        place_q[i] <= '{id: m_req.aw.id, page: m_req.aw.addr[Page], word: m_req.aw.addr[Word]};
         lock_q[i] <= is_lock_aw;
       end
     end
     aw_to_q <= rst_ni && (aw_to_q ^ (aw_mask != '0));
     w_to_q <= rst_ni && (w_to_q ^ (w_mask != '0));
-    if (!rst_ni) content_q <= '0;
-    else if ((do_mask & ~page_q) != '0) content_q <= content_q + 1'b1;
+    changed_q <= (samples ? 1'b0 : changed_q) || page_written;
+    if (samples) brought_q <= read_q;
     reading_q <= rst_ni && ((m_req.ar_valid && m_rsp.ar_ready) || (reading_q && !(m_rsp.r_valid && s_req.r_ready)));
-    if (m_req.ar_valid && m_rsp.ar_ready) read_lock_q <= s_req.ar.lock;
+    if (m_req.ar_valid && m_rsp.ar_ready) begin
+      read_lock_q <= s_req.ar.lock;
+      read_q <= '{id: m_req.ar.id, page: m_req.ar.addr[Page], word: m_req.ar.addr[Word]};
+    end
     sampled_valid_q <= reading_q && (sampled_valid_q || m_sample_i);
-    if (reading_q && !sampled_valid_q && m_sample_i) sampled_q <= content_q;
-    if (m_rsp.r_valid && s_req.r_ready && read_lock_q) brought_q <= sampled_q;
     r_held_q <= rst_ni && m_rsp.r_valid && !s_req.r_ready;
     b_held_q <= rst_ni && b_offered && !m_req.b_ready;
     b_slot_q <= b_slot;
     owed_q <= rst_ni ? owed_q + 3'(s_req.aw_valid && s_rsp.aw_ready) - 3'(s_rsp.b_valid && s_req.b_ready) : '0;
     exclusive_q <= rst_ni && ((s_req.aw_valid && s_rsp.aw_ready && is_lock_aw) ||
-        (exclusive_q && !(s_rsp.b_valid && s_req.b_ready && s_rsp.b.id == 2'd2)));
-    if (s_req.aw_valid && s_rsp.aw_ready && is_lock_aw) given_q <= aw_mask != '0;
+        (exclusive_q && !(s_rsp.b_valid && s_req.b_ready && s_rsp.b.id[1])));
+    if (s_req.aw_valid && s_rsp.aw_ready && is_lock_aw) begin
+      given_q <= aw_mask != '0;
+      due_q <= reserved_q && reserved_place_q == aw_place;
+    end
+    if (!rst_ni) reserved_q <= 1'b0;
+    else if (s_req.ar_valid && s_rsp.ar_ready && ar_lock_i) begin
+      reserved_q <= 1'b1;
+      reserved_place_q <= ar_place;
+    end else if (s_req.aw_valid && s_rsp.aw_ready && aw_place.page == reserved_place_q.page) reserved_q <= 1'b0;
     req_q <= s_req;
     m_req_q <= m_req;
     s_rsp_q <= s_rsp;
@@ -161,15 +202,16 @@ module fv_exclusive_monitor (
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       AnswerIsOwed_A : assert (!s_rsp.b_valid || owed_q != '0);
-      if (s_rsp.b_valid && s_rsp.b.id == 2'd2) AnswerTellsTruth_A : assert ((s_rsp.b.resp == RespExOkay) == given_q);
-      if (s_rsp.b_valid && s_rsp.b.id != 2'd2) PlainIsPlain_A : assert (s_rsp.b.resp == RespOkay);
+      if (s_rsp.b_valid && s_rsp.b.id[1]) AnswerTellsTruth_A : assert ((s_rsp.b.resp == RespExOkay) == given_q);
+      if (exclusive_q) GivenIfNothingWasWritten_A : assert (given_q == due_q);
+      if (s_rsp.b_valid && !s_rsp.b.id[1]) PlainIsPlain_A : assert (s_rsp.b.resp == RespOkay);
       if (s_rsp.r_valid) ReadTellsTruth_A : assert ((s_rsp.r.resp == RespExOkay) == read_lock_q);
       if (m_aw_held_q) WriteStable_A : assert (m_req.aw_valid && m_req.aw == m_req_q.aw);
       if (m_ar_held_q) ReadStable_A : assert (m_req.ar_valid && m_req.ar == m_req_q.ar);
       if (s_b_held_q) AnswerStable_A : assert (s_rsp.b_valid && s_rsp.b == s_rsp_q.b);
       if (s_r_held_q) DataStable_A : assert (s_rsp.r_valid && s_rsp.r == s_rsp_q.r);
       Done_C : cover (s_rsp.b_valid && s_rsp.b.resp == RespExOkay);
-      Refused_C : cover (s_rsp.b_valid && s_rsp.b.id == 2'd2 && s_rsp.b.resp == RespOkay);
+      Refused_C : cover (s_rsp.b_valid && s_rsp.b.id[1] && s_rsp.b.resp == RespOkay);
     end
   end
 
