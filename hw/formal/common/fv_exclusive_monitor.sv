@@ -215,4 +215,37 @@ module fv_exclusive_monitor (
     end
   end
 
+`ifdef PROGRESS
+  // Memory and master let nothing wait for more than Slow cycles together: then everything offered is taken, and everything accepted
+  // answered, within a bound: two writes before it, an exclusive access before those, and its own way.
+  localparam int unsigned Slow = 1;
+  localparam int unsigned Bound = 14;
+  logic waits;
+  logic [2:0] slow_q;
+  logic [5:0] ar_age_q, aw_age_q, w_age_q, owed_age_q, r_age_q;
+  assign waits = (m_req.ar_valid && !reading_q && !m_ar_ready_i) || (m_req.aw_valid && !used_q[aw_to_q] && !m_aw_ready_i) ||
+      (m_req.w_valid && used_q[w_to_q] && !data_q[w_to_q] && !m_w_ready_i) || (reading_q && !sampled_valid_q && !m_sample_i) ||
+      (reading_q && sampled_valid_q && !m_r_valid_i && !r_held_q) || (s_rsp.r_valid && !r_ready_i) ||
+      ((data_q & ~done_q & ~do_mask) != '0) || (done_q != '0 && !b_offered) || (s_rsp.b_valid && !b_ready_i) ||
+      (to_send_q != '0 && !w_valid_i);
+  always_ff @(posedge clk_i) begin
+    slow_q <= rst_ni && waits ? slow_q + 1'b1 : '0;
+    ar_age_q <= rst_ni && ar_held_q ? ar_age_q + 1'b1 : '0;
+    aw_age_q <= rst_ni && aw_held_q ? aw_age_q + 1'b1 : '0;
+    w_age_q <= rst_ni && w_held_q ? w_age_q + 1'b1 : '0;
+    owed_age_q <= rst_ni && owed_q != '0 && !(s_rsp.b_valid && b_ready_i) ? owed_age_q + 1'b1 : '0;
+    r_age_q <= rst_ni && reading_q ? r_age_q + 1'b1 : '0;
+  end
+  always_comb assume (slow_q <= 3'(Slow));
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      ReadTaken_A : assert (ar_age_q < 6'(Bound));
+      WriteTaken_A : assert (aw_age_q < 6'(Bound));
+      DataTaken_A : assert (w_age_q < 6'(Bound));
+      WriteAnswered_A : assert (owed_age_q < 6'(Bound));
+      ReadAnswered_A : assert (r_age_q < 6'(Bound));
+    end
+  end
+`endif
+
 endmodule
