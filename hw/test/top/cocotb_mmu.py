@@ -8,7 +8,7 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster, AxiRam, AxiResp
 from cocotbext.axi.sparse_memory import SparseMemory
 from commands import iofence, iotinval
@@ -40,13 +40,26 @@ class Bench:
         ]
         pins = [*(dut.gen_port[p].u_memory for p in range(2)), dut.u_tables, dut.u_queue]
         self.rams = [AxiRam(AxiBus.from_prefix(pin, "axi"), *clocks, mem=self.memory) for pin in pins]
+        dut.heap_ctx_id_i.value = 0
         await cycles(dut, 4)
         dut.rst_ni.value = 1
         await cycles(dut, 2)
+        cocotb.start_soon(self.levels_are_quiet_when_a_period_ends())
         self.regs = Registers(axil, 16, 2)
         for context, root in ROOTS.items():
             await self.regs.write("contexts_fsc", 9 << 60 | root >> 12, context)
         return self
+
+    async def levels_are_quiet_when_a_period_ends(self) -> None:
+        """What a fence waits for: at its end no level has anything that began before it."""
+        mmu = self.dut.u_dut
+        ends = mmu.u_invalidate.u_issue.period_end
+        while True:
+            await RisingEdge(ends)
+            await ReadOnly()
+            levels = ("walker_busy", "l2_busy", "pages_busy", "port_busy")
+            busy = [level for level in levels if int(getattr(mmu, level).value)]
+            assert not (int(ends.value) and busy), f"a period ended, and busy are {busy}"
 
     async def bind(self, port: int, mode: int, context: int = 0) -> None:
         await self.regs.write(
@@ -261,6 +274,37 @@ async def the_command_queue_drops_what_it_says(dut):
     assert (await bench.masters[0].read(0x3000, 64)).resp == AxiResp.SLVERR
     fields = await bench.regs.fields("cqcsr")
     assert not any(fields[name] for name in ("cqmf", "cmd_to", "cmd_ill"))
+
+
+@cocotb.test()
+async def a_fence_waits_for_walks_under_way(dut):
+    """Of whatever context: their answers would come behind it."""
+    bench = await Bench(dut).start()
+    await bench.queue_on()
+    await bench.bind(1, 1, 2)
+    tables = bench.rams[2].read_if
+    for page in range(4):
+        bench.map(2, page * PAGE, 0x80_0000 + page * PAGE)
+        tables.r_channel.pause = True
+        walk = cocotb.start_soon(bench.masters[1].read(page * PAGE, 64))
+        await cycles(dut, 40)
+        fence = cocotb.start_soon(bench.run_commands(iotinval(1, 3)))
+        await cycles(dut, 200)
+        assert not fence.done()
+        tables.r_channel.pause = False
+        await fence
+        assert (await walk).resp == AxiResp.OKAY
+
+
+@cocotb.test()
+async def a_heap_finds_the_contexts_that_there_are(dut):
+    bench = await Bench(dut).start()
+    for context in range(16):
+        await bench.regs.write("contexts_fsc", 9 << 60 | 0x100 + context, context)
+    for context in (*range(20), 31, 32, 255):
+        dut.heap_ctx_id_i.value = context
+        await cycles(dut, 3)
+        assert int(dut.heap_root_o.value) == (0x100 + context if context < 16 else 0)
 
 
 @cocotb.test()

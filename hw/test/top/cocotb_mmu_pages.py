@@ -34,6 +34,11 @@ class Pager(Bench):
             pass
         return self
 
+    async def queue_is(self, *, on: bool) -> None:
+        """Until it says so."""
+        while (await self.regs.fields("page_queue_pqcsr"))["pqon"] != on:
+            pass
+
     async def records(self) -> list[tuple[int, int, int, int]]:
         """New records: (context, page, write, group)."""
         found = []
@@ -289,3 +294,24 @@ async def random_traffic_on_demand(dut):
     found = await host.counters()
     assert found["requests"] == len(host.asked)
     assert found["resolved"] + found["refused"] <= found["requests"]
+
+
+@cocotb.test()
+async def the_queue_goes_on_and_off_with_nobody_who_asks(dut):
+    """Before a context asks for pages, and after the last one has stopped; and an access that waits when the last one stops is told."""
+    host = await Pager(dut).begin(contexts=())
+    control = "page_queue_pqcsr"
+    assert (await host.regs.fields(control))["pqon"]
+    await host.regs.write(control, host.regs.pack(control, pqen=0))
+    await with_timeout(host.queue_is(on=False), 10, "us")
+    await host.regs.write("contexts_fsc", 9 << 60 | 1 << 58 | ROOTS[1] >> 12, 1)
+    await host.bind(0, 1, 1)
+    await host.regs.write(control, host.regs.pack(control, pqen=1))
+    await with_timeout(host.queue_is(on=True), 10, "us")
+    host.head = 0
+    read = cocotb.start_soon(host.masters[0].read(0x5000, 64))
+    await host.take(1)
+    await host.regs.write(control, host.regs.pack(control, pqen=0))
+    await host.regs.write("contexts_fsc", 9 << 60 | ROOTS[1] >> 12, 1)
+    assert (await with_timeout(read, 10, "us")).resp == AxiResp.SLVERR
+    await with_timeout(host.queue_is(on=False), 10, "us")

@@ -4,9 +4,12 @@
 module tb_mmu #(
   parameter int unsigned PageRequests = 0
 ) (
-  input  logic clk_i,
-  input  logic rst_ni,
-  output logic irq_o
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// The context that a heap asks for, and its root.
+  input  logic [7:0]  heap_ctx_id_i,
+  output logic [43:0] heap_root_o,
+  output logic        irq_o
 );
 
   localparam int unsigned NumPorts = 2;
@@ -116,6 +119,14 @@ module tb_mmu #(
     };
   end
 
+  gw_pkg::heap_to_mmu_t heap_in;
+  gw_pkg::heap_from_mmu_t heap_out;
+  always_comb begin
+    heap_in = '0;
+    heap_in.ctx_id = heap_ctx_id_i;
+  end
+  assign heap_root_o = heap_out.ctx.root;
+
   gw_mmu #(
     .NumPorts        (NumPorts),
     .NumContexts     (16),
@@ -145,8 +156,8 @@ module tb_mmu #(
     .pt_rsp_i  (pt_rsp),
     .cq_req_o  (cq_req),
     .cq_rsp_i  (cq_rsp),
-    .heap_i      ('0),
-    .heap_o      (),
+    .heap_i      (heap_in),
+    .heap_o      (heap_out),
     .cache_valid_o(),
     .cache_ready_i(1'b0),
     .cache_o  (),
