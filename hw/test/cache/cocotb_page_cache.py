@@ -6,6 +6,7 @@ import random
 
 import cocotb
 from cache_bench import BASE, FIXED, INCR, LINE, OKAY, PAGE, SLVERR, WRAP, Bench, Burst
+from cocotb.triggers import ReadOnly, RisingEdge
 
 SEED = int(os.environ["GODWIT_SEED"])
 SHAPE = os.environ["BENCH_SHAPE"]
@@ -294,3 +295,31 @@ async def many_fills_are_under_way(dut):
     b.put(*reads)
     await b.run()
     assert reads[-1].ended - reads[0].asked < 2 * 300, "one ID, eight misses side by side"
+
+
+@cocotb.test()
+async def reset_in_the_middle_of_anything(dut):
+    """In reset nothing is offered, whatever was under way; then every page has to be fetched again."""
+    offered = set()
+    for turn in range(6):
+        b = await bench(dut, seed=SEED + turn, stall=0.2, latency=lambda r: r.randrange(1, 30))
+        for _ in range(60):
+            b.put(random_burst(b.rng, b.rng.random() < 0.5, range(PAGES + 2), 4))
+        until = b.rng.randrange(50, 800)
+        b.ready_rate = 0.05
+        await b.until(lambda b=b, until=until: b.now >= until)
+        outputs = [(dut.u_up, f"axi_{name}") for name in ("rvalid", "bvalid")]
+        outputs += [(dut.u_link, f"axi_{name}") for name in ("arvalid", "awvalid", "wvalid")]
+        outputs.append((dut, "ack_o"))
+        offered |= {name for where, name in outputs if int(getattr(where, name).value)}
+        dut.rst_ni.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk_i)
+            await ReadOnly()
+            assert not [name for where, name in outputs if int(getattr(where, name).value)]
+        await RisingEdge(dut.clk_i)
+        b = await bench(dut, seed=SEED + turn)
+        for _ in range(40):
+            b.put(random_burst(b.rng, b.rng.random() < 0.5, range(PAGES), 4))
+        await b.run()
+    assert {"axi_rvalid", "axi_bvalid"} <= offered

@@ -174,6 +174,8 @@ class Bench:
         if walk_ready and dut.walk_valid_o.value:
             self._take_walk()
         self.busy = bool(dut.inval_busy_o.value)
+        # Once nothing of the other epoch is left, none comes back before the next turn.
+        assert not (self.busy and self.fence_since is None), "busy with what a fence has seen the end of"
         self._count(int(dut.events_o.value))
         self.cycle += 1
         await RisingEdge(dut.clk_i)
