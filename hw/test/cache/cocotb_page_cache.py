@@ -70,6 +70,23 @@ async def reads_in_any_pattern_give_what_memory_holds(dut):
 
 
 @cocotb.test()
+async def a_line_that_is_on_its_way_is_not_asked_for_again(dut):
+    """However many cycles later it is wanted, alone or as one of several."""
+    for before, behind in ((0, 0), (0, 2), (2, 0)):
+        for gap in range(12):
+            b = await bench(dut)
+            line = 8 + gap
+            addr = BASE + line * LINE
+            b.put(Burst(False, 0, addr - before * LINE, before + 1 + behind))
+            for _ in range(gap):
+                await b.step()
+            b.put(Burst(False, 1, addr, 1))
+            await b.run()
+            asked = [at + i * LINE for _, at, length in b.host.read_log for i in range(length)]
+            assert asked.count(addr) == 1, f"asked for {asked.count(addr)} times, {gap} cycles apart"
+
+
+@cocotb.test()
 async def no_write_is_lost_and_nothing_stale_is_read(dut):
     for stall, spread, most in ((0.0, 3, 5), (0.3, 8, 40), (0.6, 2, 90)):
         b = await bench(
