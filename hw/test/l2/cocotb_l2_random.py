@@ -131,3 +131,28 @@ async def every_answer_is_one_that_the_page_tables_gave(dut):
     if RANGES:
         assert counts["range_hit"] > 10
     cocotb.log.info("%s", counts)
+
+
+@cocotb.test()
+async def a_page_that_moves_to_another_row_is_all_that_the_first_row_loses(dut):
+    """Before its invalidation, by a walk of the other row: the first one keeps its other pages, and gets none that it never had."""
+    bench = await Bench(dut).start()
+    rng = random.Random(int(os.environ["GODWIT_SEED"]) + 9)
+    for turn in range(24):
+        base = 0x1000 + 16 * turn
+        first, second = (rng.randrange(1 << 30) << 4 for _ in range(2))
+        edge = rng.randrange(2, 6)
+        for page in range(edge + 1):
+            bench.world.map(bench.cycle, 1, base + page, first + page)
+        await bench.run([Request(1, base)])
+        await bench.idle(40)
+        for page in (edge, edge + 1):
+            bench.world.map(bench.cycle, 1, base + page, second + page)
+        await bench.run([Request(1, base + edge + 1)])
+        await bench.idle(40)
+        pages = [*range(16)]
+        rng.shuffle(pages)
+        await bench.run([Request(1, base + page) for page in pages])
+        bench.invalidate(RANGE, 1, base, 4)
+        await bench.step()
+        await bench.run([Request(1, base + page) for page in pages])
