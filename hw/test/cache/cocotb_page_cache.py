@@ -75,6 +75,8 @@ async def a_line_that_is_on_its_way_is_not_asked_for_again(dut):
     for before, behind in ((0, 0), (0, 2), (2, 0)):
         for gap in range(12):
             b = await bench(dut)
+            b.put(Burst(False, 0, BASE, 1))  # The page is there, and its other lines are not.
+            await b.run()
             line = 8 + gap
             addr = BASE + line * LINE
             b.put(Burst(False, 0, addr - before * LINE, before + 1 + behind))
