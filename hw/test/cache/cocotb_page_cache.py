@@ -318,7 +318,7 @@ async def many_fills_are_under_way(dut):
 
 @cocotb.test()
 async def reset_in_the_middle_of_anything(dut):
-    """In reset nothing is offered, whatever was under way; then every page has to be fetched again."""
+    """In reset nothing is offered, whatever was under way; what comes afterwards is answered as after any other."""
     offered = set()
     for turn in range(6):
         b = await bench(dut, seed=SEED + turn, stall=0.2, latency=lambda r: r.randrange(1, 30))

@@ -155,13 +155,13 @@ async def a_new_generation_ends_the_old_one(dut):
     bench = Bench(dut, rng(6))
     await bench.start(log2=3)
     bench.reply = 0.0
-    old = [await bench.get((1, generation, 10, False)) for generation in (0, 0)]
-    old += [await bench.get((1, 0, 11, True))]
+    # Two of one page, and a write of another.
+    old = {await bench.get((1, 0, page, write)) for page, write in ((10, False), (10, False), (11, True))}
     await bench.get((2, 0, 10, False))
     await bench.steps(4 * bench.pages * bench.bound)
     assert not bench.wakes
     new = await bench.get((1, 1, 10, False))
     assert new not in old
     await bench.steps(4 * bench.pages * bench.bound)
-    assert sorted((place, ok) for place, ok, _ in bench.wakes) == sorted((place, 0) for place in set(old))
+    assert sorted((place, ok) for place, ok, _ in bench.wakes) == sorted((place, 0) for place in old)
     await bench.drain()
