@@ -27,7 +27,7 @@ def test_registers(shape, monkeypatch):
     rtl = spec_for(monkeypatch, ports, contexts, levels)
     run(
         "tb_csr",
-        "cocotb_csr,cocotb_csr_counters,cocotb_csr_pages",
+        "cocotb_csr,cocotb_csr_commands,cocotb_csr_counters,cocotb_csr_pages",
         here=__file__,
         parameters={
             "NumPorts": ports,
