@@ -15,7 +15,7 @@ def test_page_dma(shape):
     slots, bursts, lines, fetch = SHAPES[shape]
     run(
         "tb_page_dma",
-        "cocotb_page_dma",
+        "cocotb_page_dma,cocotb_page_dma_ends",
         here=__file__,
         dirs=[Path(__file__).parents[1] / "top"],
         parameters={"Slots": slots, "Bursts": bursts, "BufferLines": lines, "FetchLines": fetch},
