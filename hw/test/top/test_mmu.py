@@ -8,7 +8,7 @@ from test_csr import spec_for
 
 @pytest.mark.parametrize(
     ("places", "tests"),
-    [(0, "cocotb_mmu"), (4, "cocotb_mmu,cocotb_mmu_pages")],
+    [(0, "cocotb_mmu,cocotb_mmu_commands"), (4, "cocotb_mmu,cocotb_mmu_commands,cocotb_mmu_pages")],
     ids=["plain", "page_requests"],
 )
 def test_mmu(monkeypatch, places, tests):
