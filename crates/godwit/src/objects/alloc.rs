@@ -144,6 +144,9 @@ pub(crate) struct Plan {
     pub phase: u64,
 }
 
+/// What an entry of the second-level TLB covers of small pages.
+const CLUSTER_BYTES: u64 = 64 << 10;
+
 /// Takes frames for `bytes` (at least 1); `None` when there are not enough of the kind asked for.
 pub(crate) fn plan(frames: &mut FrameAllocator, bytes: u64, options: AllocOptions) -> Option<Plan> {
     let rounding = match options.pages {
@@ -166,6 +169,8 @@ pub(crate) fn plan(frames: &mut FrameAllocator, bytes: u64, options: AllocOption
         }
         Contiguity::Ignored => frames.alloc_scattered(len, &granules),
     }?;
+    // However small its pages: those of a cluster that lie in its memory as in its addresses are one entry of a TLB.
+    let align = align.max(CLUSTER_BYTES);
     let phase = extents.first()?.pa % align;
     Some(Plan {
         extents,
@@ -269,5 +274,16 @@ mod tests {
             }]
         );
         assert_eq!((plan.align, plan.phase), (2 * MIB, MIB / 2));
+    }
+
+    #[test]
+    fn small_pages_lie_in_a_cluster_as_their_frames_do() {
+        let mut frames = memory(1);
+        frames
+            .alloc_contiguous(3 * FRAME_BYTES, FRAME_BYTES)
+            .unwrap();
+        let options = AllocOptions::new().pages(PagePolicy::Only(PageSize::SIZE_4K));
+        let plan = plan(&mut frames, 10 * FRAME_BYTES, options).unwrap();
+        assert_eq!((plan.align, plan.phase), (CLUSTER_BYTES, 3 * FRAME_BYTES));
     }
 }
