@@ -22,6 +22,8 @@
 /* Pieces of Linux's pages: the largest that it keeps, and the smallest that is worth having. */
 #define GODWIT_CMT_LARGEST SZ_4M
 #define GODWIT_CMT_SMALLEST SZ_64K
+/* So often it is asked for all in one piece. */
+#define GODWIT_CMT_TRIES 5
 /* Between two looks at who else wants the processor. */
 #define GODWIT_CMT_STEP SZ_1M
 
@@ -139,7 +141,7 @@ static void godwit_cmt_add(struct page *page, u64 bytes)
 /* In one piece if the kernel can make one, else in pieces that get smaller as there are no larger ones. */
 static int godwit_cmt_take_pages(void)
 {
-	unsigned int order = get_order(GODWIT_CMT_LARGEST), least = get_order(GODWIT_CMT_SMALLEST);
+	unsigned int order = get_order(GODWIT_CMT_LARGEST), least = get_order(GODWIT_CMT_SMALLEST), tries;
 	u64 bytes = (u64)godwit_cmt_mib << 20, left = bytes;
 	struct page *page;
 
@@ -151,7 +153,9 @@ static int godwit_cmt_take_pages(void)
 	godwit_cmt_areas.list = kvcalloc(bytes / GODWIT_CMT_SMALLEST, sizeof(*godwit_cmt_areas.list), GFP_KERNEL);
 	if (!godwit_cmt_areas.list)
 		return -ENOMEM;
-	page = godwit_contig_pages(PHYS_PFN(bytes));
+	/* A page that someone holds for a moment is in the way of one piece, and may not be a moment later. */
+	for (page = NULL, tries = 0; !page && tries < GODWIT_CMT_TRIES; tries++)
+		page = godwit_contig_pages(PHYS_PFN(bytes));
 	if (page) {
 		godwit_cmt_add(page, bytes);
 		return 0;

@@ -19,15 +19,7 @@ Boot = Callable[..., Ended]
 PIECES = 12
 BOOT = "cma=240M nokaslr"
 """As much as the driver takes: twelve pieces, and nothing more. Linux itself lies at the same place in each boot."""
-LOAD = """
-for turn in 1 2 3 4 5; do
-    insmod /godwit.ko cmt_mib=240 || exit 1
-    dmesg | grep godwit-cmt: | tail -n 1 | grep -q 'in 1 pieces' && break
-    rmmod godwit || exit 1
-done
-insmod /rig.ko || exit 1
-"""
-"""The driver's memory in one piece: where a page of it is in use at that moment, Linux gives it in several, and may not the next time."""
+LOAD = "insmod /godwit.ko cmt_mib=240 || exit 1\ninsmod /rig.ko || exit 1"
 CONDITIONS = ["fresh", "used", "pinned", "kernel"]
 """After boot; in memory of which a process has every other page; when 16 of these are pinned, too; with a page of the kernel's own a MiB."""
 ASKED = ["godwit-cmt", "hugetlb", "cma", "contig"]
