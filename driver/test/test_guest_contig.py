@@ -19,7 +19,7 @@ Boot = Callable[..., Ended]
 PIECES = 12
 BOOT = "cma=240M nokaslr"
 """As much as the driver takes: twelve pieces, and nothing more. Linux itself lies at the same place in each boot."""
-LOAD = "insmod /godwit.ko cmt_mib=240 || exit 1\ninsmod /rig.ko || exit 1"
+LOAD = "insmod /godwit.ko cmt_mib=240 || exit 1\ninsmod /rig.ko || exit 1\n"
 CONDITIONS = ["fresh", "used", "pinned", "kernel"]
 """After boot; in memory of which a process has every other page; when 16 of these are pinned, too; with a page of the kernel's own a MiB."""
 ASKED = ["godwit-cmt", "hugetlb", "cma", "contig"]

@@ -155,19 +155,20 @@ def _row(
 
 @contextmanager
 def _apart(card: Card, size: int, page_size: str) -> Iterator[tuple[Context, Buffer]]:
-    """A buffer with random words in one physical piece, pages of 4 KiB an odd number of pages away from their frames."""
+    """A buffer with random words, whose pages of 4 KiB but for the first are an odd number of pages away from their frames."""
     with card.context() as context:
-        # Leaves a hole of one page; a piece of two in scattered frames fills it, and no hole in the addresses.
-        first, second = (context.empty(4096, page_size="4K") for _ in range(2))
-        first.free()
-        scattered = context.empty(8192, page_size="4K", contiguous=False)
-        buffer = tlb_stress.stress_buffer(context, size, page_size, "contiguous", 1)
-        ((frame, _),) = buffer.physical()
-        if page_size == "4K" and not (buffer.address ^ frame) & 4096:
-            raise CheckError(f"buffer {buffer.address:#x} lies an even number of pages from frame {frame:#x}")
+        if page_size == "4K":
+            # Its first page fills a hole of one, the others lie behind the page that ends the hole.
+            first, second = (context.empty(4096, page_size="4K") for _ in range(2))
+            first.free()
+            buffer = tlb_stress.stress_buffer(context, size, page_size, "scattered", 1)
+            second.free()
+            frame, bytes_there = buffer.physical()[-1]
+            if bytes_there != size - 4096 or not (buffer.address + 4096 ^ frame) & 4096:
+                raise CheckError(f"buffer {buffer.address:#x} has its frames at {buffer.physical()}")
+        else:
+            buffer = tlb_stress.stress_buffer(context, size, page_size, "contiguous", 1)
         yield context, buffer
-        for piece in (second, scattered):
-            piece.free()
 
 
 def _sweep(design: Design, page_size: str, pattern: str, size: Amount, progress: Progress) -> Iterator[Row]:
