@@ -5,7 +5,7 @@ Configuration `svnapot`: 1,024 L2 entries, 32-entry L1, 8-entry walk cache. The 
 footprints of 4 KiB to 256 MiB, warmed up with one pass. The join is real: every flight that left New York in 2013
 with the flight of the same number, carrier and origin a day later.
 
-A page of 4 KiB and its frame are an odd number of pages apart, except in the join: frames aligned like their pages would
+A page of 4 KiB and its frame are an odd number of pages apart, but for a buffer's first and in the join: frames aligned like their pages would
 let the L1 keep eight neighbours in an entry, which the paper's cannot. Designs with clusters see the neighbours all the same.
 
 In full it is more than an hour of one core; what sweeps and joins counted is kept (`bench.kept`), so that a run can be stopped.
