@@ -6,8 +6,8 @@
 //   validity ─> gw_read_stream ──> gw_validity_bits ──┘
 //
 // Contract
-// - int32 elements are sign-extended. Any alignment. Throughput: one beat a cycle, 16 int32 or 8 int64 elements. The bitmap shares
-//   the read channel: one beat of it for 32 (int64: 64) beats of values.
+// - int32 elements are sign-extended. Any alignment. Throughput: one beat a cycle, of 64 bytes 16 int32 or 8 int64 elements. The
+//   bitmap shares the read channel: one beat of it for 32 (int64: 64) beats of values.
 // - An element whose bit is 0 counts as 0; a null `validity` is a bitmap of ones. `offset` is the first element in both.
 // - Values go round the lower half of the AXI IDs, the bitmap round the upper one, so that neither waits for a miss of the other.
 // - status: 3 for count or offset >= 2^60 or an unknown dtype; then nothing is read. After an error the sum is unspecified.
@@ -22,8 +22,11 @@ module array_sum
 
   `include "gw_hls_connect.svh"
 
-  localparam int unsigned LaneBits = C_M_AXI_GMEM_ID_WIDTH - 1;
-  localparam id_t UpperHalf = id_t'(1) << LaneBits;
+  localparam int unsigned HalfBits = C_M_AXI_GMEM_ID_WIDTH - 1;
+  localparam id_t UpperHalf = id_t'(1) << HalfBits;
+  localparam int unsigned Lanes = BeatBytes / 4;  // elements of a beat, of int64 half of them
+  localparam int unsigned Groups = (Lanes + 3) / 4;
+  localparam int unsigned GroupLanes = Lanes / Groups;
 
   // ---- Arguments, kept for the run
   logic [31:0] dtype;
@@ -84,7 +87,7 @@ module array_sum
   burst_t [1:0] rd_ar;
 
   gw_read_stream #(
-    .IdBits(LaneBits)
+    .IdBits(HalfBits)
   ) u_values (
     .clk_i        (ap_clk),
     .rst_ni       (ap_rst_n),
@@ -104,12 +107,12 @@ module array_sum
     .out_o        (data)
   );
 
-  // A beat of the bitmap lasts 32 cycles, so a few short bursts ahead are enough.
+  // A beat of the bitmap lasts 32 cycles, whatever its width, so a few short bursts ahead are enough.
   gw_read_stream #(
     .Slots     (4),
     .BurstBeats(16),
     .IdBase    (UpperHalf),
-    .IdBits    (LaneBits)
+    .IdBits    (HalfBits)
   ) u_validity (
     .clk_i        (ap_clk),
     .rst_ni       (ap_rst_n),
@@ -130,7 +133,7 @@ module array_sum
   );
 
   gw_read_mux #(
-    .SelBit(LaneBits)
+    .SelBit(HalfBits)
   ) u_read_mux (
     .clk_i     (ap_clk),
     .rst_ni    (ap_rst_n),
@@ -146,7 +149,7 @@ module array_sum
   );
 
   // ---- Elements that count
-  logic [15:0] valid_bits;
+  logic [Lanes-1:0] valid_bits;
   logic bits_valid, take;
 
   gw_validity_bits u_bits (
@@ -168,29 +171,38 @@ module array_sum
   assign take = data_valid && data_ready;
 
   // ---- Sum in three stages: groups of four lanes, the beat, the array
-  logic [15:0][63:0] terms;
-  logic [3:0][63:0] group_q;
-  logic [63:0] beat_q, sum_q;
+  logic [Lanes-1:0][63:0] terms;
+  logic [Groups-1:0][63:0] group_d, group_q;
+  logic [63:0] beat_d, beat_q, sum_q;
   logic group_valid_q, group_last_q, beat_valid_q, beat_last_q;
 
-  for (genvar i = 0; i < 16; i++) begin : gen_term
-    // Nulls and lanes past the end count as zero; for int64 the lower eight lanes hold the elements.
+  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_term
+    // Nulls and lanes past the end count as zero; for int64 the lower half of the lanes holds the elements.
     logic [31:0] narrow;
     logic counts;
     assign narrow = data.data[32*i+:32];
     assign counts = !nullable_q || valid_bits[i];
-    if (i < 8) begin : gen_lower
-      assign terms[i] = wide_q ? (counts && 7'(8 * i) < data.bytes ? data.data[64*i+:64] : '0)
-                               : (counts && 7'(4 * i) < data.bytes ? {{32{narrow[31]}}, narrow} : '0);
+    if (i < int'(Lanes / 2)) begin : gen_lower
+      assign terms[i] = wide_q ? (counts && byte_count_t'(8 * i) < data.bytes ? data.data[64*i+:64] : '0)
+                               : (counts && byte_count_t'(4 * i) < data.bytes ? {{32{narrow[31]}}, narrow} : '0);
     end else begin : gen_upper
-      assign terms[i] = counts && !wide_q && 7'(4 * i) < data.bytes ? {{32{narrow[31]}}, narrow} : '0;
+      assign terms[i] = counts && !wide_q && byte_count_t'(4 * i) < data.bytes ? {{32{narrow[31]}}, narrow} : '0;
+    end
+  end
+
+  always_comb begin
+    group_d = '0;
+    beat_d = '0;
+    for (int unsigned g = 0; g < Groups; g++) begin
+      for (int unsigned l = 0; l < GroupLanes; l++) group_d[g] += terms[GroupLanes*g+l];
+      beat_d += group_q[g];
     end
   end
 
   always_ff @(posedge ap_clk) begin
-    for (int g = 0; g < 4; g++) group_q[g] <= terms[4*g] + terms[4*g+1] + terms[4*g+2] + terms[4*g+3];
+    group_q <= group_d;
     group_last_q <= data.last;
-    beat_q <= group_q[0] + group_q[1] + group_q[2] + group_q[3];
+    beat_q <= beat_d;
     beat_last_q <= group_last_q;
     if (start) sum_q <= '0;
     else if (beat_valid_q) sum_q <= sum_q + beat_q;

@@ -5,9 +5,10 @@
 // is for the kernel to drive: done, results, ar, ar_valid, aw, aw_valid, w, w_valid. Read data and write responses are
 // always taken.
 
-if (C_S_AXI_CONTROL_DATA_WIDTH != 32 || C_M_AXI_GMEM_ADDR_WIDTH != 64 || C_M_AXI_GMEM_DATA_WIDTH != 512 ||
+if (C_S_AXI_CONTROL_DATA_WIDTH != 32 || C_M_AXI_GMEM_ADDR_WIDTH != 64 || C_M_AXI_GMEM_DATA_WIDTH != 8 * gw_kernel_pkg::BeatBytes ||
     C_M_AXI_GMEM_ID_WIDTH < 1 || C_M_AXI_GMEM_ID_WIDTH > 6) begin : gen_bad_widths
-  $fatal(1, "%m: control data must be 32 bits, memory addresses 64, data 512, IDs 1 to 6");
+  $fatal(1, "%m: control data must be 32 bits, memory addresses 64, data %0d, IDs 1 to 6",
+         8 * gw_kernel_pkg::BeatBytes);
 end
 
 logic start, done;
@@ -57,7 +58,7 @@ assign ar_ready = m_axi_gmem_ARREADY;
 assign m_axi_gmem_ARADDR = ar.addr;
 assign m_axi_gmem_ARID = ar.id[C_M_AXI_GMEM_ID_WIDTH-1:0];
 assign m_axi_gmem_ARLEN = ar.len;
-assign m_axi_gmem_ARSIZE = 3'd6;
+assign m_axi_gmem_ARSIZE = 3'(gw_kernel_pkg::BeatShift);
 assign m_axi_gmem_ARBURST = 2'b01;
 assign m_axi_gmem_ARLOCK = 2'b00;
 assign m_axi_gmem_ARCACHE = 4'b0011;
@@ -75,7 +76,7 @@ assign aw_ready = m_axi_gmem_AWREADY;
 assign m_axi_gmem_AWADDR = aw.addr;
 assign m_axi_gmem_AWID = aw.id[C_M_AXI_GMEM_ID_WIDTH-1:0];
 assign m_axi_gmem_AWLEN = aw.len;
-assign m_axi_gmem_AWSIZE = 3'd6;
+assign m_axi_gmem_AWSIZE = 3'(gw_kernel_pkg::BeatShift);
 assign m_axi_gmem_AWBURST = 2'b01;
 assign m_axi_gmem_AWLOCK = 2'b00;
 assign m_axi_gmem_AWCACHE = 4'b0011;

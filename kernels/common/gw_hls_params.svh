@@ -9,5 +9,5 @@ parameter int unsigned C_S_AXI_CONTROL_DATA_WIDTH = 32,
 parameter int unsigned C_M_AXI_GMEM_ID_WIDTH = 4,
 /// Address bits of the memory port: 64.
 parameter int unsigned C_M_AXI_GMEM_ADDR_WIDTH = 64,
-/// Data bits of the memory port: 512.
-parameter int unsigned C_M_AXI_GMEM_DATA_WIDTH = 512
+/// Data bits of the memory port: a beat of gw_kernel_pkg.
+parameter int unsigned C_M_AXI_GMEM_DATA_WIDTH = 8 * gw_kernel_pkg::BeatBytes

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Types of the kernels' data path: 512-bit AXI without the fields that never change, and streams of 64-byte beats.
+// Types of the kernels' data path: AXI without the fields that never change, and streams of whole beats. A beat has 64 bytes, or
+// as many as gw_kernel_beat_pkg says; kernels that write "64 bytes" are for beats of 64 alone, and their manifests say so.
 package gw_kernel_pkg;
 
-  localparam int unsigned BeatBytes = 64;
-  localparam int unsigned BeatShift = 6;
+  localparam int unsigned BeatBytes = gw_kernel_beat_pkg::BeatBytes;
+  localparam int unsigned BeatShift = $clog2(BeatBytes);
   localparam int unsigned PageBytes = 4096;  // no AXI burst crosses a multiple of this
+  // Beats of the longest burst that there can be, and of the longest where nothing else is asked for.
+  localparam int unsigned MaxBurst = (PageBytes / BeatBytes < 256) ? PageBytes / BeatBytes : 256;
+  localparam int unsigned LongBurst = (MaxBurst < 64) ? MaxBurst : 64;
 
   typedef logic [63:0]            addr_t;
   typedef logic [8*BeatBytes-1:0] data_t;
   typedef logic [BeatBytes-1:0]   strb_t;
   typedef logic [BeatShift-1:0]   byte_idx_t;   // a byte of a beat
-  typedef logic [BeatShift:0]     byte_count_t; // 0 to 64 bytes of a beat
+  typedef logic [BeatShift:0]     byte_count_t; // 0 to all bytes of a beat
   typedef logic [64-BeatShift:0]  beat_count_t; // beats that touch a range of up to 2^64 bytes
   typedef logic [7:0]             len_t;        // beats of a burst - 1
   typedef logic [5:0]             id_t;         // widest AXI ID of a card; a port uses the low bits
@@ -41,7 +45,7 @@ package gw_kernel_pkg;
     logic error;
   } write_rsp_t;
 
-  // A beat of a byte stream. Every beat but the last has 64 bytes; the last has 0 to 64, at the low end.
+  // A beat of a byte stream. Every beat but the last is full; the last has 0 to all bytes, at the low end.
   typedef struct packed {
     data_t       data;
     byte_count_t bytes;

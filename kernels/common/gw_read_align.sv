@@ -62,7 +62,7 @@ module gw_read_align
   assign out_d.bytes = end_beat ? tail_bytes_q : byte_count_t'(BeatBytes);
   for (genvar b = 0; b < int'(BeatBytes); b++) begin : gen_byte
     // Byte b is in the beat before when it is below the place where that one ends.
-    assign out_d.data[8*b+:8] = (offset_q == '0 || 7'(b) + {1'b0, offset_q} >= 7'(BeatBytes)) ?
+    assign out_d.data[8*b+:8] = (offset_q == '0 || byte_count_t'(b) + {1'b0, offset_q} >= byte_count_t'(BeatBytes)) ?
                                 rotated[8*b+:8] : prev_q[8*b+:8];
   end
 

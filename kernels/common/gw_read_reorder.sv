@@ -20,8 +20,8 @@ module gw_read_reorder
 #(
   /// Bursts in flight, a power of two >= 2.
   parameter int unsigned Slots = 16,
-  /// Longest burst in beats, a power of two, 2 to 64.
-  parameter int unsigned BurstBeats = 64,
+  /// Longest burst in beats, a power of two, at least 2 (gw_read_split).
+  parameter int unsigned BurstBeats = LongBurst,
   /// First AXI ID.
   parameter id_t IdBase = '0,
   /// log2 of the AXI IDs used; no more than Slots are.

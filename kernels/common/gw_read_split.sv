@@ -3,15 +3,15 @@
 // Cuts a range of bytes into the AXI bursts that read it.
 //
 // Contract
-// - Bursts are aligned to a beat, in rising address order, and never cross a multiple of BurstBeats * 64 bytes, so never
+// - Bursts are aligned to a beat, in rising address order, and never cross a multiple of BurstBeats beats, so never
 //   4 KiB. An empty range gives none.
 // - Latency: first burst one cycle after the range. Throughput: one burst a cycle.
 // - abort_i drops the range; a burst that is offered is withdrawn. Reset: no range.
 module gw_read_split
   import gw_kernel_pkg::*;
 #(
-  /// Longest burst in beats, a power of two, 1 to 64.
-  parameter int unsigned BurstBeats = 64
+  /// Longest burst in beats, a power of two, 1 to MaxBurst.
+  parameter int unsigned BurstBeats = LongBurst
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -28,8 +28,8 @@ module gw_read_split
 );
 
   localparam int unsigned BurstShift = $clog2(BurstBeats);
-  if (BurstBeats > PageBytes / BeatBytes || BurstBeats != 2 ** BurstShift) begin : gen_bad_burst
-    $fatal(1, "gw_read_split: BurstBeats must be a power of two, 1 to 64; it is %0d", BurstBeats);
+  if (BurstBeats > MaxBurst || BurstBeats != 2 ** BurstShift) begin : gen_bad_burst
+    $fatal(1, "gw_read_split: BurstBeats must be a power of two, 1 to %0d; it is %0d", MaxBurst, BurstBeats);
   end
 
   typedef logic [64-BeatShift-1:0] beat_addr_t;

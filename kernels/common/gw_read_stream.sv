@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// Reads ranges of bytes over AXI and gives them as a stream of 64-byte beats: splitter, reorder buffer, aligner.
+// Reads ranges of bytes over AXI and gives them as a stream of beats: splitter, reorder buffer, aligner.
 //
 // Contract
 // - Ranges are served in order; the next one's bursts go out while the data of the one before still comes. A range without
@@ -13,8 +13,8 @@ module gw_read_stream
 #(
   /// Bursts in flight, a power of two >= 2.
   parameter int unsigned Slots = 16,
-  /// Longest burst in beats, a power of two, 2 to 64.
-  parameter int unsigned BurstBeats = 64,
+  /// Longest burst in beats, a power of two, at least 2 (gw_read_split).
+  parameter int unsigned BurstBeats = LongBurst,
   /// First AXI ID.
   parameter id_t IdBase = '0,
   /// log2 of the AXI IDs used.

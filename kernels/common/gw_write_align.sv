@@ -4,7 +4,7 @@
 //
 // Contract
 // - One command (the address of the first byte) a stream; the stream ends with `last` and may be empty.
-// - Bursts never cross a multiple of BurstBeats * 64 bytes, so never 4 KiB. A burst is announced in the cycle of its last
+// - Bursts never cross a multiple of BurstBeats beats, so never 4 KiB. A burst is announced in the cycle of its last
 //   beat or later, never before: who takes it has all its data.
 // - Latency: none. Throughput: one beat a cycle, with one cycle more a stream, and one more when its end spills into a beat
 //   of its own.
@@ -12,8 +12,8 @@
 module gw_write_align
   import gw_kernel_pkg::*;
 #(
-  /// Longest burst in beats, a power of two, 2 to 64.
-  parameter int unsigned BurstBeats = 64
+  /// Longest burst in beats, a power of two, 2 to MaxBurst.
+  parameter int unsigned BurstBeats = LongBurst
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -40,8 +40,8 @@ module gw_write_align
 );
 
   localparam int unsigned BurstShift = $clog2(BurstBeats);
-  if (BurstBeats < 2 || BurstBeats > PageBytes / BeatBytes || BurstBeats != 2 ** BurstShift) begin : gen_bad_burst
-    $fatal(1, "gw_write_align: BurstBeats must be a power of two, 2 to 64; it is %0d", BurstBeats);
+  if (BurstBeats < 2 || BurstBeats > MaxBurst || BurstBeats != 2 ** BurstShift) begin : gen_bad_burst
+    $fatal(1, "gw_write_align: BurstBeats must be a power of two, 2 to %0d; it is %0d", MaxBurst, BurstBeats);
   end
 
   typedef logic [64-BeatShift-1:0] beat_addr_t;
@@ -54,7 +54,7 @@ module gw_write_align
 
   // ---- Rotation: the stream's bytes below offset_q of the aligned beat come from the beat before.
   for (genvar b = 0; b < int'(BeatBytes); b++) begin : gen_strb
-    assign in_strb[b] = 7'(b) < in_i.bytes;
+    assign in_strb[b] = byte_count_t'(b) < in_i.bytes;
     assign beat_data_o[8*b+:8] = carry_strb_q[b] ? carry_q[8*b+:8] : rotated[8*b+:8];
   end
   assign rotated = data_t'({in_i.data, in_i.data} << {offset_q, 3'b000} >> (8 * BeatBytes));

@@ -19,9 +19,9 @@ module gw_write_stream
   import gw_kernel_pkg::*;
 #(
   /// Beats buffered, a power of two, at least 2 * BurstBeats.
-  parameter int unsigned BufferBeats = 256,
-  /// Longest burst in beats, a power of two, 2 to 64.
-  parameter int unsigned BurstBeats = 64,
+  parameter int unsigned BufferBeats = 4 * LongBurst,
+  /// Longest burst in beats, a power of two, at least 2 (gw_write_align).
+  parameter int unsigned BurstBeats = LongBurst,
   /// Bursts on the bus.
   parameter int unsigned MaxBursts = 16,
   /// First AXI ID.

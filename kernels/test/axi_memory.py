@@ -10,7 +10,6 @@ from typing import Literal
 
 from cocotb.triggers import RisingEdge
 
-BEAT = 64
 OKAY, SLVERR = 0, 2
 PATIENCE = 2000
 """Cycles that a kernel that is `independent` may let pass, however the memory stalls."""
@@ -70,6 +69,8 @@ class AxiMemory:
         self._answers: list[Burst] = []
         self._held: dict[str, tuple] = {}
         self._withheld_since = 0
+        self.beat = len(dut.m_axi_gmem_RDATA) // 8
+        """Bytes of a beat."""
         self._pins = {name: getattr(dut, f"m_axi_gmem_{name}") for name in PINS}
         self._driven: dict[str, int] = {}
 
@@ -110,7 +111,7 @@ class AxiMemory:
         assert self.cycle - self._withheld_since < PATIENCE, f"the kernel is not independent: {waits}"
 
     def _hit(self, ranges: list[range], addr: int) -> bool:
-        return any(r.start < addr + BEAT and addr < r.stop for r in ranges)
+        return any(r.start < addr + self.beat and addr < r.stop for r in ranges)
 
     def _take_address(self, channel: str) -> Burst | None:
         """Checks the address channel and returns the burst that was accepted in this cycle."""
@@ -124,8 +125,8 @@ class AxiMemory:
             return None
         self._held.pop(channel, None)
         addr, axi_id, length, size, burst = fields
-        end = addr + (length + 1) * BEAT
-        assert size == 6 and burst == 1 and addr % BEAT == 0, (
+        end = addr + (length + 1) * self.beat
+        assert 1 << size == self.beat and burst == 1 and addr % self.beat == 0, (
             f"{channel}: not an aligned INCR burst of full beats"
         )
         assert addr // 4096 == (end - 1) // 4096, f"{channel}: burst {addr:#x}..{end:#x} crosses 4 KiB"
@@ -156,13 +157,13 @@ class AxiMemory:
         burst = self._next_read()
         if burst is None or self._withholds("answers") or not self._awake():
             return
-        addr = burst.addr + burst.done * BEAT
+        addr = burst.addr + burst.done * self.beat
         error = self._hit(self.policy.read_errors, addr)
         burst.done += 1
         last = burst.done == burst.beats
         if last:
             self._reads.remove(burst)
-        data = bytes(0xEE for _ in range(BEAT)) if error else self.data[addr : addr + BEAT]
+        data = bytes(0xEE for _ in range(self.beat)) if error else self.data[addr : addr + self.beat]
         self._set("RVALID", 1)
         self._set("RID", burst.id)
         self._set("RDATA", int.from_bytes(data, "little"))
@@ -174,17 +175,17 @@ class AxiMemory:
             return
         assert self._writes, "write data before its address"
         burst = self._writes[0]
-        addr = burst.addr + burst.done * BEAT
+        addr = burst.addr + burst.done * self.beat
         strobe = self._get("WSTRB")
-        data = self._get("WDATA").to_bytes(BEAT, "little")
+        data = self._get("WDATA").to_bytes(self.beat, "little")
         assert strobe or self.empty_beats, "a beat without any byte"
         self.w_cycles.append(self.cycle)
         if self._hit(self.policy.write_errors, addr):
             burst.error = True
-        elif strobe == 2**BEAT - 1:
-            self.data[addr : addr + BEAT] = data
+        elif strobe == 2**self.beat - 1:
+            self.data[addr : addr + self.beat] = data
         else:
-            for i in range(BEAT):
+            for i in range(self.beat):
                 if strobe >> i & 1:
                     self.data[addr + i] = data[i]
         burst.done += 1

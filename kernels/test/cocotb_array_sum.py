@@ -114,7 +114,9 @@ async def random_slices(dut):
 async def nulls_cost_one_beat_in_33(dut):
     """Ideal memory: the bitmap's beats, and once the values' first burst, which the bus has before the bitmap's."""
     kernel = await Kernel.create(dut, "array_sum")
-    found = await check_nulls(kernel, with_nulls(kernel, 16 * 1024, 0, 0.5), Policy(latency=4))
+    found = await check_nulls(
+        kernel, with_nulls(kernel, 1024 * kernel.memory.beat // 4, 0, 0.5), Policy(latency=4)
+    )
     dut._log.warning(f"{found['cycles']} cycles for 1024 beats and their bitmap")
     assert found["cycles"] <= 1024 + 1024 // 32 + 4 + 45
 
@@ -137,7 +139,8 @@ async def sums_wrap(dut):
 async def one_beat_a_cycle(dut):
     """Ideal memory: reads have no gap, whatever the latency."""
     kernel = await Kernel.create(dut, "array_sum")
-    for dtype, count in ((0, 16 * 1024), (1, 8 * 1024)):
+    for dtype, element in ((0, 4), (1, 8)):
+        count = 1024 * kernel.memory.beat // element
         for latency in (4, 250):
             found = await check(kernel, dtype, count, policy=Policy(latency=latency))
             cycles = kernel.memory.r_cycles

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 
 import cocotb
 import numpy as np
-from axi_memory import BEAT, Policy
+from axi_memory import Policy
 from kernel_bench import Kernel
 
 BUILD, PROBE, HEADS, NODES, PAIRS = 0x1_0000, 0x3_0000, 0x5_0000, 0x8_0000, 0xC_0000
@@ -168,10 +168,10 @@ async def errors_end_the_run(dut):
         (1, {"read_errors": [range(BUILD + 256, BUILD + 257)]}),
         (1, {"read_errors": [range(PROBE + 256, PROBE + 257)]}),
         (1, {"read_errors": [everywhere]}),
-        (1, {"read_errors": [range(NODES, NODES + BEAT)]}),
-        (1, {"write_errors": [range(NODES, NODES + BEAT)]}),
+        (1, {"read_errors": [range(NODES, NODES + 64)]}),
+        (1, {"write_errors": [range(NODES, NODES + 64)]}),
         (2, {"write_errors": [everywhere]}),
-        (2, {"write_errors": [range(PAIRS, PAIRS + BEAT)]}),
+        (2, {"write_errors": [range(PAIRS, PAIRS + 64)]}),
     ):
         pool = keys(kernel, 1, 200, 200)
         policy = Policy(

@@ -4,7 +4,7 @@
 from itertools import pairwise
 
 import cocotb
-from axi_memory import BEAT, Policy
+from axi_memory import Policy
 from kernel_bench import Kernel
 
 SRC, DST = 0x1_0000, 0x8_0000
@@ -38,7 +38,8 @@ async def copy(
 async def sizes_and_alignments(dut):
     """Every mix of a few offsets and sizes, edges of beats and pages among them."""
     kernel = await Kernel.create(dut, "memcopy")
-    for size in (0, 1, 2, 63, 64, 65, 127, 128, 4095, 4096, 4097, 9000):
+    beat = kernel.memory.beat
+    for size in (0, 1, 2, beat - 1, beat, beat + 1, 2 * beat - 1, 2 * beat, 4095, 4096, 4097, 9000):
         for src_offset, dst_offset in ((0, 0), (1, 0), (0, 1), (63, 63), (5, 60), (4095, 2)):
             await copy(kernel, SRC + src_offset, DST + dst_offset, size)
     await copy(kernel, SRC, DST, 0, iterations=3)
@@ -64,26 +65,30 @@ async def random_copies(dut):
 
 @cocotb.test()
 async def reads_and_writes_no_more_than_asked(dut):
-    """Bursts cover exactly the beats of the two ranges, in full 4 KiB bursts where they can."""
+    """Bursts cover exactly the beats of the two ranges, in the longest bursts where they can: of 4 KiB, or of 64 narrower beats."""
     kernel = await Kernel.create(dut, "memcopy")
+    beat = kernel.memory.beat
+    longest = min(64, 4096 // beat)
     await copy(kernel, SRC + 100, DST + 4000, 10_000)
     for bursts, start, end in (
         (kernel.memory.read_bursts, SRC + 100, SRC + 10_100),
         (kernel.memory.write_bursts, DST + 4000, DST + 14_000),
     ):
-        assert bursts[0][1] == start // BEAT * BEAT
-        assert sum(beats for _, _, beats in bursts) == -(-end // BEAT) - start // BEAT
+        first, past = start // beat, -(-end // beat)
+        assert bursts[0][1] == first * beat
+        assert sum(beats for _, _, beats in bursts) == past - first
         assert all(
-            addr + beats * BEAT == following for (_, addr, beats), (_, following, _) in pairwise(bursts)
+            addr + beats * beat == following for (_, addr, beats), (_, following, _) in pairwise(bursts)
         )
-        assert sum(beats == 64 for _, _, beats in bursts) == (end // 4096) - -(-start // 4096)
+        assert sum(beats == longest for _, _, beats in bursts) == past // longest - -(-first // longest)
 
 
 @cocotb.test()
 async def one_beat_a_cycle_both_ways(dut):
     """Ideal memory: neither reads nor writes have a gap; latency is hidden by bursts in flight."""
     kernel = await Kernel.create(dut, "memcopy")
-    size, beats = 64 << 10, 1024
+    beats = 1024
+    size = beats * kernel.memory.beat
     for latency in (4, 71, 250):
         found = await copy(kernel, SRC, DST, size, policy=Policy(latency=latency))
         memory = kernel.memory
@@ -93,7 +98,7 @@ async def one_beat_a_cycle_both_ways(dut):
         dut._log.warning(f"latency {latency}: {found['cycles']} cycles for {beats} beats")
         assert found["cycles"] <= beats + 2 * latency + 64 + 20
         assert len({burst[0] for burst in memory.read_bursts}) == min(16, 2 ** len(dut.m_axi_gmem_ARID))
-    found = await copy(kernel, SRC + 3, DST + 17, size)
+    found = await copy(kernel, SRC + 3, DST + kernel.memory.beat // 4 + 1, size)
     assert kernel.memory.r_cycles[-1] - kernel.memory.r_cycles[0] == beats
     assert kernel.memory.w_cycles[-1] - kernel.memory.w_cycles[0] <= beats + 1
 
@@ -102,8 +107,9 @@ async def one_beat_a_cycle_both_ways(dut):
 async def iterations_follow_without_waiting(dut):
     """A further iteration costs its beats and three cycles, not the memory's latency."""
     kernel = await Kernel.create(dut, "memcopy")
-    one = await copy(kernel, SRC, DST, 8192, 1, Policy(latency=100))
-    nine = await copy(kernel, SRC, DST, 8192, 9, Policy(latency=100))
+    size = 128 * kernel.memory.beat
+    one = await copy(kernel, SRC, DST, size, 1, Policy(latency=100))
+    nine = await copy(kernel, SRC, DST, size, 9, Policy(latency=100))
     assert nine["cycles"] - one["cycles"] <= 8 * (128 + 3)
 
 
@@ -111,7 +117,7 @@ async def iterations_follow_without_waiting(dut):
 async def sixteen_reads_in_flight(dut):
     """With a slow memory all sixteen slots are used."""
     kernel = await Kernel.create(dut, "memcopy")
-    await copy(kernel, SRC, DST, 128 << 10, policy=Policy(latency=1500))
+    await copy(kernel, SRC, DST, 2048 * kernel.memory.beat, policy=Policy(latency=1500))
     assert kernel.memory.max_reads == 16
 
 
@@ -119,10 +125,12 @@ async def sixteen_reads_in_flight(dut):
 async def a_slow_id_does_not_delay_the_others(dut):
     """One ID much slower than the rest: bursts behind it are read meanwhile."""
     kernel = await Kernel.create(dut, "memcopy")
-    await copy(kernel, SRC, DST, 64 << 10, policy=Policy(latency=4, slow_ids={1: 600}), max_cycles=50_000)
+    longest = min(64, 4096 // kernel.memory.beat)
+    slow = Policy(latency=4, slow_ids={1: 600 * longest // 64})
+    await copy(kernel, SRC, DST, 1024 * kernel.memory.beat, policy=slow, max_cycles=50_000)
     if len(dut.m_axi_gmem_ARID) >= 4:
         gaps = [b - a for a, b in pairwise(kernel.memory.r_cycles)]
-        # 15 other bursts of 64 beats come while the slow one waits: its delay is hidden.
+        # 15 other bursts come while the slow one waits: its delay is hidden.
         assert max(gaps) <= 2
 
 

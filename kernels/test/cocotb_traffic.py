@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from axi_memory import BEAT, Policy
+from axi_memory import Policy
 from kernel_bench import Kernel
 
 from godwit.run.traffic import Plan, chain
@@ -160,7 +160,7 @@ async def errors_end_the_run(dut):
     kernel = await Kernel.create(dut, "traffic")
     for writes, status in ((0, 1), (256, 2), (100, 1), (100, 2)):
         for beats in (1, 9):
-            place = [range(BASE + 20 * 640, BASE + 20 * 640 + BEAT)]
+            place = [range(BASE + 20 * 640, BASE + 20 * 640 + 64)]
             bad = Policy(
                 latency=kernel.random.choice([2, 60]),
                 stall_percent=kernel.random.choice([0, 40]),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from types import MappingProxyType
 from runner import run
 
 from godwit.card import manifest
+from godwit.card.kernel import packages
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMON = ROOT / "kernels" / "common"
@@ -24,7 +26,20 @@ def manifest_path(name: str) -> Path:
 def args_package(name: str) -> Path:
     """Writes the kernel's argument package; the same file for the same content, so that builds are kept."""
     path = ROOT / "build" / "kernels" / f"{name}_args_pkg.sv"
-    text = manifest.load(manifest_path(name)).args_package()
+    return _written(path, manifest.load(manifest_path(name)).args_package())
+
+
+def data_path(data_width: int = 512) -> list[Path]:
+    """Packages of the kernels' data path, for beats of so many bits."""
+    with tempfile.TemporaryDirectory() as directory:
+        found = packages(data_width, Path(directory))
+        made = {path: path.read_text() for path in found if path.parent == Path(directory)}
+    own = ROOT / "build" / "kernels" / f"beats_of_{data_width}"
+    placed = [_written(own / path.name, made[path]) if path in made else path for path in found]
+    return [path for path in placed if path.parent in (COMMON, own)]
+
+
+def _written(path: Path, text: str) -> Path:
     if not path.is_file() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -36,6 +51,7 @@ def run_kernel(
     bench: str | None = None,
     *,
     id_width: int = 4,
+    data_width: int = 512,
     testcase: str | list[str] | None = None,
     parameters: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
@@ -47,7 +63,7 @@ def run_kernel(
         bench or f"cocotb_{name}",
         here=__file__,
         parameters={"C_M_AXI_GMEM_ID_WIDTH": id_width, **parameters},
-        packages=[COMMON / "gw_kernel_pkg.sv", args_package(name), *own_packages],
+        packages=[*data_path(data_width), args_package(name), *own_packages],
         dirs=list(dict.fromkeys([COMMON, *(path.parent for path in sources)])),
         spec=False,
         testcase=testcase,

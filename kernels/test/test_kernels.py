@@ -11,6 +11,12 @@ def test_memcopy(id_width):
     run_kernel("memcopy", id_width=id_width)
 
 
+@pytest.mark.parametrize("data_width", [64, 128, 1024])
+def test_memcopy_on_other_beats(data_width):
+    """Narrower and wider than 512 bits; 4 KiB are no longer a burst of 64 beats."""
+    run_kernel("memcopy", data_width=data_width)
+
+
 def test_split():
     run_kernel("split")
 
@@ -70,6 +76,12 @@ def test_split_text_malloc(id_width):
 
 def test_array_sum():
     run_kernel("array_sum")
+
+
+@pytest.mark.parametrize("data_width", [64, 128, 1024])
+def test_array_sum_on_other_beats(data_width):
+    """Two lanes, four and 32: a step of the bitmap has fewer bits than a byte, or more than a word of 16."""
+    run_kernel("array_sum", data_width=data_width)
 
 
 @pytest.mark.parametrize("id_width", [1, 4, 6])

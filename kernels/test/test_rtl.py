@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_run import COMMON, ROOT, args_package, manifest_path
+from kernel_run import COMMON, ROOT, args_package, data_path, manifest_path
 
 from godwit import toolchain
 from godwit.card import manifest
@@ -39,9 +39,9 @@ for command in sys.argv[1].split(";"):
 """
 
 
-def files_of(name: str) -> list[Path]:
+def files_of(name: str, data_width: int = 512) -> list[Path]:
     """Packages and sources of a kernel, in the order in which they are read."""
-    return [COMMON / "gw_kernel_pkg.sv", args_package(name), *manifest.load(manifest_path(name)).sources]
+    return [*data_path(data_width), args_package(name), *manifest.load(manifest_path(name)).sources]
 
 
 def run(command: list, **more) -> str:
@@ -65,10 +65,12 @@ def test_verilator_lint(name, id_width):
     waivers = ["-Wno-SYMRSVDWORD"] if name == EXAMPLE else []
     dirs = [part for path in (COMMON, HARDWARE / "common") for part in ("-y", path)]
     options = ["--lint-only", "-Wall", "--assert", f"-GC_M_AXI_GMEM_ID_WIDTH={id_width}", "--top", name]
-    run(
-        [toolchain.verilator(), *options, *waivers, *dirs, HARDWARE / "lint.vlt", *files_of(name)],
-        env=toolchain.env(),
-    )
+    for data_width in manifest.load(manifest_path(name)).data_widths:
+        files = files_of(name, data_width)
+        run(
+            [toolchain.verilator(), *options, *waivers, *dirs, HARDWARE / "lint.vlt", *files],
+            env=toolchain.env(),
+        )
 
 
 def test_verible_lint():

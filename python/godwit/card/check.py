@@ -17,7 +17,7 @@ from godwit.card.controls import SECOND_PORT
 from godwit.card.converters import between
 from godwit.card.interface import KernelError
 from godwit.card.isolation import isolate
-from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
+from godwit.card.kernel import Kernel, beats_of, library_dirs, packages, probed, sources, user_files
 from godwit.card.manifest import SUFFIXES, ArgKind, Manifest, load
 from godwit.card.messages import warnings_of
 from godwit.card.process import error_lines
@@ -95,6 +95,7 @@ def check(
     else:
         kernel = Kernel(_alone(path, top, include_dirs, defines), own=False)
     kernel = probed(kernel, config.axi.id_width)
+    kernel = probed(kernel.on_beats_of(beats_of([kernel], config.axi.data_width)), config.axi.id_width)
     wiring.check(kernel)
     remarks = list(kernel.remarks)
     assert kernel.interface is not None
@@ -161,7 +162,8 @@ def _lint(kernel: Kernel) -> list[str]:
         for folder in library_dirs([kernel]):
             command += ["-y", str(folder)]
         waivers = toolchain.root() / "hw" / "rtl" / "lint.vlt"
-        command += [str(path) for path in (waivers, *shared_packages(), package, file)]
+        before = packages(kernel.beat_bits, Path(directory))
+        command += [str(path) for path in (waivers, *before, package, file)]
         done = subprocess.run(command, env=toolchain.env(), capture_output=True, text=True, check=False)
     said = done.stderr + done.stdout
     if done.returncode != 0:

@@ -12,7 +12,7 @@ from pathlib import Path
 from godwit import toolchain
 from godwit.card import litedram
 from godwit.card import plan as plans
-from godwit.card.kernel import Kernel, library_dirs, probed, shared_packages, sources, user_files
+from godwit.card.kernel import Kernel, library_dirs, packages, probed, sources, user_files
 from godwit.card.messages import warnings_of
 from godwit.card.plan import Plan, cpp_headers, rtl_dirs, simulation_sources
 from godwit.card.process import Compilers
@@ -52,7 +52,7 @@ def generate_sources(work: Path, todo: Plan) -> tuple[list[Path], list[Path]]:
     for name, text in cpp_headers(todo).items():
         (work / "generated" / "c" / name).write_text(text)
 
-    files = [*shared_packages()]
+    files = packages(todo.beat_bits, kernels_dir)
     files += [rtl / name for name in RTL_PACKAGES]
     files += [kernels_dir / f"{kernel.package}.sv" for kernel in kernels]
     for kernel in kernels:

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 ID_PARAMETER = "C_M_AXI_GMEM_ID_WIDTH"
 """Parameter of Godwit's own kernels that takes the card's ID width."""
+DATA_PATH = toolchain.root() / "kernels" / "common"
+"""What Godwit's kernels are made of, and a user's can be."""
+BEAT_PACKAGE = "gw_kernel_beat_pkg"
+"""Of `DATA_PATH`, how wide a beat is; a card can have another in its place."""
+BEAT_BITS = 512
+"""What the one in `DATA_PATH` says."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Kernel:
     """What its top module is called in the card, when that is not what it is called in its source."""
     copy_of: str = ""
     """The kernel of Godwit's that it is a further copy of, with the same sources."""
+    beat_bits: int = BEAT_BITS
+    """Bits of a beat of `DATA_PATH` on its card."""
 
     @property
     def top(self) -> str:
@@ -76,6 +85,21 @@ class Kernel:
     def takes_id_width(self) -> bool:
         """The card's ID width is given to it as `ID_PARAMETER`."""
         return self.own and self.interface is not None and ID_PARAMETER in self.interface.parameters
+
+    @property
+    def on_data_path(self) -> bool:
+        """It is made of `DATA_PATH`, so that it sees how wide a beat is there."""
+        if self.own:
+            return True
+        modules = any(path.parent == DATA_PATH and path not in shared_packages() for path in self.files)
+        return modules or any(
+            "gw_kernel_pkg" in path.read_text(errors="replace") for path in user_files(self)
+        )
+
+    def on_beats_of(self, bits: int) -> Kernel:
+        """The kernel on a card with such beats, to be read again if that changes its ports."""
+        same = bits == self.beat_bits or not self.on_data_path
+        return dataclasses.replace(self, beat_bits=bits, interface=self.interface if same else None)
 
     @property
     def ports(self) -> dict[str, int]:
@@ -104,6 +128,12 @@ def own_kernel(name: str) -> Kernel:
     return Kernel(manifests.load(path), own=True)
 
 
+def beats_of(kernels: Sequence[Kernel], bus_bits: int) -> int:
+    """Bits of a beat of `DATA_PATH`, which has one width on a card: the bus's, if every kernel made of it can be so wide."""
+    widths = [kernel.manifest.data_widths for kernel in kernels if kernel.on_data_path]
+    return bus_bits if widths and all(bus_bits in each for each in widths) else BEAT_BITS
+
+
 def user_kernel(path: Path | str) -> Kernel:
     """The user's kernel of a manifest or of the source beside it, with its ports.
 
@@ -123,10 +153,12 @@ def probed(kernel: Kernel, id_width: int) -> Kernel:
     with tempfile.TemporaryDirectory() as directory:
         package = Path(directory) / f"{kernel.package}.sv"
         package.write_text(manifest.args_package(kernel.package))
-        read = reading.read(what, kernel.top, sources(kernel, id_width, (*shared_packages(), package)))
+        made = {package.name, f"{BEAT_PACKAGE}.sv"}
+        before = (*packages(kernel.beat_bits, Path(directory)), package)
+        read = reading.read(what, kernel.top, sources(kernel, id_width, before))
     found = reading.interface_of(f"{what} ({read.modules[read.top].file})", read)
     remarks = () if kernel.own else agree(manifest, found, reading.placed(read.registers, found))
-    files = tuple(path for path in read.files if path.name != package.name)
+    files = tuple(path for path in read.files if path.name not in made)
     data = tuple(dict.fromkeys(_find(manifest, item) for item in read.data_files))
     return dataclasses.replace(kernel, interface=found, files=files, data=data, remarks=remarks)
 
@@ -166,15 +198,26 @@ def library_dirs(kernels: list[Kernel]) -> list[Path]:
     """Where modules that a kernel uses without naming them in its manifest are found."""
     hardware = toolchain.root() / "hw" / "rtl" / "common"
     own = {kernel.manifest.sources[0].parent for kernel in kernels if kernel.own}
-    return [toolchain.root() / "kernels" / "common", hardware, *sorted(own)]
+    return [DATA_PATH, hardware, *sorted(own)]
 
 
 @functools.cache
 def shared_packages() -> tuple[Path, ...]:
-    """Packages read before every kernel."""
-    root = toolchain.root()
-    hardware = [root / "hw" / "rtl" / "common" / name for name in ("gw_axi_pkg.sv", "gw_pkg.sv")]
-    return (*hardware, *sorted((root / "kernels" / "common").glob("*_pkg.sv")))
+    """Packages read before every kernel, for beats of `BEAT_BITS`."""
+    hardware = toolchain.root() / "hw" / "rtl" / "common"
+    return (hardware / "gw_axi_pkg.sv", hardware / "gw_pkg.sv", *sorted(DATA_PATH.glob("*_pkg.sv")))
+
+
+def packages(beat_bits: int, into: Path) -> list[Path]:
+    """`shared_packages` for beats of such a width; what has to be made for it is written to `into`."""
+    if beat_bits == BEAT_BITS:
+        return list(shared_packages())
+    made = into / f"{BEAT_PACKAGE}.sv"
+    made.write_text(
+        f"// Generated: the bus of this card has {beat_bits} bits.\n"
+        f"package {BEAT_PACKAGE};\n  localparam int unsigned BeatBytes = {beat_bits // 8};\nendpackage\n"
+    )
+    return [made if path.name == made.name else path for path in shared_packages()]
 
 
 def user_files(kernel: Kernel) -> list[Path]:

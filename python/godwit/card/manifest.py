@@ -14,7 +14,7 @@ import re
 import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -158,6 +158,8 @@ class Manifest(BaseModel):
     independent: bool = False
     """Bursts that were asked for end whatever else the kernel waits for: when the address of a write leaves its data follow, what is
     read is always taken, and nothing of it is stopped half way. Others' ports have a buffer where accesses can be parked."""
+    data_widths: Annotated[list[Literal[64, 128, 256, 512, 1024]], Field(min_length=1)] = [512]
+    """Bits of a beat that a kernel can be built for which uses the data path of Godwit's kernels (kernels/common)."""
     heap: HeapStreams | None = None
     """The kernel calls malloc, realloc and free; None: it does not."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from godwit import toolchain
 from godwit.card import litedram, wiring
-from godwit.card.kernel import Kernel, library_dirs, own_kernel, probed, user_kernel
+from godwit.card.kernel import BEAT_BITS, Kernel, beats_of, library_dirs, own_kernel, probed, user_kernel
 from godwit.card.process import BuildError
 from godwit.card.slots import buffered_ports, extra_ports, slots
 from godwit.card.streams import links
@@ -67,6 +67,11 @@ class Plan:
     settings: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     """What was asked for that the card is opened with and not built for: fields of sections."""
 
+    @property
+    def beat_bits(self) -> int:
+        """Bits of a beat of the data path that kernels of Godwit's share."""
+        return self.kernels[0].beat_bits if self.kernels else BEAT_BITS
+
     @functools.cached_property
     def hash(self) -> str:
         """16 hexadecimal digits over sources, configuration, options and tool versions, as they were at first."""
@@ -105,9 +110,13 @@ def plan(
     for kernel in users:
         wiring.check(kernel)
     names = checked.card.kernels
-    own = map(own_kernel, names[: len(names) - len(users)])
+    everyone = [*map(own_kernel, names[: len(names) - len(users)]), *users]
+    beats = beats_of(everyone, checked.axi.data_width)
     # Streams are checked before anything is built, so whose they are must have been read.
-    placed = [probed(k, checked.axi.id_width) if k.manifest.heap else k for k in own] + users
+    placed = [
+        probed(k, checked.axi.id_width) if k.manifest.heap or not k.own else k
+        for k in (kernel.on_beats_of(beats) for kernel in everyone)
+    ]
     if checked.card.profile_guided and not set(names) & set(TRAINING_KERNELS):
         raise BuildError(
             "card.profile_guided: no kernel to make a profile with",

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from godwit.card.kernel import Kernel
 
-OWN_BUNDLE = ("gmem", 512)
-"""Name and width of the only bundle that a kernel of Godwit's has: it is read when the card is built."""
+OWN_BUNDLE = "gmem"
+"""The only bundle that a kernel of Godwit's has: it is read when the card is built."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Slot:
 
 def _bundles(kernel: Kernel) -> list[tuple[str, int]]:
     if kernel.interface is None:
-        return [OWN_BUNDLE]
+        return [(OWN_BUNDLE, kernel.beat_bits)]
     return [(bundle.name, bundle.data_width) for bundle in kernel.interface.bundles]
 
 
