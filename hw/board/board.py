@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A card on a board, from its configuration to a bitstream, with open tools: what `make board` runs.
 
-    python hw/board/board.py [--netlist] [--seed N] [--record] [--out DIR] [CONFIG]
+    python hw/board/board.py [--netlist | --record] [--seed N] [--out DIR] [CONFIG]
 
 The card (gw_board.sv) is read by slang, mapped to ECP5 cells room by room by Yosys `synth_ecp5` and joined (hw/synth/join.py); what
 stands around it is LiteX's (soc.py). nextpnr-ecp5 places and routes the whole, ecppack makes the bitstream. Every step is kept
@@ -51,8 +51,8 @@ MEM_ID_WIDTH = 10
 """Bits of gw_board's memory IDs: the walker's seven and the number of one of up to eight masters."""
 PACKAGE = "CSFBGA285"
 SPEED_GRADE = "8"
-CARD_CLOCK = "$sys_clk"
-"""What nextpnr calls the card's clock ends so: LiteX's name for it."""
+CARD_CLOCK = ("sys_clk", f"{CARD}.clk_i")
+"""The card's clock, as LiteX and the card call it: one of these names is left in the netlist."""
 PLACE_OPTIONS = (
     *("--85k", "--package", PACKAGE, "--speed", SPEED_GRADE),
     # The clock that the board runs at is checked here, and reported; pins without a place there are none.
@@ -152,7 +152,9 @@ def routed(found: Netlist, seed: int, say=print) -> Path:
     home = _kept(soc.TOP, digest.hexdigest()[:16])
     if (home / "board.bit").is_file():
         return home
-    say(f"placing and routing {len(found.module['cells'])} cells: an hour or so; nextpnr's log is {home}.log")
+    say(
+        f"placing and routing {len(found.module['cells'])} cells: half an hour or so; nextpnr's log is {home}.log"
+    )
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent) as directory:
         work = Path(directory)
@@ -196,10 +198,12 @@ def clocks(home: Path, module: dict) -> dict:
     """MHz of the card's clock as it was routed, its slowest path, and the board's other clocks."""
     report = json.loads((home / "report.json").read_text(encoding="utf-8"))
     achieved = {name: round(clock["achieved"], 1) for name, clock in report["fmax"].items()}
-    (card,) = (name for name in achieved if name.endswith(CARD_CLOCK))
+    # nextpnr puts something of its own before a name and behind it: $glbnet$clk48$TRELLIS_IO_IN.
+    plain = {name: name.removeprefix("$glbnet$").partition("$")[0] for name in achieved}
+    (card,) = (name for name in achieved if plain[name] in CARD_CLOCK)
     edge = f"posedge {card}"
     paths = [p["path"] for p in report["critical_paths"] if p["from"] == edge and p["to"] == edge]
-    others = {name.rsplit("$", 1)[-1]: mhz for name, mhz in achieved.items() if name != card}
+    others = {plain[name]: mhz for name, mhz in achieved.items() if name != card}
     return {"mhz": achieved[card], "path": route.told(paths[0], module), "others": others}
 
 
@@ -214,6 +218,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the figures to recorded.json")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "board", metavar="DIR")
     args = parser.parse_args()
+    if args.netlist and args.record:
+        parser.error("--record: what is recorded has been routed; leave --netlist out")
     try:
         found = netlist(args.config)
         said = figures(found)

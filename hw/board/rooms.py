@@ -64,5 +64,5 @@ def draw(rooms: dict[str, dict[str, int]], path: Path) -> None:
         axes.barh(places, shares, height, label=label)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("percent of an LFE5U-85F")
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside upper center", ncols=len(kinds), frameon=False)
     figure.savefig(path, dpi=120, metadata={"Software": None})

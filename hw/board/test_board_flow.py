@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -49,6 +50,15 @@ def test_card_of_the_board_is_read_with_all_its_parts(tmp_path):
         assert any(module.startswith(f"{part}${board.CARD}.") for module in modules), part
 
 
+def test_the_clock_of_a_configuration_that_says_routed_was_reached():
+    """By the whole card, as it was recorded."""
+    card = config.load("ecp5").card
+    routed = json.loads(board.RECORDED.read_text(encoding="utf-8"))["routed"]
+    assert card.clock_from == "routed"
+    assert card.clock_mhz <= routed["mhz"]
+    assert [name for name in config.names() if config.load(name).card.clock_from == "routed"] == ["ecp5"]
+
+
 def test_register_space_holds_mmu_and_kernels():
     assert soc.register_bytes(config.load("ecp5")) == 0x20_0000
     assert soc.register_bytes(config.load("ecp5", ['card.kernels=["memcopy"]'])) == 0x20_0000
@@ -71,6 +81,30 @@ def test_each_cell_has_the_room_that_its_name_says():
     assert {name for name, room in found.items() if room["tables"]} == set(of.values())
     assert all(room["tables"] in (0, 2) and room["CCU2C"] in (0, 1) for room in found.values())
     assert rooms.table(found).splitlines()[-1].startswith(f"| **all** | {2 * len(of)} (")
+
+
+def test_clock_of_the_card_is_found_by_either_of_its_names(tmp_path):
+    """Of the names of a net nextpnr has one, with its own around it."""
+    step = {
+        "type": "routing",
+        "delay": 4.0,
+        "from": {"cell": "a", "port": "Q"},
+        "to": {"cell": "b", "port": "DI"},
+        "net": "q",
+    }
+    for name in ("$glbnet$gw_board.clk_i", "$glbnet$sys_clk"):
+        edge = f"posedge {name}"
+        report = {
+            "fmax": {name: {"achieved": 57.24}, "$glbnet$clk48$TRELLIS_IO_IN": {"achieved": 300.04}},
+            "critical_paths": [
+                {"from": "posedge other", "to": edge, "path": []},
+                {"from": edge, "to": edge, "path": [step]},
+            ],
+        }
+        (tmp_path / "report.json").write_text(json.dumps(report))
+        found = board.clocks(tmp_path, {"ports": {}, "netnames": {}, "cells": {}})
+        assert (found["mhz"], found["others"]) == (57.2, {"clk48": 300.0})
+        assert found["path"].startswith("a -> b: 4.0 ns")
 
 
 def test_picture_of_the_rooms_is_drawn(tmp_path):
