@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import godwit
 from godwit import toolchain
 from godwit.card import build, plan
 from godwit.card.interface import KernelError
+from godwit.cli.app import run as command
 
 EXAMPLE = toolchain.root() / "examples" / "streams"
 KERNELS = [EXAMPLE / f"{name}.toml" for name in ("gather", "scale", "store")]
@@ -124,6 +126,17 @@ def test_bundles_have_ports_of_their_own():
     ]
     assert (said["scale"]["ports"], said["scale"]["bundles"]) == ([2], [])
     assert json.loads(todo.config.resolved())["card"]["extra_ports"] == 1
+
+
+def test_info_says_what_is_adapted(pipeline, capsys):
+    digest = Path(pipeline.removeprefix("sim:")).parent.name.rpartition("-")[2]
+    assert command(["card", "info", digest]) == 0
+    told = capsys.readouterr().out
+    assert "gmem0: 32 bits, adapted to the 128 of the bus" in told
+    assert "gmem: 512 bits, adapted" in told
+    # A kernel of Godwit's that can be as wide as the bus is.
+    assert "memcopy(" in told
+    assert told.count("adapted") == 3
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,11 @@ def info(
             for arg in kernel["args"]
         )
         console.print(f"[bold]kernel {port}[/bold]  {kernel['name']}({escape(args)})", soft_wrap=True)
+        bus = config["axi"]["data_width"]
+        for bundle in kernel["bundles"]:
+            if bundle["data_width"] != bus:
+                told = f"{bundle['name']}: {bundle['data_width']} bits, adapted to the {bus} of the bus"
+                console.print(f"          {told}", markup=False, soft_wrap=True)
 
 
 @app.command()
