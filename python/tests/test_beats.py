@@ -68,6 +68,15 @@ def test_a_kernel_from_elsewhere_does_not(tmp_path):
     assert slot_width(tmp_path / "b", todo, "scale_add") == (512, 128)
 
 
+def test_a_control_block_alone_has_no_beats():
+    """The example's kernels have ports of their own making behind Godwit's control block: they hold nobody to 512 bits."""
+    streams = ROOT / "examples" / "streams"
+    todo = plans.plan(
+        streams / "pipeline.toml", kernels=[streams / f"{name}.toml" for name in ("gather", "scale", "store")]
+    )
+    assert todo.beat_bits == 128
+
+
 def test_cards_with_other_beats_are_others():
     of = {bus: plans.plan("tiny", [f"axi.data_width={bus}"]).hash for bus in (128, 256, 512)}
     assert len(set(of.values())) == 3

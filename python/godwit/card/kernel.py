@@ -30,6 +30,8 @@ ID_PARAMETER = "C_M_AXI_GMEM_ID_WIDTH"
 """Parameter of Godwit's own kernels that takes the card's ID width."""
 DATA_PATH = toolchain.root() / "kernels" / "common"
 """What Godwit's kernels are made of, and a user's can be."""
+PATH_PACKAGE = "gw_kernel_pkg"
+"""Its types."""
 BEAT_PACKAGE = "gw_kernel_beat_pkg"
 """Of `DATA_PATH`, how wide a beat is; a card can have another in its place."""
 BEAT_BITS = 512
@@ -88,13 +90,9 @@ class Kernel:
 
     @property
     def on_data_path(self) -> bool:
-        """It is made of `DATA_PATH`, so that it sees how wide a beat is there."""
-        if self.own:
-            return True
-        modules = any(path.parent == DATA_PATH and path not in shared_packages() for path in self.files)
-        return modules or any(
-            "gw_kernel_pkg" in path.read_text(errors="replace") for path in user_files(self)
-        )
+        """It is made of parts of `DATA_PATH` that know how wide a beat is there."""
+        read = (path for path in self.files if path not in shared_packages())
+        return self.own or any(PATH_PACKAGE in path.read_text(errors="replace") for path in read)
 
     def on_beats_of(self, bits: int) -> Kernel:
         """The kernel on a card with such beats, to be read again if that changes its ports."""
