@@ -27,6 +27,8 @@ class Block:
     """What the card's configuration has other than `default`, where generated registers depend on it."""
     parts: tuple[str, ...] = ()
     """Modules that are mapped one by one and joined (join.py); what is equal once."""
+    placer: str = ""
+    """nextpnr's placer; empty: the one it takes by itself."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def blocks() -> list[Block]:
             b.get("theirs"),
             card=tuple(b.get("card", ())),
             parts=tuple(b.get("parts", ())),
+            placer=b.get("placer", ""),
         )
         for b in _listed("block")
     ]

@@ -379,7 +379,8 @@ def fmax_all(chosen: list[Block], seeds: int = SEEDS) -> Iterator[tuple[Block, C
 
 
 def _routed(block: Block, module: dict, seed: int) -> dict:
-    options = (*PLACE_OPTIONS, "--seed", str(seed))
+    placer = ("--placer", block.placer) if block.placer else ()
+    options = (*PLACE_OPTIONS, *placer, "--seed", str(seed))
     digest = hashlib.sha256(json.dumps([TOOLS[1], toolchain.version(TOOLS[1]), options]).encode())
     digest.update(json.dumps(module, sort_keys=True).encode())
     kept = toolchain.cache_dir() / "synth" / f"{block.top}-routed-{digest.hexdigest()[:16]}.json"
