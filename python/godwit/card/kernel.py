@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 
 ID_PARAMETER = "C_M_AXI_GMEM_ID_WIDTH"
 """Parameter of Godwit's own kernels that takes the card's ID width."""
-DATA_PATH = toolchain.root() / "kernels" / "common"
-"""What Godwit's kernels are made of, and a user's can be."""
 PATH_PACKAGE = "gw_kernel_pkg"
-"""Its types."""
+"""Types of the data path that Godwit's kernels are made of, and a user's can be (`data_path`)."""
 BEAT_PACKAGE = "gw_kernel_beat_pkg"
-"""Of `DATA_PATH`, how wide a beat is; a card can have another in its place."""
+"""How wide a beat is there; a card can have another package in its place."""
 BEAT_BITS = 512
-"""What the one in `DATA_PATH` says."""
+"""What the one in `data_path` says."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Kernel:
     copy_of: str = ""
     """The kernel of Godwit's that it is a further copy of, with the same sources."""
     beat_bits: int = BEAT_BITS
-    """Bits of a beat of `DATA_PATH` on its card."""
+    """Bits of a beat of the data path on its card."""
 
     @property
     def top(self) -> str:
@@ -90,7 +88,7 @@ class Kernel:
 
     @property
     def on_data_path(self) -> bool:
-        """It is made of parts of `DATA_PATH` that know how wide a beat is there."""
+        """It is made of parts of `data_path` that know how wide a beat is there."""
         read = (path for path in self.files if path not in shared_packages())
         return self.own or any(PATH_PACKAGE in path.read_text(errors="replace") for path in read)
 
@@ -127,7 +125,7 @@ def own_kernel(name: str) -> Kernel:
 
 
 def beats_of(kernels: Sequence[Kernel], bus_bits: int) -> int:
-    """Bits of a beat of `DATA_PATH`, which has one width on a card: the bus's, if every kernel made of it can be so wide."""
+    """Bits of a beat of the data path, which has one width on a card: the bus's, if every kernel made of it can be so wide."""
     widths = [kernel.manifest.data_widths for kernel in kernels if kernel.on_data_path]
     return bus_bits if widths and all(bus_bits in each for each in widths) else BEAT_BITS
 
@@ -196,14 +194,19 @@ def library_dirs(kernels: list[Kernel]) -> list[Path]:
     """Where modules that a kernel uses without naming them in its manifest are found."""
     hardware = toolchain.root() / "hw" / "rtl" / "common"
     own = {kernel.manifest.sources[0].parent for kernel in kernels if kernel.own}
-    return [DATA_PATH, hardware, *sorted(own)]
+    return [data_path(), hardware, *sorted(own)]
+
+
+def data_path() -> Path:
+    """Where the modules are that Godwit's kernels share."""
+    return toolchain.root() / "kernels" / "common"
 
 
 @functools.cache
 def shared_packages() -> tuple[Path, ...]:
     """Packages read before every kernel, for beats of `BEAT_BITS`."""
     hardware = toolchain.root() / "hw" / "rtl" / "common"
-    return (hardware / "gw_axi_pkg.sv", hardware / "gw_pkg.sv", *sorted(DATA_PATH.glob("*_pkg.sv")))
+    return (hardware / "gw_axi_pkg.sv", hardware / "gw_pkg.sv", *sorted(data_path().glob("*_pkg.sv")))
 
 
 def packages(beat_bits: int, into: Path) -> list[Path]:
