@@ -22,14 +22,15 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # A group that says nothing for so long hangs: more than the longest test takes on a slow machine.
 SILENCE_S = 20 * 60
-# Of what a failure says, so much; and of a guest's end the line that has its cause.
+# Of what a failure says, so much; of a guest's end the line that has its cause too, and where there is none what it said last.
 WIDTH = 300
+LAST_LINES = 12
 GRAVE = "BUG:|Oops|Kernel panic"
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many checks of a group passed and failed, and which failed, in a line each."""
+    """How many checks of a group passed and failed, and which failed: a line each, and more where the reason has more."""
 
     passed: int
     failed: int
@@ -71,11 +72,17 @@ def count_junit(report: Path) -> Callable[[str], Count]:
 
 
 def _failures(root: ElementTree.Element) -> Iterator[str]:
+    said = set()
     for case in root.iter("testcase"):
         for found in (*case.iter("failure"), *case.iter("error")):
             why = found.get("message", "").splitlines()
             grave = next((line for line in why if re.search(GRAVE, line)), "")
-            yield f"{case.get('classname')}::{case.get('name')}: {' '.join([*why[:1], grave])[:WIDTH].rstrip()}"
+            reason = " ".join([*why[:1], grave])[:WIDTH].rstrip()
+            first = f"{case.get('classname')}::{case.get('name')}: {reason}"
+            last = [line[:WIDTH] for line in why[1:][-LAST_LINES:]] if first.endswith(":") else []
+            # Tests that share a guest fail of one reason.
+            yield "\n".join([first, *(last if tuple(last) not in said else [])])
+            said.add(tuple(last))
 
 
 class _Watchdog:
@@ -191,7 +198,7 @@ def run_all(*rows: list[Group]) -> int:
     for group, count in counts:
         print(f"  {group.name:<28} {count.passed:>5} passed {count.failed:>4} failed")
         for failure in count.failures:
-            print(f"    failed: {failure}")
+            print("    failed: " + failure.replace("\n", "\n      "))
     passed = sum(count.passed for _, count in counts)
     failed = sum(count.failed for _, count in counts)
     print(f"{passed} passed, {failed} failed")

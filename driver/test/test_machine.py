@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from godwit import cards
 from godwit.errors import GodwitError
+from godwit.vm import machine
 from godwit.vm.kernel import Kernel
 from godwit.vm.machine import Ended
 
@@ -45,14 +48,41 @@ machine.run(kernel.ensure("stock"), machine.Guest("echo here; sleep 1000"), sys.
 """
 
 
-def programs_in(folder: Path) -> list[str]:
-    """Those that run and were told of the folder."""
-    found = []
+def programs_in(folder: Path) -> dict[int, str]:
+    """Those that run and were told of the folder, by number."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = process.read_bytes().split(b"\0")
-            found += [words[0].decode()] if any(bytes(folder) in word for word in words) else []
+            if any(bytes(folder) in word for word in words):
+                found[int(process.parent.name)] = b" ".join(words).decode()
     return found
+
+
+@pytest.mark.parametrize(
+    ("program", "ends", "says"),
+    [
+        ("qemu-system", "ended before its script did", "QEMU was ended by a signal: Killed"),
+        ("godwit-vfio", "has not ended in 15 s", "the card's server was ended by a signal: Killed"),
+    ],
+)
+def test_a_guest_whose_machine_is_killed_says_so(
+    stock: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, ends: str, says: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    card = f"sim:{cards.ensure('default').library}"
+
+    def kill(line: str) -> None:
+        if line == "here":
+            for number, words in programs_in(tmp_path).items():
+                if program in words.partition(" -")[0]:
+                    os.kill(number, signal.SIGKILL)
+
+    with pytest.raises(GodwitError) as ended:
+        machine.run(stock, machine.Guest("echo here; sleep 1000"), card, say=kill, timeout_s=15)
+    first, *last = str(ended.value).splitlines()
+    assert first == f"the guest {ends}; its last lines:"
+    assert says in last
 
 
 def test_nothing_is_left_of_a_machine_whose_owner_is_killed(stock: Kernel, tmp_path: Path) -> None:
@@ -72,5 +102,5 @@ def test_nothing_is_left_of_a_machine_whose_owner_is_killed(stock: Kernel, tmp_p
         if not programs_in(tmp_path):
             break
         time.sleep(0.1)
-    assert programs_in(tmp_path) == []
+    assert programs_in(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []

@@ -86,10 +86,14 @@ def test_checks_are_counted_where_a_group_says_how():
 def test_the_sum_names_what_failed(tmp_path: Path):
     report = tmp_path / "report.xml"
     report.write_text(
-        '<testsuites><testsuite tests="3" failures="1" errors="1" skipped="0">'
+        '<testsuites><testsuite tests="5" failures="1" errors="3" skipped="0">'
         '<testcase classname="a.b" name="c[1]"><failure message="assert 1 == 2&#10;where">x</failure></testcase>'
         '<testcase classname="a.b" name="d"><error message="the guest ended&#10;[ 1.0] BUG: kernel NULL pointer&#10;more"/></testcase>'
-        '<testcase classname="a.b" name="e"/></testsuite></testsuites>'
+        + "".join(
+            f'<testcase classname="a.b" name="{name}"><error message="it ended; its last lines:&#10;one&#10;two"/></testcase>'
+            for name in "fg"
+        )
+        + '<testcase classname="a.b" name="e"/></testsuite></testsuites>'
     )
     says = "print('test heap::it ... ok'); print('test heap::other - should panic ... FAILED'); print('test result: FAILED. 1 passed; 1 failed')"
     code, output = finish(
@@ -99,13 +103,17 @@ def test_the_sum_names_what_failed(tmp_path: Path):
         )
     )
     assert code == 1
-    assert output.splitlines()[-6:] == [
-        "  a                                1 passed    2 failed",
+    assert output.splitlines()[-10:] == [
+        "  a                                1 passed    4 failed",
         "    failed: a.b::c[1]: assert 1 == 2",
         "    failed: a.b::d: the guest ended [ 1.0] BUG: kernel NULL pointer",
+        "    failed: a.b::f: it ended; its last lines:",
+        "      one",
+        "      two",
+        "    failed: a.b::g: it ended; its last lines:",
         "  b                                1 passed    1 failed",
         "    failed: heap::other",
-        "2 passed, 3 failed",
+        "2 passed, 5 failed",
     ]
 
 

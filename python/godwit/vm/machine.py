@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -238,8 +239,8 @@ def run(
                 started.server.stdin.flush()
             say(line)
 
-        lines = _follow(started, timeout_s * kernel.slower, heard)
-        code = _code(lines, started.errors)
+        lines, qemu_code = _follow(started, timeout_s * kernel.slower, heard)
+        code = _code(lines, qemu_code, started)
         served = _served(started.server, started.errors) if started.server else {}
         return Ended(lines, code, served, time.monotonic() - start)
 
@@ -250,8 +251,8 @@ def interact(kernel: Kernel, guest: Guest, card: str | None = "sim:default") -> 
         return subprocess.run(started.words, check=False).returncode
 
 
-def _follow(started: _Started, timeout_s: float, say: Callable[[str], None]) -> list[str]:
-    """What the guest says until it ends; one that does not in time is asked where it is, and ended."""
+def _follow(started: _Started, timeout_s: float, say: Callable[[str], None]) -> tuple[list[str], int]:
+    """What the guest says until it ends, and QEMU's exit code; one that does not in time is asked where it is, and ended."""
     words = [*started.words, *monitor.words(started.monitor)]
     with subprocess.Popen(
         words,
@@ -286,18 +287,29 @@ def _follow(started: _Started, timeout_s: float, say: Callable[[str], None]) -> 
             if process.poll() is None:
                 process.kill()
         if overdue.is_set():
-            tail = "\n".join([*lines[-_LAST_LINES:], *silent])
+            tail = "\n".join([*lines[-_LAST_LINES:], *silent, *_of_the_card(started)])
             raise GodwitError(f"the guest has not ended in {timeout_s:.0f} s; its last lines:\n{tail}")
-        return lines
+        return lines, process.returncode
 
 
-def _code(lines: list[str], errors: Path) -> int:
+def _code(lines: list[str], qemu_code: int, started: _Started) -> int:
+    """The exit code of a guest's script; one that did not come to its end says how its machine and its card ended."""
     for line in reversed(lines):
         if line.startswith(END):
             return int(line.split()[1])
-    said = errors.read_text().strip() if errors.exists() else ""
-    tail = "\n".join([*lines[-_LAST_LINES:], said])
+    tail = "\n".join([*lines[-_LAST_LINES:], *_of_the_card(started), f"QEMU {_how_it_ended(qemu_code)}"])
     raise GodwitError(f"the guest ended before its script did; its last lines:\n{tail}")
+
+
+def _of_the_card(started: _Started) -> list[str]:
+    """What the card's server complains of, and how it ended if it did not end well."""
+    said = started.errors.read_text().splitlines() if started.errors.exists() else []
+    failed = started.server.poll() if started.server else None
+    return [*said, f"the card's server {_how_it_ended(failed)}"] if failed else said
+
+
+def _how_it_ended(code: int) -> str:
+    return f"was ended by a signal: {signal.strsignal(-code)}" if code < 0 else f"ended with code {code}"
 
 
 def _served(process: subprocess.Popen[str], errors: Path) -> dict[str, int]:
