@@ -20,6 +20,10 @@ BOOT = f"memmap=8M${RESERVED} memmap=4M$0x10c00000"
 AREAS = f"cmt_areas={RESERVED}:4M,0x10400000:4096K:0,0x10c00000:0x400000"
 """Two areas that touch, and one that stands apart."""
 
+USED = "0x400000"
+"""Where memory is that Linux has, and never itself: it starts at 16 MiB or above, wherever it is put at random, and does not let a machine's
+description name a part of what it lies in."""
+
 REFUSED = {
     "cmt_mib=4000": "the machine has",
     f"cmt_mib=4 {AREAS}": "not both",
@@ -28,7 +32,7 @@ REFUSED = {
     "cmt_areas=0x10000000:4M:x": "is no BASE:BYTES",
     "cmt_areas=0x10000000:0": "is no BASE:BYTES",
     "cmt_areas=0xfffffffffffff000:8192": "is no BASE:BYTES",
-    "cmt_areas=0x8000000:4M": "is memory that Linux uses: memmap=4194304$0x8000000 reserves it",
+    f"cmt_areas={USED}:4M": f"is memory that Linux uses: memmap=4194304${USED} reserves it",
     f"cmt_areas={RESERVED}:4M,0x10200000:4M": "belongs to somebody else",
 }
 """Parameters that make no sense, and what Linux's log says of each."""
@@ -39,7 +43,7 @@ DESCRIBED = f"areas={RESERVED},0x400000,0x10400000,0x400000,0x10c00000,0x400000"
 """The same memory, named by the machine's description, of which the tests' module is a part."""
 
 MISDESCRIBED = {
-    "areas=0x8000000,0x400000": "is memory that Linux uses",
+    f"areas={USED},0x400000": "is memory that Linux uses",
     f"areas={RESERVED},0x400100": "in multiples of",
     "areas=" + ",".join(f"{0x10000000 + 0x10000 * at:#x},0x10000" for at in range(17)): "more than 16 areas",
 }
