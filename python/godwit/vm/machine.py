@@ -45,6 +45,8 @@ mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 dmesg -c > /dev/null
 {script}
 echo {end} $?
+# Linux sends what was written later, and does not wait for it when it goes; a change of the terminal does.
+stty -echo < /dev/console
 poweroff -f
 """
 
