@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # A group that says nothing for so long hangs: more than the longest test takes on a slow machine.
 SILENCE_S = 20 * 60
-# Of what a failure says, so much; of a guest's end the line that has its cause too, and where there is none what it said last.
+# Of what a failure says, so much of its first line; of a guest's end what it said last, up to the line in which Linux gave up.
 WIDTH = 300
 LAST_LINES = 12
 GRAVE = "BUG:|Oops|Kernel panic"
@@ -75,14 +75,14 @@ def _failures(root: ElementTree.Element) -> Iterator[str]:
     said = set()
     for case in root.iter("testcase"):
         for found in (*case.iter("failure"), *case.iter("error")):
-            why = found.get("message", "").splitlines()
-            grave = next((line for line in why if re.search(GRAVE, line)), "")
-            reason = " ".join([*why[:1], grave])[:WIDTH].rstrip()
-            first = f"{case.get('classname')}::{case.get('name')}: {reason}"
-            last = [line[:WIDTH] for line in why[1:][-LAST_LINES:]] if first.endswith(":") else []
+            first, *rest = found.get("message", "").splitlines() or [""]
+            grave = next((at for at, line in enumerate(rest) if re.search(GRAVE, line)), None)
+            rest = rest[: grave + 1] if grave is not None else rest if first.endswith(":") else []
+            last = tuple(line[:WIDTH] for line in rest[-LAST_LINES:])
             # Tests that share a guest fail of one reason.
-            yield "\n".join([first, *(last if tuple(last) not in said else [])])
-            said.add(tuple(last))
+            reason = "\n".join([first[:WIDTH], *(last if last not in said else ())])
+            yield f"{case.get('classname')}::{case.get('name')}: {reason}"
+            said.add(last)
 
 
 class _Watchdog:

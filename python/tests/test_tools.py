@@ -103,10 +103,11 @@ def test_the_sum_names_what_failed(tmp_path: Path):
         )
     )
     assert code == 1
-    assert output.splitlines()[-10:] == [
+    assert output.splitlines()[-11:] == [
         "  a                                1 passed    4 failed",
         "    failed: a.b::c[1]: assert 1 == 2",
-        "    failed: a.b::d: the guest ended [ 1.0] BUG: kernel NULL pointer",
+        "    failed: a.b::d: the guest ended",
+        "      [ 1.0] BUG: kernel NULL pointer",
         "    failed: a.b::f: it ended; its last lines:",
         "      one",
         "      two",
