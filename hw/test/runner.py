@@ -25,7 +25,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -222,7 +222,7 @@ def _build(design: _Design, build: Path) -> None:
             jobs=2,
         ).make(
             compilers,
-            [verilated.Unit(main, "fast", model.options), *model.units(1), *model.runtime_units()],
+            [*replace(model, fast=[main, *model.fast]).units(1), *model.runtime_units()],
             design.top,
             failure=failure,
         )

@@ -487,3 +487,15 @@ def test_a_file_of_godwits_own_is_the_same_in_every_checkout(tmp_path, monkeypat
     assert build.owner("ours", tmp_path / "two/hw/other/ours.toml") == str(cards_of["one"])
     (tmp_path / "two/spec/configs/default.toml").unlink()
     assert build.owner("ours", cards_of["two"]) == str(cards_of["one"])
+
+
+def test_sources_are_told_apart_by_what_they_read(tmp_path):
+    """What reads nothing of a card is compiled once for all."""
+    (tmp_path / "model.hpp").write_text('#include "Vgw_card_top.h"\n')
+    (tmp_path / "pins.hpp").write_text('#include "model.hpp"\n#include "pins.hpp"\n')
+    for name, read in {"options": "", "card": "pins.hpp", "described": "gw_card_description.h"}.items():
+        (tmp_path / f"{name}.cpp").write_text(f'#include "{read}"\n' if read else "")
+    groups = plan.by_what_they_read(sorted(tmp_path.glob("*.cpp")))
+    assert [[path.stem for path in group] for group in groups] == [["described"], ["card"], ["options"]]
+    groups = plan.by_what_they_read(plan.simulation_sources())
+    assert all(groups) and sorted(sum(groups, [])) == plan.simulation_sources()

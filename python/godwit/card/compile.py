@@ -129,10 +129,12 @@ def compile_card(work: Path, todo: Plan, jobs: int, report: Progress) -> Path:
         report("verilate", 1, 1)
 
         files = max(FILES, min(jobs, MOST_FILES))
-        own, common = plans.by_description(simulation_sources())
-        simulation = unite(common, generated, "gw_simulation", files) + unite(
-            own, generated, "gw_description", 1
-        )
+        described, wired, plain = plans.by_what_they_read(simulation_sources())
+        simulation = [
+            *unite(wired, generated, "gw_simulation", files),
+            *unite(described, generated, "gw_description", 1),
+            *unite(plain, generated, "gw_common", 1),
+        ]
         # Both models' headers.
         options = tuple(option for each in models for option in each.options)
         units = [Unit(path, "fast", options) for path in simulation]

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ VERILATOR_OPTIONS = (
 )
 CXX_OPTIONS = ("-fPIC", "-fvisibility=hidden", toolchain.CXX_STANDARD)
 # What runs every cycle and the simulation around it, what runs once, Verilator's own part.
-LEVELS = {"fast": "-O3", "slow": "-O1", "runtime": "-O2"}
+LEVELS = {"fast": "-O3", "slow": "-O0", "runtime": "-O2"}
 PROFILE_GENERATE = ("-fprofile-generate", "-fprofile-update=single")
 # What the training did not reach is compiled as without a profile.
 PROFILE_USE = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile")
@@ -161,10 +162,33 @@ def simulation_sources() -> list[Path]:
     return sorted((toolchain.root() / "card" / "sim").glob("*.cpp"))
 
 
-def by_description(sources: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Of the simulation's sources those that are compiled for every card, and the rest."""
-    own = [path for path in sources if '"gw_card_description.h"' in path.read_text(encoding="utf-8")]
-    return own, [path for path in sources if path not in own]
+_OF_A_CARD = ("gw_card_description.h", "gw_card_config.h", f"{PREFIX}.h")
+"""Headers that are made with a card, from the one that is another most often."""
+
+
+def by_what_they_read(sources: Sequence[Path]) -> tuple[list[Path], list[Path], list[Path]]:
+    """The simulation's sources that read a card's description, those that read its model or its numbers, and those that read neither.
+
+    Compiled apart, the last are compiled once for all cards, and the others less often than their card is made anew (ccache).
+    """
+    groups: tuple[list[Path], list[Path], list[Path]] = ([], [], [])
+    for path in sources:
+        read = _headers(path)
+        groups[0 if _OF_A_CARD[0] in read else 1 if read.intersection(_OF_A_CARD) else 2].append(path)
+    return groups
+
+
+def _headers(source: Path) -> set[str]:
+    """Names in quotes that a file includes, itself or by one of the simulation's headers."""
+    found: set[str] = set()
+    waiting = [source]
+    while waiting:
+        named = set(
+            re.findall(r'^#include "([^"]+)"', waiting.pop().read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        waiting += [path for name in named - found if (path := source.parent / name).is_file()]
+        found |= named
+    return found
 
 
 def _inputs(todo: Plan) -> set[Path]:
