@@ -22,11 +22,10 @@ import pytest
 
 import godwit
 from godwit import cards, toolchain
-from godwit.card import build, kernel, plan, slots, wiring
+from godwit.card import build, plan
 from godwit.card.interface import KernelError
-from godwit.card.manifest import ManifestError
 from godwit.card.process import BuildError
-from godwit.errors import InputError, SetupError
+from godwit.errors import SetupError
 from godwit.report import showing
 
 # Same model, least time in the compiler; ports and kernels are what is tested here.
@@ -172,22 +171,6 @@ def test_a_name_stays_with_its_file(built, tmp_path, monkeypatch):
     changed = build.build(plan.plan(second, ["translator.l1_entries=3"]))
     assert not changed.named
     assert f"open this one as sim:{changed.library}" in cards.note(changed, second)
-
-
-def test_memory_and_link_settings_build_no_card():
-    base = plan.plan("tiny")
-    asked = ["memory.latency_cycles=50", "host_link.latency_ns=7", "memory.model=banked"]
-    asked += ["host_link.model=packets", "host_link.tags=8"]
-    todo = plan.plan("tiny", asked)
-    assert (todo.hash, todo.as_named) == (base.hash, True)
-    assert todo.settings == {
-        "memory": {"model": "banked", "latency_cycles": 50},
-        "host_link": {"model": "packets", "latency_ns": 7.0, "tags": 8},
-    }
-    controller = plan.plan("tiny", ["memory.model=litedram-ddr4", "memory.controller_mhz=250"])
-    assert (controller.hash != base.hash, controller.settings) == (True, {})
-    with pytest.raises(InputError, match="latency_cycles"):
-        plan.plan("tiny", ["memory.latency_cycles=-1"])
 
 
 def test_a_card_is_opened_with_what_was_asked(built):
@@ -349,15 +332,6 @@ def test_a_kernel_with_other_ports_is_refused(cache, tmp_path, port, message):
     assert not cache.exists()
 
 
-def test_kernels_and_manifests_that_are_not_there(tmp_path):
-    with pytest.raises(BuildError) as caught:
-        plan.plan("tiny", ['card.kernels=["memcpy"]'])
-    assert "no kernel 'memcpy'" in str(caught.value)
-    assert "memcopy" in caught.value.hint
-    with pytest.raises(ManifestError, match="does not exist"):
-        plan.plan("tiny", kernels=[tmp_path / "none.sv"])
-
-
 def test_waves_without_their_library_are_one_clear_line(cache, monkeypatch):
     monkeypatch.setattr(toolchain, "has_lz4", lambda: False)
     with pytest.raises(SetupError) as caught:
@@ -390,12 +364,6 @@ def test_a_profile_guided_card_is_trained_and_works(cache):
     with godwit.open(f"sim:{card.library}") as opened:
         values = opened.put(np.arange(1000))
         assert opened.launch("array_sum", values=values, count=1000, dtype=1).sum == 499_500
-
-
-def test_a_profile_needs_a_kernel_to_run():
-    with pytest.raises(BuildError, match="no kernel to make a profile with") as refused:
-        plan.plan("tiny", ["card.profile_guided=true"])
-    assert "memcopy, array_sum" in (refused.value.hint or "")
 
 
 def test_builds_of_one_card_at_the_same_time_make_it_once(reports):
@@ -458,18 +426,6 @@ def _running_in(directory: Path) -> list[str]:
     return found
 
 
-def test_kernel_wiring_has_every_port():
-    """The generated slots of Godwit's own kernels: one instance each, every pin connected once."""
-    todo = plan.plan("default")
-    probed = [kernel.probed(own, todo.config.axi.id_width) for own in todo.kernels]
-    made = wiring.modules(slots.slots(probed, todo.config.card.external_ports), [], [], todo.config)
-    for own in probed:
-        for port in own.ports:
-            assert made[f"gw_slot_{own.manifest.name}"].count(f".{port}(") == 1, port
-        assert made["gw_kernels"].count(f"gw_slot_{own.manifest.name} #(") == 1
-    assert made["gw_kernels"].count(".irq_o(irq_o[") == len(probed)
-
-
 def test_a_file_of_godwits_own_is_the_same_in_every_checkout(tmp_path, monkeypatch):
     """Such as the card that a test needs: what another checkout has built does not keep the name."""
     monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
@@ -487,15 +443,3 @@ def test_a_file_of_godwits_own_is_the_same_in_every_checkout(tmp_path, monkeypat
     assert build.owner("ours", tmp_path / "two/hw/other/ours.toml") == str(cards_of["one"])
     (tmp_path / "two/spec/configs/default.toml").unlink()
     assert build.owner("ours", cards_of["two"]) == str(cards_of["one"])
-
-
-def test_sources_are_told_apart_by_what_they_read(tmp_path):
-    """What reads nothing of a card is compiled once for all."""
-    (tmp_path / "model.hpp").write_text('#include "Vgw_card_top.h"\n')
-    (tmp_path / "pins.hpp").write_text('#include "model.hpp"\n#include "pins.hpp"\n')
-    for name, read in {"options": "", "card": "pins.hpp", "described": "gw_card_description.h"}.items():
-        (tmp_path / f"{name}.cpp").write_text(f'#include "{read}"\n' if read else "")
-    groups = plan.by_what_they_read(sorted(tmp_path.glob("*.cpp")))
-    assert [[path.stem for path in group] for group in groups] == [["described"], ["card"], ["options"]]
-    groups = plan.by_what_they_read(plan.simulation_sources())
-    assert all(groups) and sorted(path for group in groups for path in group) == plan.simulation_sources()
