@@ -470,8 +470,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	close(card);
-	/* Linux has none where memory is as little as here, if it is not told to. */
-	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	huge_pages_when_asked();
 	tell("/sys/kernel/mm/transparent_hugepage/use_zero_page", "1");
 	EACH(migrate_anon_huge_empty);
 	EACH(migrate_anon_huge_zero);

@@ -63,8 +63,7 @@ static void a_huge_page_that_comes_after_it_goes_whole(const char *name)
 int main(void)
 {
 	card = card_open();
-	/* Linux has none where memory is as little as here, if it is not told to. */
-	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	huge_pages_when_asked();
 	/* A simulated card takes its time; and what comes is what was asked for. */
 	tell(PARAMETERS "fight_ms", "60000");
 	tell(PARAMETERS "ahead_pages", "0");
