@@ -9,17 +9,19 @@ use godwit_card::{CardError, Device, LaunchEnd, Stats};
 const SLICE_CYCLES: u64 = 128;
 /// Cycles of a slice of a kernel that runs without traffic: it computes, or waits for the host.
 const QUIET_SLICE_CYCLES: u64 = 1024;
-/// How long a message is waited for between two slices of a kernel without traffic. The host that it waits for may run on the
-/// same processor.
-const QUIET_WAIT: Duration = Duration::from_micros(200);
+/// How long a message is waited for between two slices of a kernel without traffic: at first, and twice as long after each up to a
+/// limit. The host that the kernel waits for may run on the same processor. A slice takes some 5 ms and the longest wait is shorter,
+/// so that a kernel which computes has most of its speed.
+const QUIET_WAIT: Duration = Duration::from_micros(250);
+const QUIET_DOUBLINGS: u32 = 4;
 
 /// What to do until the next slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
     /// Only look for messages.
     Busy,
-    /// Wait a little for one.
-    Quiet,
+    /// Wait a little for one: the first time after traffic, the second, and so on.
+    Quiet(u32),
     /// Wait for one: without it nothing will happen.
     Idle,
 }
@@ -29,7 +31,7 @@ impl Pace {
     pub fn wait(self) -> Option<Duration> {
         match self {
             Self::Busy => Some(Duration::ZERO),
-            Self::Quiet => Some(QUIET_WAIT),
+            Self::Quiet(times) => Some(QUIET_WAIT * (1 << times.min(QUIET_DOUBLINGS))),
             Self::Idle => None,
         }
     }
@@ -39,6 +41,8 @@ impl Pace {
 pub(crate) struct Clock {
     /// Cycles since anything was seen to move.
     quiet_cycles: u64,
+    /// Slices of a kernel since then.
+    quiet_slices: u32,
     /// Accesses so far.
     accesses: u64,
 }
@@ -46,6 +50,15 @@ pub(crate) struct Clock {
 impl Clock {
     /// So many cycles without traffic, and nothing is under way: more than any access takes.
     pub const SETTLE_CYCLES: u64 = 8192;
+
+    /// Cycles after a register was read. What a read does to a card is over by then, and drivers read in loops.
+    const READ_CYCLES: u64 = 2 * SLICE_CYCLES;
+
+    /// A register was read.
+    pub fn read(&mut self) {
+        let stands_after = Self::SETTLE_CYCLES - Self::READ_CYCLES;
+        self.quiet_cycles = self.quiet_cycles.min(stands_after);
+    }
 
     /// Somebody did something with the card.
     pub fn touched(&mut self) {
@@ -72,7 +85,12 @@ impl Clock {
             self.quiet_cycles = 0;
         }
         self.accesses = accesses;
-        Ok(if settled { Pace::Quiet } else { Pace::Busy })
+        if self.quiet_cycles < Self::SETTLE_CYCLES {
+            self.quiet_slices = 0;
+            return Ok(Pace::Busy);
+        }
+        self.quiet_slices = self.quiet_slices.saturating_add(1);
+        Ok(Pace::Quiet(self.quiet_slices - 1))
     }
 }
 
@@ -89,4 +107,17 @@ fn at_work(device: &dyn Device) -> Result<bool, CardError> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_does_nothing_is_looked_at_less_and_less_but_always_again() {
+        let waits = |times| Pace::Quiet(times).wait().unwrap_or(Duration::MAX);
+        assert_eq!(waits(0), QUIET_WAIT);
+        assert!((1..=QUIET_DOUBLINGS).all(|times| waits(times) == 2 * waits(times - 1)));
+        assert_eq!(waits(u32::MAX), Duration::from_millis(4));
+    }
 }

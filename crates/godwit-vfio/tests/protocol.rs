@@ -8,6 +8,7 @@
 mod common;
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use common::mock::{BREAK, COPY, END, MEMORY_BYTES, MockCard, RAISE};
 use common::{bytes, connect, connect_spares, double, start, wait, word};
@@ -104,6 +105,23 @@ fn registers_are_words() {
     drop(client);
     let served = server.end().unwrap();
     assert_eq!((served.bus_errors, served.errors), (4, 2));
+}
+
+#[test]
+fn what_is_only_read_runs_the_card_for_a_moment() {
+    let (mut client, server) = connect(MockCard::new());
+    client.set_reg(0x40, 7);
+    for _ in 0..50 {
+        // Longer than the model takes to stand.
+        std::thread::sleep(Duration::from_millis(1));
+        assert_eq!(client.reg(0x40), 7);
+    }
+    drop(client);
+    let cycles = server.end().unwrap().cycles;
+    assert!(
+        cycles > 0 && cycles <= 2 * 8192 + 50 * 256,
+        "{cycles} cycles"
+    );
 }
 
 #[test]

@@ -102,7 +102,6 @@ impl PciCard {
         if offset + bytes > self.register_bytes {
             return Err(Errno::INVAL);
         }
-        self.clock.touched();
         self.used = true;
         let whole = offset % 4 == 0 && bytes % 4 == 0;
         self.bus_errors += u64::from(!whole);
@@ -114,6 +113,7 @@ impl PciCard {
         if !self.words(offset, count.into())? {
             return Ok(data);
         }
+        self.clock.read();
         for (at, bytes) in (offset..).step_by(4).zip(data.chunks_exact_mut(4)) {
             self.register_accesses += 1;
             let read = self.device.reg_read(at);
@@ -135,6 +135,7 @@ impl PciCard {
         if !self.words(offset, data.len() as u64)? {
             return Ok(());
         }
+        self.clock.touched();
         for (at, bytes) in (offset..).step_by(4).zip(data.chunks_exact(4)) {
             self.register_accesses += 1;
             let value = bytes
