@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,29 @@ def test_a_guest_whose_machine_is_killed_says_so(
     first, *last = str(ended.value).splitlines()
     assert first == "the guest ended before its script did; its last lines:"
     assert f"{name} was ended by a signal: Killed" in last
+
+
+def test_a_linux_that_dies_before_its_script_boots_once_more(
+    stock: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest = machine.Guest("echo here")
+    dying = replace(guest, boot="rdinit=/nothing")
+    boots = iter((dying, guest))
+    command = machine.command
+    monkeypatch.setattr(
+        machine, "command", lambda kernel, archive, _, *rest: command(kernel, archive, next(boots), *rest)
+    )
+    said: list[str] = []
+    ended = machine.run(stock, guest, None, say=said.append)
+    assert ended.code == 0 and "here" in ended.lines
+    assert any("Kernel panic" in line for line in said) and not any(
+        "Kernel panic" in line for line in ended.lines
+    )
+
+    boots = iter((dying, dying))
+    with pytest.raises(GodwitError, match=r"^Linux died before its script began; its last lines:\n") as died:
+        machine.run(stock, guest, None)
+    assert "Kernel panic" in str(died.value)
 
 
 def test_nothing_is_left_of_a_machine_whose_owner_is_killed(stock: Kernel, tmp_path: Path) -> None:

@@ -41,8 +41,6 @@ impl Pace {
 pub(crate) struct Clock {
     /// Cycles since anything was seen to move.
     quiet_cycles: u64,
-    /// Slices of a kernel since then.
-    quiet_slices: u32,
     /// Accesses so far.
     accesses: u64,
 }
@@ -85,12 +83,12 @@ impl Clock {
             self.quiet_cycles = 0;
         }
         self.accesses = accesses;
-        if self.quiet_cycles < Self::SETTLE_CYCLES {
-            self.quiet_slices = 0;
-            return Ok(Pace::Busy);
-        }
-        self.quiet_slices = self.quiet_slices.saturating_add(1);
-        Ok(Pace::Quiet(self.quiet_slices - 1))
+        Ok(match self.quiet_cycles.checked_sub(Self::SETTLE_CYCLES) {
+            None => Pace::Busy,
+            Some(quiet) => {
+                Pace::Quiet(u32::try_from(quiet / QUIET_SLICE_CYCLES).unwrap_or(u32::MAX))
+            }
+        })
     }
 }
 

@@ -42,16 +42,6 @@ static inline void begin(void)
 		CHECK(got_ == (folios) && used_ == (long long)(pages), "%lld folios and %lld pages on the card", got_, used_); \
 	} while (0)
 
-/*
- * Linux has huge pages where a program asks for them, even with as little memory as here. Its daemon makes none of single pages
- * meanwhile: for up to 64 of them it would have those come home that are on the card, as a touch does, in the middle of what is counted.
- */
-static inline void huge_pages_when_asked(void)
-{
-	tell("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "1000000000");
-	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
-}
-
 static inline bool folios_fail(bool fail)
 {
 	return tell(DEBUG "fail_folios", fail ? "1" : "0");

@@ -315,7 +315,7 @@ static void calls_that_make_no_sense_harm_nobody(const char *name)
 	card = card_open();
 	blocks = device_open();
 	CHECK(!ioctl(card, GODWIT_IOC_INFO, &before), "info: %s", strerror(errno));
-	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	huge_pages_when_asked();
 	/* A page more, which stays and is no memory: what is filled in at the end goes no further. */
 	arena = mmap(NULL, 2 * HUGE + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	arena = (char *)(((uintptr_t)arena + HUGE - 1) & ~(HUGE - 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pages of hugetlbfs, which the system has to have reserved. */
+/* Huge pages: those that Linux makes where a program asks for them, and those of hugetlbfs, which the system has to have reserved. */
 #ifndef GODWIT_HUGE_H_
 #define GODWIT_HUGE_H_
 
@@ -9,7 +9,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "files.h"
+
 #define HUGE (2ul << 20)
+
+/*
+ * Linux has huge pages where a program asks for them, even with as little memory as here. Its daemon makes none of single pages
+ * meanwhile: for up to 64 of them it would have those come home that are on the card, as a touch does, in the middle of what is counted.
+ */
+static inline bool huge_pages_when_asked(void)
+{
+	return tell("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "1000000000") &&
+	       tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+}
 
 static inline bool huge_reserve(const char *pages)
 {

@@ -217,8 +217,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	card = card_open();
 	moving = migrates();
-	/* Linux has none where memory is as little as here, if it is not told to. */
-	tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	huge_pages_when_asked();
 	/* What moves whole needs no joining: folios.c. */
 	tell(PARAMETERS "large_folios", "N");
 	TEST(huge_pages_of_the_host_have_one_entry);

@@ -102,7 +102,7 @@ static void a_card_that_is_pulled_out_ends_launches_and_nothing_else(const char 
 	moving = mmap(NULL, moving_pages * 4096 + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (moving_huge) {
 		moving = (uint64_t *)(((uintptr_t)moving + HUGE - 1) & ~(HUGE - 1));
-		CHECK(tell("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"), "%s", strerror(errno));
+		CHECK(huge_pages_when_asked(), "%s", strerror(errno));
 		CHECK(!madvise(moving, moving_pages * 4096, MADV_HUGEPAGE), "madvise: %s", strerror(errno));
 	}
 	for (i = 0; i < moving_pages; i++)

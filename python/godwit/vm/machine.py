@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shutil
 import signal
@@ -29,6 +30,8 @@ _LAST_WORDS_S = 30.0
 """... and so may a machine that is asked where it hangs."""
 _LAST_LINES = 60
 """Those of a Linux that was: what it found wrong, and two processors' calls."""
+BEGIN = "godwit-guest-begin"
+"""What a guest says when Linux is up and its script begins."""
 END = "godwit-guest-end"
 """The last line of a guest, with the exit code of its program."""
 
@@ -43,6 +46,7 @@ mount -t tmpfs shm /dev/shm
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 # What Linux complains of in its own start is nobody's here: with its checks of memory it does, in some starts.
 dmesg -c > /dev/null
+echo {begin}
 {script}
 echo {end} $?
 # Linux sends what was written later, and does not wait for it when it goes; a change of the terminal does.
@@ -114,7 +118,7 @@ def server() -> Path:
 def files(guest: Guest) -> bytes:
     """The initramfs of a guest."""
     base = {
-        "/init": initramfs.program(_INIT.format(script=guest.script, end=END).encode()),
+        "/init": initramfs.program(_INIT.format(script=guest.script, begin=BEGIN, end=END).encode()),
         "/bin/busybox": initramfs.program(busybox()),
         "/bin/sh": initramfs.link("busybox"),
     }
@@ -215,6 +219,10 @@ class _Started:
     """That ends with this process; QEMU at a terminal is in the terminal's."""
 
 
+class _DiedAtBootError(GodwitError):
+    """Of Linux itself: QEMU and the card's server did as they should, and nothing of ours ran in the guest."""
+
+
 def run(
     kernel: Kernel,
     guest: Guest,
@@ -225,13 +233,32 @@ def run(
     orders: Mapping[str, str] = {},
     cards: int = 1,
 ) -> Ended:
-    """Boots a machine and returns when it has ended; `say` gets each line as it comes.
+    """Boots a machine and returns when it has ended; `say` gets each line as it comes. A Linux that dies before its script begins boots
+    once more.
 
     timeout_s: for what it does; a kernel with checks gets as much more as it needs.
     orders: what the card's server is told whenever the guest says a line: `remove`, `insert`, `lie N SEED` or `stop lying`, as
         `godwit-vfio --control` has them. Where there is more than `remove`, device memory is slow.
     cards: how many of its kind there are; orders, and what is said of what a card did, are the first one's.
     """
+    once = functools.partial(_run, kernel, guest, card, timeout_s, say, orders, cards)
+    try:
+        return once()
+    except _DiedAtBootError:
+        # Linux changes its own code while its other processors run it, which QEMU without KVM does not bear every time.
+        say("Linux has died before its script began: it boots once more")
+        return once()
+
+
+def _run(
+    kernel: Kernel,
+    guest: Guest,
+    card: str | None,
+    timeout_s: float,
+    say: Callable[[str], None],
+    orders: Mapping[str, str],
+    cards: int,
+) -> Ended:
     start = time.monotonic()
     with _started(kernel, guest, card, orders.values(), cards) as started:
 
@@ -299,8 +326,11 @@ def _code(lines: list[str], qemu_code: int, started: _Started) -> int:
     for line in reversed(lines):
         if line.startswith(END):
             return int(line.split()[1])
-    tail = "\n".join([*lines[-_LAST_LINES:], *_of_the_card(started), f"QEMU {_how_it_ended(qemu_code)}"])
-    raise GodwitError(f"the guest ended before its script did; its last lines:\n{tail}")
+    card = _of_the_card(started)
+    tail = "\n".join([*lines[-_LAST_LINES:], *card, f"QEMU {_how_it_ended(qemu_code)}"])
+    if BEGIN in lines or card or qemu_code:
+        raise GodwitError(f"the guest ended before its script did; its last lines:\n{tail}")
+    raise _DiedAtBootError(f"Linux died before its script began; its last lines:\n{tail}")
 
 
 def _of_the_card(started: _Started) -> list[str]:
