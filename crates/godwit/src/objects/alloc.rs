@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How device memory for a buffer is chosen.
 
-use godwit_core::{PageSize, Perm};
+use godwit_core::{Napot, PageSize, Perm};
 
-use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator, PAGE_BYTES};
+use crate::hardware::frames::{Extent, FRAME_BYTES, FrameAllocator};
 
 /// What kernels may do with a buffer. The host may always do both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ impl Access {
 /// Which pages a buffer is mapped with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PagePolicy {
-    /// The largest that fit into it; the size is only rounded up to 4 KiB.
+    /// The largest that the card walks and that fit into it; the size is only rounded up to 4 KiB.
     #[default]
     Auto,
     /// Only pages of this size; the size is rounded up to whole ones.
@@ -43,10 +43,15 @@ impl PagePolicy {
         }
     }
 
-    /// Sizes of the pieces that memory is taken in, largest first.
-    fn granules(self, len: u64) -> Vec<u64> {
+    /// Sizes of the pieces that memory is taken in, largest first, for a card with these pages.
+    fn granules(self, len: u64, walked: Napot) -> Vec<u64> {
         match self {
-            Self::Auto => PAGE_BYTES.into_iter().filter(|page| *page <= len).collect(),
+            Self::Auto => (0..=PageSize::SIZE_1G.order())
+                .rev()
+                .filter_map(PageSize::of_order)
+                .filter(|page| walked.has(*page) && page.bytes() <= len)
+                .map(PageSize::bytes)
+                .collect(),
             Self::Only(size) => vec![size.bytes()],
         }
     }
@@ -147,14 +152,19 @@ pub(crate) struct Plan {
 /// What an entry of the second-level TLB covers of small pages.
 const CLUSTER_BYTES: u64 = 64 << 10;
 
-/// Takes frames for `bytes` (at least 1); `None` when there are not enough of the kind asked for.
-pub(crate) fn plan(frames: &mut FrameAllocator, bytes: u64, options: AllocOptions) -> Option<Plan> {
+/// Takes frames for `bytes` (at least 1) on a card with these pages; `None` when there are not enough of the kind asked for.
+pub(crate) fn plan(
+    frames: &mut FrameAllocator,
+    walked: Napot,
+    bytes: u64,
+    options: AllocOptions,
+) -> Option<Plan> {
     let rounding = match options.pages {
         PagePolicy::Auto => FRAME_BYTES,
         PagePolicy::Only(size) => size.bytes(),
     };
     let len = bytes.checked_next_multiple_of(rounding)?;
-    let granules = options.pages.granules(len);
+    let granules = options.pages.granules(len, walked);
     let align = *granules.first()?;
     let one_piece = |frames: &mut FrameAllocator| {
         granules
@@ -196,8 +206,8 @@ mod tests {
     #[test]
     fn a_buffer_is_aligned_to_the_largest_page_in_it() {
         let mut frames = memory(64);
-        plan(&mut frames, 1, AllocOptions::new()).unwrap();
-        let large = plan(&mut frames, 3 * MIB, AllocOptions::new()).unwrap();
+        plan(&mut frames, Napot::Svnapot, 1, AllocOptions::new()).unwrap();
+        let large = plan(&mut frames, Napot::Svnapot, 3 * MIB, AllocOptions::new()).unwrap();
         assert_eq!(
             large.extents,
             [Extent {
@@ -209,20 +219,40 @@ mod tests {
     }
 
     #[test]
+    fn on_a_card_with_any_pages_the_largest_that_fits_is_of_any_size() {
+        let mut frames = memory(64);
+        let walked = Napot::Any;
+        plan(&mut frames, walked, 1, AllocOptions::new()).unwrap();
+        let found = plan(&mut frames, walked, MIB + 1, AllocOptions::new()).unwrap();
+        assert_eq!((found.align, found.phase), (MIB, 0));
+        assert_eq!(found.extents[0].pa, MIB);
+    }
+
+    #[test]
     fn a_page_size_rounds_the_buffer_up() {
         let mut frames = memory(64);
         let only = |size| AllocOptions::new().pages(PagePolicy::Only(size));
         assert_eq!(
-            plan(&mut frames, 1, only(PageSize::SIZE_64K)).unwrap().len,
+            plan(&mut frames, Napot::Svnapot, 1, only(PageSize::SIZE_64K))
+                .unwrap()
+                .len,
             1 << 16
         );
         assert_eq!(
-            plan(&mut frames, 2 * MIB + 1, only(PageSize::SIZE_2M))
-                .unwrap()
-                .len,
+            plan(
+                &mut frames,
+                Napot::Svnapot,
+                2 * MIB + 1,
+                only(PageSize::SIZE_2M)
+            )
+            .unwrap()
+            .len,
             4 * MIB
         );
-        assert_eq!(plan(&mut frames, 1, only(PageSize::SIZE_1G)), None);
+        assert_eq!(
+            plan(&mut frames, Napot::Svnapot, 1, only(PageSize::SIZE_1G)),
+            None
+        );
     }
 
     #[test]
@@ -234,12 +264,13 @@ mod tests {
         assert_eq!(
             plan(
                 &mut frames,
+                Napot::Svnapot,
                 4 * MIB,
                 AllocOptions::new().contiguity(Contiguity::Required)
             ),
             None
         );
-        let scattered = plan(&mut frames, 4 * MIB, AllocOptions::new()).unwrap();
+        let scattered = plan(&mut frames, Napot::Svnapot, 4 * MIB, AllocOptions::new()).unwrap();
         assert_eq!(
             scattered.extents,
             [
@@ -265,7 +296,7 @@ mod tests {
     fn an_unaligned_piece_still_lets_pages_be_large() {
         let mut frames = memory(7);
         frames.alloc_contiguous(MIB / 2, FRAME_BYTES).unwrap();
-        let plan = plan(&mut frames, 6 * MIB, AllocOptions::new()).unwrap();
+        let plan = plan(&mut frames, Napot::Svnapot, 6 * MIB, AllocOptions::new()).unwrap();
         assert_eq!(
             plan.extents,
             [Extent {
@@ -283,7 +314,7 @@ mod tests {
             .alloc_contiguous(3 * FRAME_BYTES, FRAME_BYTES)
             .unwrap();
         let options = AllocOptions::new().pages(PagePolicy::Only(PageSize::SIZE_4K));
-        let plan = plan(&mut frames, 10 * FRAME_BYTES, options).unwrap();
+        let plan = plan(&mut frames, Napot::Svnapot, 10 * FRAME_BYTES, options).unwrap();
         assert_eq!((plan.align, plan.phase), (CLUSTER_BYTES, 3 * FRAME_BYTES));
     }
 }

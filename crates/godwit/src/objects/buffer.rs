@@ -345,15 +345,16 @@ fn give_back(context: &Context, plan: &Plan) {
 
 fn take_frames(context: &Context, bytes: u64, options: AllocOptions) -> Result<Plan, Error> {
     let pool = &context.card().shared.pool;
+    let walked = context.card().pages();
     let wanted = options.memory.unwrap_or(0);
     let mut found = pool
         .each()
         .nth(wanted)
-        .and_then(|mut frames| alloc::plan(&mut frames, bytes, options));
+        .and_then(|mut frames| alloc::plan(&mut frames, walked, bytes, options));
     if found.is_none() && options.elsewhere {
         found = pool
             .each()
-            .find_map(|mut frames| alloc::plan(&mut frames, bytes, options));
+            .find_map(|mut frames| alloc::plan(&mut frames, walked, bytes, options));
     }
     found.ok_or_else(|| no_room(context.card(), bytes, wanted, options))
 }
