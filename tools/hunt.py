@@ -59,6 +59,8 @@ def main() -> int:
         "tests", nargs="*", default=list(BENCHES), help=f"tests as pytest names them: {' '.join(BENCHES)}"
     )
     options = parser.parse_args()
+    if options.seeds is not None and options.seeds < 1:
+        parser.error(f"--seeds {options.seeds}: at least 1 run")
     try:
         return 1 if hunt(options.seeds, options.tests) else 0
     except KeyboardInterrupt:

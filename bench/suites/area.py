@@ -50,8 +50,8 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
     progress(f"place and route of {len(placed)} blocks", len(blocks), steps)
     for number, (block, clock) in enumerate(synth.fmax_all(placed), len(blocks) + 1):
         progress(f"routed: {block.name}", number, steps)
-        was = synth.recorded_fmax().get(block.name)
-        goal = None if was is None else f">= {was['mhz'] / synth.TOLERANCE:.1f}"
+        was = synth.recorded.clocks().get(block.name)
+        goal = None if was is None else f">= {was['mhz'] / synth.recorded.TOLERANCE:.1f}"
         config = f"{synth.FMAX_KIND}, median of {len(clock.seeds)} seeds: {clock.path}"
         rows.append(Row("area", f"{block.name}, clock", config, clock.mhz, "MHz", None, goal, kind="nextpnr"))
         rows.append(Row("area", f"{block.name}, period", config, 1000 / clock.mhz, "ns", kind="nextpnr"))
@@ -62,9 +62,9 @@ def run(progress: Progress, quick: bool = False) -> list[Row]:
 
 def _area(synth: ModuleType, block, area) -> Iterator[Row]:
     """Cells of one block, beside the papers' and with the recorded ones as goals."""
-    was = synth.recorded().get(block.name)
+    was = synth.recorded.areas().get(block.name)
     for field, unit in UNITS.items():
-        goal = None if was is None else f"<= {synth.limit(field, getattr(was, field))}"
+        goal = None if was is None else f"<= {synth.recorded.limit(field, getattr(was, field))}"
         theirs = block.theirs if field == "lut" else None
         yield Row("area", block.name, "xcup", getattr(area, field), unit, theirs, goal, kind="yosys")
 

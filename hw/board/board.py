@@ -29,11 +29,11 @@ ROOT = BOARD.parents[1]
 RECORDED = BOARD / "recorded.json"
 sys.path[:0] = [str(BOARD), str(ROOT / "hw" / "synth"), str(ROOT / "python")]
 
+import flow  # noqa: E402
 import join  # noqa: E402
 import rooms  # noqa: E402
 import route  # noqa: E402
 import soc  # noqa: E402
-import synth  # noqa: E402
 import timing  # noqa: E402
 
 from godwit import toolchain  # noqa: E402
@@ -47,8 +47,6 @@ PARTS = (
     "gw_walker_port",
 )
 """Modules of the card that are mapped on their own, besides each kernel's slot."""
-MEM_ID_WIDTH = 10
-"""Bits of gw_board's memory IDs: the walker's seven and the number of one of up to eight masters."""
 PACKAGE = "CSFBGA285"
 SPEED_GRADE = "8"
 CARD_CLOCK = ("sys_clk", f"{CARD}.clk_i")
@@ -58,7 +56,7 @@ PLACE_OPTIONS = (
     # The clock that the board runs at is checked here, and reported; pins without a place there are none.
     "--timing-allow-fail",
 )
-TOOLS = (*synth.TOOLS, *soc.PACKAGES)
+TOOLS = (*flow.TOOLS, *soc.PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -81,12 +79,12 @@ def netlist(config: str, say=print) -> Netlist:
     work = ROOT / "build" / "board" / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    around = soc.write(work / "litex", todo.config, MEM_ID_WIDTH)
+    around = soc.write(work / "litex", todo.config)
     _read_card(work, todo)
     _read_around(work, around.verilog)
     say(f"mapping {', '.join((*slots, *PARTS))} and the rest")
-    card = join.flat(*join.parts(CARD, (*slots, *PARTS), work / "card.il", synth._yosys, synth._mapped))
-    whole = join.flat(synth._mapped(soc.TOP, work / "around.il"), {CARD: card})
+    card = join.flat(*join.parts(CARD, (*slots, *PARTS), work / "card.il", flow.yosys, flow.map_module))
+    whole = join.flat(flow.map_module(soc.TOP, work / "around.il"), {CARD: card})
     say("cleaning the joined netlist")
     return Netlist(
         _cleaned(work, whole),
@@ -102,12 +100,12 @@ def _read_card(work: Path, todo: plan.Plan) -> None:
     searched = " ".join(f"-y {folder} -I {folder}" for folder in folders)
     read = f"read_slang --keep-hierarchy --top {CARD} --libext .sv {searched} "
     read += " ".join(map(str, (*files, BOARD / f"{CARD}.sv")))
-    synth._yosys([read, "setattr -unset src", f"write_rtlil {work / 'card.il'}"])
+    flow.yosys([read, "setattr -unset src", f"write_rtlil {work / 'card.il'}"])
 
 
 def _read_around(work: Path, verilog: Path) -> None:
     """`around.il`: LiteX's Verilog with gw_board as a black box."""
-    synth._yosys([
+    flow.yosys([
         f"read_rtlil {work / 'card.il'}",
         f"blackbox {CARD}",
         f"read_verilog {verilog}",
@@ -121,11 +119,11 @@ def _cleaned(work: Path, module: dict) -> dict:
     """A joined netlist without the cells that nobody needs: what crosses a part's border was kept until here."""
     joined, clean = work / "joined.json", work / "clean.json"
     text = json.dumps({"creator": "", "modules": {soc.TOP: module}})
-    digest = hashlib.sha256((toolchain.version(synth.TOOLS[0]) + text).encode()).hexdigest()[:16]
+    digest = hashlib.sha256((toolchain.version(flow.TOOLS[0]) + text).encode()).hexdigest()[:16]
 
     def make() -> dict:
         joined.write_text(text, encoding="utf-8")
-        synth._yosys([
+        flow.yosys([
             "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
             f"read_json {joined}",
             f"hierarchy -top {soc.TOP}",
@@ -135,7 +133,7 @@ def _cleaned(work: Path, module: dict) -> dict:
         ])  # fmt: skip
         return json.loads(clean.read_text(encoding="utf-8"))["modules"][soc.TOP]
 
-    return synth._remembered(_kept("clean", digest, ".json"), make)
+    return flow.remembered(_kept("clean", digest, ".json"), make)
 
 
 def _kept(kind: str, digest: str, end: str = "") -> Path:
@@ -208,7 +206,7 @@ def clocks(home: Path, module: dict) -> dict:
 
 
 def main() -> int:
-    """Returns the exit status: 0, or 1 after one line on stderr."""
+    """Returns the exit status: 0, or 1 after what is wrong, on stderr."""
     parser = argparse.ArgumentParser(prog="hw/board/board.py", description=__doc__.splitlines()[0])
     parser.add_argument("config", nargs="?", default="ecp5", metavar="CONFIG", help="default: %(default)s")
     parser.add_argument("--netlist", action="store_true", help="end before placement")
@@ -238,8 +236,7 @@ def main() -> int:
             RECORDED.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
             rooms.draw(said["rooms"], ROOT / "docs" / "board-rooms.png")
     except (GodwitError, RuntimeError) as error:
-        details = [part for part in (getattr(error, "found", ""), getattr(error, "hint", "")) if part]
-        print("; ".join([f"error: {error}", *details]), file=sys.stderr)
+        print("\n  ".join([f"error: {error}", *getattr(error, "__notes__", [])]), file=sys.stderr)
         return 1
     return 0
 

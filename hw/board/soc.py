@@ -13,12 +13,16 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from godwit.errors import SetupError
+from godwit.errors import InputError, SetupError
 from godwit.spec import layout
 from godwit.spec.schema import Config
+from godwit.units import bytes_text
 
 BOARD = "OrangeCrab r0.2, LFE5U-85F-8MG285C, 16 bits of DDR3 (MT41K64M16)"
 PACKAGES = ("litex", "litex-boards", "litedram", "migen")
+DATA_WIDTH = 128
+"""A burst of eight of its memory."""
+MEMORY_BYTES = 128 << 20
 BAUD = 1_000_000
 WINDOW = 0x4000_0000
 """Where the host finds device memory; on the card it begins at 0."""
@@ -47,8 +51,41 @@ def register_bytes(config: Config) -> int:
     return 1 << (need - 1).bit_length()
 
 
-def write(out: Path, config: Config, mem_id_width: int) -> Written:
-    """Writes the Verilog around gw_board, its pins and its registers; SetupError when LiteX is missing."""
+def mem_id_width(config: Config) -> int:
+    """Bits of gw_board's memory IDs: the walker's seven and the number of a master, which are the ports, the command queue, the walker and
+    the host.
+    """
+    return 7 + (config.ports + 2).bit_length()
+
+
+def check(config: Config) -> None:
+    """Raises InputError with all of a configuration that this board does not have."""
+    amounts = (
+        ("axi.data_width", config.axi.data_width, DATA_WIDTH, str, config.axi.data_width == DATA_WIDTH),
+        (
+            "card.memory_bytes",
+            config.card.memory_bytes,
+            MEMORY_BYTES,
+            bytes_text,
+            config.card.memory_bytes <= MEMORY_BYTES,
+        ),
+        ("dma.slots", config.dma.slots, 0, str, not config.dma.slots),
+        ("heap.slots", config.heap.slots, 0, str, not config.heap.slots),
+        ("page_cache.pages", config.page_cache.pages, 0, str, not config.page_cache.pages),
+        ("further_memory", len(config.further_memory), 0, str, not config.further_memory),
+    )
+    other = [(name, text(value), text(has)) for name, value, has, text, fits in amounts if not fits]
+    if other:
+        raise InputError(
+            f"configuration '{config.name}' does not fit {BOARD}",
+            found=", ".join(f"{name} = {value}" for name, value, _ in other),
+            hint="; ".join(f"{name} = {has}" for name, _, has in other) + ", or start from `ecp5`",
+        )
+
+
+def write(out: Path, config: Config) -> Written:
+    """Writes the Verilog around gw_board, its pins and its registers; InputError when the card does not fit, SetupError without LiteX."""
+    check(config)
     try:
         from litedram.core import LiteDRAMCore  # noqa: F401
         from litex_boards.platforms import gsd_orangecrab  # noqa: F401
@@ -62,16 +99,16 @@ def write(out: Path, config: Config, mem_id_width: int) -> Written:
     try:
         # LiteX prints tables of what it does.
         with contextlib.redirect_stdout(io.StringIO()):
-            return _write(out, config, mem_id_width)
+            return _write(out, config)
     finally:
         logging.disable(logging.NOTSET)
 
 
-def _write(out: Path, config: Config, mem_id_width: int) -> Written:
+def _write(out: Path, config: Config) -> Written:
     from litedram.init import get_sdram_phy_py_header
     from litex.soc.integration.builder import Builder
 
-    soc = _soc(config, mem_id_width)
+    soc = _soc(config)
     builder = Builder(
         soc, output_dir=str(out), csr_csv=str(out / "csr.csv"), compile_software=False, compile_gateware=False
     )
@@ -85,7 +122,7 @@ def _write(out: Path, config: Config, mem_id_width: int) -> Written:
     return Written(gateware / f"{TOP}.v", gateware / f"{TOP}.lpf", out / "csr.csv", init)
 
 
-def _soc(config: Config, mem_id_width: int):
+def _soc(config: Config):
     from litedram.frontend.axi import LiteDRAMAXI2Native, LiteDRAMAXIPort
     from litedram.modules import MT41K64M16
     from litedram.phy import ECP5DDRPHY
@@ -101,7 +138,14 @@ def _soc(config: Config, mem_id_width: int):
     platform.add_extension(gsd_orangecrab.feather_serial)
 
     soc = SoCMini(platform, clock_hz, ident="", ident_version=False)
-    soc.crg = _CRGSDRAM(platform, clock_hz)
+    try:
+        soc.crg = _CRGSDRAM(platform, clock_hz)
+    except (AssertionError, ValueError):
+        raise InputError(
+            "the board's PLL has no such clock, or none twice as fast for the memory",
+            found=f"card.clock_mhz = {config.card.clock_mhz:g}",
+            hint="card.clock_mhz = 50, as in `ecp5`",
+        ) from None
     soc.add_uartbone(baudrate=BAUD)
 
     # As litex_boards.targets.gsd_orangecrab connects it.
@@ -119,9 +163,8 @@ def _soc(config: Config, mem_id_width: int):
     soc.add_sdram("sdram", phy=soc.ddrphy, module=MT41K64M16(clock_hz, "1:2"), with_soc_interconnect=False)
 
     port = soc.sdram.crossbar.get_port()
-    if port.data_width != config.axi.data_width:
-        raise SetupError(f"axi.data_width must be {port.data_width} on this board: a burst of its memory")
-    memory = LiteDRAMAXIPort(data_width=port.data_width, address_width=32, id_width=mem_id_width)
+    assert port.data_width == DATA_WIDTH
+    memory = LiteDRAMAXIPort(data_width=port.data_width, address_width=32, id_width=mem_id_width(config))
     soc.submodules += LiteDRAMAXI2Native(memory, port)
 
     pins = {"i_clk_i": ClockSignal("sys"), "i_rst_ni": ~ResetSignal("sys")}

@@ -13,6 +13,7 @@ import rooms
 import soc
 
 from godwit.card import plan
+from godwit.errors import InputError
 from godwit.spec import config
 
 
@@ -26,7 +27,7 @@ def ports() -> dict[str, tuple[str, str]]:
 
 def test_what_is_around_the_card_connects_each_of_its_ports(tmp_path, ports):
     """By name, and the memory's with the card's widths; pins and memory registers are there for place and route and the host."""
-    written = soc.write(tmp_path, config.load("ecp5"), board.MEM_ID_WIDTH)
+    written = soc.write(tmp_path, config.load("ecp5"))
     verilog = written.verilog.read_text(encoding="utf-8")
     instance = re.search(r"gw_board gw_board\((.*?)\);", verilog, re.S)
     connected = dict(re.findall(r"\.(\w+)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)", instance[1]))
@@ -35,10 +36,40 @@ def test_what_is_around_the_card_connects_each_of_its_ports(tmp_path, ports):
     assert set(connected) <= set(ports)
     data = connected["mem_r_data_i"].strip()
     assert re.search(rf"\[{config.load('ecp5').axi.data_width - 1}:0\]\s+{data}\b", verilog)
-    assert re.search(rf"\[{board.MEM_ID_WIDTH - 1}:0\]\s+{connected['mem_ar_id_o'].strip()}\b", verilog)
+    assert re.search(
+        rf"\[{soc.mem_id_width(config.load('ecp5')) - 1}:0\]\s+{connected['mem_ar_id_o'].strip()}\b", verilog
+    )
     assert 'LOCATE COMP "clk48"' in written.constraints.read_text(encoding="utf-8")
     assert "sdram_dfii_control" in written.csr.read_text(encoding="utf-8")
     assert "init_sequence" in written.init.read_text(encoding="utf-8")
+
+
+def test_what_the_board_has_not_is_said_before_anything_is_mapped(tmp_path):
+    heap = ["dma.slots=4", "heap.slots=1024", "walker.levels=4", "card.memory_bytes=256 MiB"]
+    with pytest.raises(InputError) as misfit:
+        soc.write(tmp_path, config.load("ecp5", heap))
+    assert misfit.value.found == "card.memory_bytes = 256 MiB, dma.slots = 4, heap.slots = 1024"
+    assert (
+        misfit.value.hint
+        == "card.memory_bytes = 128 MiB; dma.slots = 0; heap.slots = 0, or start from `ecp5`"
+    )
+    with pytest.raises(InputError, match="does not fit OrangeCrab") as misfit:
+        soc.write(tmp_path, config.load("default"))
+    assert "axi.data_width = 512" in misfit.value.found
+
+
+@pytest.mark.parametrize("mhz", [300, 1])
+def test_a_clock_that_the_board_cannot_make_is_refused(tmp_path, mhz):
+    with pytest.raises(InputError, match="the board's PLL has no such clock") as refused:
+        soc.write(tmp_path, config.load("ecp5", [f"card.clock_mhz={mhz}"]))
+    assert refused.value.found == f"card.clock_mhz = {mhz}"
+
+
+def test_each_master_of_the_memory_has_a_number():
+    """Ports, command queue, walker and host, as gw_board counts them."""
+    assert soc.mem_id_width(config.load("ecp5")) == 7 + 3
+    assert soc.mem_id_width(config.load("ecp5", ["card.external_ports=3"])) == 7 + 3
+    assert soc.mem_id_width(config.load("ecp5", ["card.external_ports=4"])) == 7 + 4
 
 
 def test_card_of_the_board_is_read_with_all_its_parts(tmp_path):

@@ -289,6 +289,8 @@ def main() -> int:
     unknown = [name for name in args.names if name not in known]
     if unknown:
         parser.error(f"no block {unknown[0]}; blocks are: {', '.join(known)}")
+    if args.sample < 0:
+        parser.error(f"--sample {args.sample}: 0 for named faults only, or more")
     found: list[Fault] = []
     for block in (known[name] for name in args.names or known):
         faults = choose(ROOT, block, args.sample, args.seed)

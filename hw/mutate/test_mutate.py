@@ -118,6 +118,21 @@ def test_every_block_has_files_benches_and_proofs_that_are_there(name):
     assert all(fault.change.before != fault.change.after for fault in run.choose(run.ROOT, block, 0, 1))
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("nothing", "no block nothing; blocks are: stream, "),
+        ("l2 --sample -1", "--sample -1: 0 for named faults only"),
+    ],
+)
+def test_a_campaign_that_makes_no_sense_is_refused(monkeypatch, capsys, words, said):
+    monkeypatch.setattr(sys, "argv", ["run.py", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        run.main()
+    assert ended.value.code == 2
+    assert f"error: {said}" in capsys.readouterr().err
+
+
 def test_a_sample_is_found(tmp_path):
     block = run.blocks()["stream"]
     faults = [fault for fault in run.choose(run.ROOT, block, None, 1) if "gw_fifo" in str(fault.change.file)]

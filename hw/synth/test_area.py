@@ -8,8 +8,10 @@ area` does all of them and holds them to the same limits.
 import re
 from dataclasses import asdict
 
+import flow
 import join
 import pytest
+import recorded
 import route
 import synth
 import timing
@@ -18,36 +20,36 @@ import timing
 def test_what_is_recorded_is_what_is_listed():
     """Every quick block has its area; nothing is left of a block that went."""
     blocks = synth.blocks()
-    assert {block.name for block in blocks if block.quick} <= set(synth.recorded())
-    assert set(synth.recorded()) <= {block.name for block in blocks}
+    assert {block.name for block in blocks if block.quick} <= set(recorded.areas())
+    assert set(recorded.areas()) <= {block.name for block in blocks}
     routed = [*(block for block in blocks if block.fmax), *synth.peers()]
-    assert set(synth.recorded_fmax()) <= {block.name for block in routed}
+    assert set(recorded.clocks()) <= {block.name for block in routed}
 
 
 def test_every_block_can_be_read():
     """Packages, parameters and legal ranges: what would end a synthesis in its first second."""
     for block in synth.blocks():
-        synth.elaborate(block)
+        flow.elaborate(block)
 
 
 @pytest.mark.parametrize("block", [b for b in synth.blocks() if b.quick], ids=lambda block: block.name)
 def test_area_is_the_recorded_one(block):
     """`python hw/synth/synth.py area --record` records a change that is meant."""
-    was, found = asdict(synth.recorded()[block.name]), asdict(synth.area(block))
-    grown = {name: (was[name], found[name]) for name in was if found[name] > synth.limit(name, was[name])}
+    was, found = asdict(recorded.areas()[block.name]), asdict(synth.area(block))
+    grown = {name: (was[name], found[name]) for name in was if found[name] > recorded.limit(name, was[name])}
     assert not grown, f"{block.name}: recorded, found: {grown}"
 
 
 @pytest.mark.parametrize(
     "block",
-    [b for b in synth.blocks() if b.quick and b.name in synth.recorded_estimates()],
+    [b for b in synth.blocks() if b.quick and b.name in recorded.estimates()],
     ids=lambda block: block.name,
 )
 def test_estimated_clock_is_the_recorded_one(block):
     """`python hw/synth/synth.py estimate --record` records a change that is meant."""
-    was = synth.recorded_estimates()[block.name]
+    was = recorded.estimates()[block.name]
     (slowest,), _ = synth.estimate(block, 1)
-    assert 1000 / slowest.ns >= was["mhz"] / synth.TOLERANCE, str(slowest)
+    assert 1000 / slowest.ns >= was["mhz"] / recorded.TOLERANCE, str(slowest)
 
 
 def test_the_estimate_knows_the_delays_of_a_path_between_registers():
@@ -154,7 +156,7 @@ def test_equal_parts_are_equal_whatever_their_made_up_numbers_are():
 def test_every_port_but_clock_and_reset_is_registered_to_be_routed():
     """As many registers more as the ports have bits, none in the way of the clock."""
     (block,) = (b for b in synth.blocks() if b.name == "gw_l1_tlb, 1 entry")
-    module = synth.mapped(block)
+    module = flow.mapped(block)
     wrapped = route.registered(module)
     pins = sum(len(p["bits"]) for name, p in module["ports"].items() if name not in ("clk_i", "rst_ni"))
     added = len(wrapped["cells"]) - len(module["cells"])
@@ -186,7 +188,7 @@ def test_the_command_estimates_the_netlist_that_is_asked_for_and_records_the_pla
 
     kept = tmp_path / "recorded.json"
     monkeypatch.setattr(synth, "estimate", estimate)
-    monkeypatch.setattr(synth, "RECORDED", kept)
+    monkeypatch.setattr(recorded, "RECORDED", kept)
     monkeypatch.setattr(
         synth.sys, "argv", ["synth.py", "estimate", "--record", "-n", "3", *flags, "gw_l1_tlb, 1 entry"]
     )
@@ -194,7 +196,27 @@ def test_the_command_estimates_the_netlist_that_is_asked_for_and_records_the_pla
     assert asked == [("gw_l1_tlb, 1 entry", 3, keep)]
     assert kept.exists() != keep
     if not keep:
-        assert synth.recorded_estimates() == {"gw_l1_tlb, 1 entry": {"mhz": 100.0, "lut4": 7}}
+        assert recorded.estimates() == {"gw_l1_tlb, 1 entry": {"mhz": 100.0, "lut4": 7}}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("fmax nothing", "nothing: no block of blocks.toml begins so, and no module of hw/rtl is called so"),
+        ("area gw_fifo", "gw_fifo: no block of blocks.toml; blocks are: gw_l1_tlb, 16 entries; "),
+        ("fmax gw_touch_turn --seeds 0", "--seeds 0: a clock is the median of at least 1"),
+        ("estimate", "estimate: say which block or module"),
+        ("estimate gw_fifo -n 0", "--paths 0: the clock is that of the first"),
+        ("where gw_fifo -p Depth", "--parameter Depth: NAME=VALUE is wanted"),
+        ("where gw_fifo -p Length=3", "gw_fifo has no parameter Length; it has Depth, "),
+    ],
+)
+def test_what_the_command_cannot_do_is_said_before_anything_is_mapped(monkeypatch, capsys, words, said):
+    monkeypatch.setattr(synth.sys, "argv", ["synth.py", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        synth.main()
+    assert ended.value.code == 2
+    assert f"error: {said}" in capsys.readouterr().err
 
 
 def test_registers_have_names_where_they_are_asked_for():
