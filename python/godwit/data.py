@@ -119,6 +119,8 @@ def _grid_file() -> Path:
             sys.executable,
             "-m",
             "pip",
+            # Its advice to update itself would be the last that it says.
+            "--disable-pip-version-check",
             "download",
             "--quiet",
             "--no-deps",
