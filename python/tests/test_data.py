@@ -47,8 +47,9 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
 
 
 def test_a_graph_that_cannot_be_fetched_leaves_nothing(tmp_path, tmp_path_factory, monkeypatch):
-    # Without what pip keeps it looks for its own updates, too.
+    # Without what pip keeps it looks for its own updates, too, if nobody has told it not to.
     monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path_factory.mktemp("pip")))
+    monkeypatch.delenv("PIP_DISABLE_PIP_VERSION_CHECK", raising=False)
     monkeypatch.setattr(data, "GRID_PACKAGE", "godwit-has-no-such-package==1")
     monkeypatch.setenv("GODWIT_CACHE", str(tmp_path))
     with pytest.raises(SetupError, match="no-such-package==1, and pip could not fetch it") as error:
