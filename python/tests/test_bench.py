@@ -220,6 +220,7 @@ def test_cycles_are_told_in_nanoseconds_at_each_design_s_own_clock(monkeypatch):
         Row("translate", "L1 hits in a row", near, 1, "cycles/request"),
         Row("translate", "512 random pages again, L = 8", near, 1.25, "cycles/request"),
         Row("translate", "walk from cold, 3 levels, L = 0", alone, 9, "cycles"),
+        Row("translate", "walk from cold, 2 levels, L = 0", alone, 16, "cycles"),
     ]
     rows = {row.row: row for row in clocks.rows(measured)}
     assert (rows["L1 hit"].value, rows["L1 hit"].unit, rows["L1 hit"].reached) == (25.0, "ns", False)
@@ -229,6 +230,10 @@ def test_cycles_are_told_in_nanoseconds_at_each_design_s_own_clock(monkeypatch):
     assert rows["walk from cold, 3 levels, memory of 100 ns"].value == (9 + 3 * 8) * 12.5
     # riscv-iommu at 154.1 MHz: 16 cycles a read.
     assert f"{(9 + 3 * 16) * 1000 / 154.1:.1f}" in rows["walk from cold, 3 levels, memory of 100 ns"].theirs
+    # Each row has its own reason for being behind.
+    slower = rows["walk from cold, 2 levels, memory of 0 ns"]
+    assert "Fletcher" in slower.theirs and "about as many cycles of a slower clock" in slower.config
+    assert "16 entries of all page sizes" in rows["L1 hit"].config
 
 
 def test_a_block_without_a_recorded_clock_gives_no_time(monkeypatch):
