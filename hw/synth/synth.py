@@ -231,6 +231,10 @@ def main() -> int:
     args = parser.parse_intermixed_args()
     if args.what in ("estimate", "where"):
         return _estimate(parser, args)
+    if args.parameter:
+        parser.error(
+            f"{args.what}: blocks have the parameters that blocks.toml says; `estimate` and `where` take others"
+        )
     if args.seeds < 1:
         parser.error(f"--seeds {args.seeds}: a clock is the median of at least 1")
     known = blocks() + (peers() if args.what == "fmax" else [])
@@ -292,11 +296,11 @@ def _estimate(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
 
 
 def _asked(parser: argparse.ArgumentParser, name: str, parameters: dict[str, int | str]) -> list[Block]:
-    """The blocks of a name, with these parameters, which its module has: what reads it would not say that there is no such."""
+    """The blocks of a name, with these parameters. What reads a module of ours does not say that it has no such: here it is said."""
     found = chosen_blocks(name, parameters)
     if not found:
         parser.error(f"{name}: no block of blocks.toml begins so, and no module of hw/rtl is called so")
-    if parameters:
+    if parameters and not found[0].package:
         has = _parameters(found[0].top)
         unknown = next((parameter for parameter in parameters if parameter not in has), None)
         if unknown:
@@ -306,8 +310,8 @@ def _asked(parser: argparse.ArgumentParser, name: str, parameters: dict[str, int
 
 def _parameters(top: str) -> list[str]:
     """Those of a module of hw/rtl that are values."""
-    files = list(flow.RTL.glob(f"*/{top}.sv"))
-    text = files[0].read_text(encoding="utf-8") if files else ""
+    (file,) = flow.RTL.glob(f"*/{top}.sv")
+    text = file.read_text(encoding="utf-8")
     return re.findall(r"^\s*parameter\s+(?!type\b)[^=;/]*?(\w+)\s*=", text, re.MULTILINE)
 
 

@@ -205,6 +205,7 @@ def test_the_command_estimates_the_netlist_that_is_asked_for_and_records_the_pla
         ("fmax nothing", "nothing: no block of blocks.toml begins so, and no module of hw/rtl is called so"),
         ("area gw_fifo", "gw_fifo: no block of blocks.toml; blocks are: gw_l1_tlb, 16 entries; "),
         ("fmax gw_touch_turn --seeds 0", "--seeds 0: a clock is the median of at least 1"),
+        ("fmax gw_touch_turn -p A=1", "fmax: blocks have the parameters that blocks.toml says; "),
         ("estimate", "estimate: say which block or module"),
         ("estimate gw_fifo -n 0", "--paths 0: the clock is that of the first"),
         ("where gw_fifo -p Depth", "--parameter Depth: NAME=VALUE is wanted"),
